@@ -1,0 +1,157 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Everything a server needs and an application does not. A package that depends on Skyrow with `traits: []` gets
+/// `SkyrowClient` alone and resolves no other package (Tests/Fixtures/ClientOnly proves it).
+let server: TargetDependencyCondition? = .when(traits: ["Server"])
+
+let package = Package(
+    name: "skyrow",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "SkyrowClient", targets: ["SkyrowClient"]),
+        .executable(name: "skyrow", targets: ["skyrow"]),
+    ],
+    traits: [
+        .trait(name: "Server", description: "The service and its tool; leave it out to use SkyrowClient alone."),
+        .default(enabledTraits: ["Server"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // Floor 0
+        .systemLibrary(
+            name: "CLibpq",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .target(name: "SkyrowModel"),
+
+        // Floor 1
+        .target(
+            name: "SkyrowPostgres",
+            dependencies: [
+                .target(name: "CLibpq", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ]
+        ),
+        .target(name: "SkyrowWire", dependencies: ["SkyrowModel"]),
+
+        // Floor 2
+        .target(
+            name: "SkyrowStore",
+            dependencies: [
+                "SkyrowModel", "SkyrowPostgres",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .target(name: "SkyrowClient", dependencies: ["SkyrowModel", "SkyrowWire"]),
+
+        // Floor 3
+        .target(
+            name: "SkyrowActions",
+            dependencies: [
+                "SkyrowModel", "SkyrowStore",
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ]
+        ),
+
+        // Floor 4
+        .target(
+            name: "SkyrowHTTP",
+            dependencies: [
+                "SkyrowActions", "SkyrowModel", "SkyrowWire",
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
+                .product(name: "NIOPosix", package: "swift-nio", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ]
+        ),
+
+        // Floor 5
+        .executableTarget(
+            name: "skyrow",
+            dependencies: [
+                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ]
+        ),
+
+        // The test kit and the tests
+        .target(
+            name: "SkyrowTestSupport",
+            dependencies: [
+                "SkyrowModel", "SkyrowPostgres",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
+        .testTarget(name: "SkyrowWireTests", dependencies: ["SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]),
+        .testTarget(
+            name: "SkyrowPostgresTests",
+            dependencies: [
+                "SkyrowPostgres", "SkyrowTestSupport",
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ]
+        ),
+        .testTarget(
+            name: "SkyrowStoreTests",
+            dependencies: [
+                "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .testTarget(
+            name: "SkyrowActionsTests",
+            dependencies: [
+                "SkyrowActions", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .testTarget(
+            name: "SkyrowHTTPTests",
+            dependencies: [
+                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowWire",
+                .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOPosix", package: "swift-nio", condition: server),
+            ]
+        ),
+        .testTarget(name: "SkyrowClientTests", dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowWire"]),
+        .testTarget(
+            name: "SkyrowEndToEndTests",
+            dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowTestSupport", "SkyrowWire", "skyrow"]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// One house style for every target (Documentation/Decisions/0001-the-house.md).
+for target in package.targets where target.type != .system && target.type != .plugin {
+    var settings = target.swiftSettings ?? []
+    settings += [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+    target.swiftSettings = settings
+}
