@@ -1,0 +1,127 @@
+/// What identifies a caller before anything was checked, from headers or body.
+package struct Credentials: Sendable, Hashable {
+    /// An API key or the master key.
+    package var key: String?
+    package var accessToken: String?
+    /// `_user_id`: whom the master key acts as.
+    package var actingUserID: UserID?
+
+    package init(key: String? = nil, accessToken: String? = nil, actingUserID: UserID? = nil) {
+        self.key = key
+        self.accessToken = accessToken
+        self.actingUserID = actingUserID
+    }
+}
+
+/// `auth:signup`, decoded. Without login data and password it makes an anonymous account.
+package struct SignUpRequest: Sendable {
+    /// Login keys and their values, `["username": "ann"]`.
+    package var authData: [String: String]
+    package var password: String?
+    /// Further fields of the `user` record.
+    package var profile: [(name: FieldName, value: RecordValue)]
+
+    package init(
+        authData: [String: String] = [:],
+        password: String? = nil,
+        profile: [(name: FieldName, value: RecordValue)] = []
+    ) {
+        self.authData = authData
+        self.password = password
+        self.profile = profile
+    }
+}
+
+/// `auth:login`, decoded.
+package struct LogInRequest: Sendable {
+    package var authData: [String: String]
+    package var password: String
+
+    package init(authData: [String: String], password: String) {
+        self.authData = authData
+        self.password = password
+    }
+}
+
+/// `auth:password`, decoded.
+package struct ChangePasswordRequest: Sendable {
+    package var oldPassword: String
+    package var password: String
+
+    package init(oldPassword: String, password: String) {
+        self.oldPassword = oldPassword
+        self.password = password
+    }
+}
+
+/// The one answer of `auth:signup`, `auth:login`, `auth:password` and `me`.
+package struct AuthAnswer: Sendable {
+    package var userID: UserID
+    package var profile: any RecordSource
+    /// Left out of the answer when empty.
+    package var roles: [String]
+    package var accessToken: String
+    /// The values before this call, so both are absent at signup.
+    package var lastLoginAt: Timestamp?
+    package var lastSeenAt: Timestamp?
+
+    package init(
+        userID: UserID,
+        profile: any RecordSource,
+        roles: [String],
+        accessToken: String,
+        lastLoginAt: Timestamp? = nil,
+        lastSeenAt: Timestamp? = nil
+    ) {
+        self.userID = userID
+        self.profile = profile
+        self.roles = roles
+        self.accessToken = accessToken
+        self.lastLoginAt = lastLoginAt
+        self.lastSeenAt = lastSeenAt
+    }
+}
+
+/// `role:assign` and `role:revoke`, decoded.
+package struct RoleMembersRequest: Sendable {
+    package var roles: [String]
+    package var users: [UserID]
+
+    package init(roles: [String], users: [UserID]) {
+        self.roles = roles
+        self.users = users
+    }
+}
+
+/// `schema:create`, decoded: types to make and fields to add to those that exist.
+package struct SchemaCreateRequest: Sendable {
+    package var types: [RecordType]
+
+    package init(types: [RecordType]) {
+        self.types = types
+    }
+}
+
+/// `schema:rename`, decoded.
+package struct SchemaRenameRequest: Sendable {
+    package var type: RecordTypeName
+    package var field: FieldName
+    package var newName: FieldName
+
+    package init(type: RecordTypeName, field: FieldName, newName: FieldName) {
+        self.type = type
+        self.field = field
+        self.newName = newName
+    }
+}
+
+/// `schema:delete`, decoded.
+package struct SchemaDeleteRequest: Sendable {
+    package var type: RecordTypeName
+    package var field: FieldName
+
+    package init(type: RecordTypeName, field: FieldName) {
+        self.type = type
+        self.field = field
+    }
+}

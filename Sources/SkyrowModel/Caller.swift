@@ -1,0 +1,42 @@
+/// The id of an account and of its `user` record.
+public typealias UserID = String
+
+/// Who makes a request, after credentials were checked.
+public struct Caller: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        case anonymous
+        case user(UserID)
+        /// The master key, which passes every rule; it may act as a user, who then owns what is created.
+        case master(actingAs: UserID?)
+    }
+
+    public var kind: Kind
+    /// The roles of the user, sorted.
+    public var roles: [String]
+    /// True when one of the roles is an administrator's.
+    public var isAdministrator: Bool
+
+    public init(kind: Kind, roles: [String] = [], isAdministrator: Bool = false) {
+        self.kind = kind
+        self.roles = roles
+        self.isAdministrator = isAdministrator
+    }
+
+    public static let anonymous = Caller(kind: .anonymous)
+
+    /// The user who acts, if there is one.
+    public var userID: UserID? {
+        switch kind {
+        case .anonymous: nil
+        case .user(let id): id
+        case .master(let id): id
+        }
+    }
+
+    public var isMaster: Bool {
+        switch kind {
+        case .anonymous, .user: false
+        case .master: true
+        }
+    }
+}

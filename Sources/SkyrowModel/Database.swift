@@ -1,0 +1,61 @@
+/// The database a request names in `database_id`.
+public enum DatabaseName: Hashable, Sendable {
+    /// `_public`, also when nothing is named
+    case everyone
+    /// `_private`: the caller's own
+    case own
+    /// A user id: that user's private database
+    case user(UserID)
+    /// `_union`: all of them, for the master key to read
+    case union
+
+    /// Reads `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore.
+    public init(_ text: String?) throws(SkyrowError) {
+        switch text {
+        case nil, "", "_public": self = .everyone
+        case "_private": self = .own
+        case "_union": self = .union
+        case .some(let other):
+            guard !other.hasPrefix("_"), !other.utf8.contains(0), other.utf8.count <= 255 else {
+                throw .invalidArgument("There is no database of that name.", "database_id")
+            }
+            self = .user(other)
+        }
+    }
+}
+
+/// The rows a request works on, once it is settled that the caller may open them.
+public enum DatabaseScope: Hashable, Sendable {
+    /// The shared database; access lists apply.
+    case everyone
+    /// One user's private database; no list opens or closes it.
+    case user(UserID)
+    /// Every database at once, read-only.
+    case union
+
+    /// Opens a database for a caller.
+    ///
+    /// Throws `101 NotAuthenticated` for `_private` without a user and `_union` without the master key, and
+    /// `102 PermissionDenied` for another user's database.
+    public init(_ name: DatabaseName, caller: Caller) throws(SkyrowError) {
+        switch name {
+        case .everyone:
+            self = .everyone
+        case .own:
+            guard let user = caller.userID else {
+                throw SkyrowError(.notAuthenticated, "Log in to use your private database.")
+            }
+            self = .user(user)
+        case .user(let owner):
+            guard caller.isMaster || caller.userID == owner else {
+                throw SkyrowError(.permissionDenied, "This database belongs to somebody else.")
+            }
+            self = .user(owner)
+        case .union:
+            guard caller.isMaster else {
+                throw SkyrowError(.notAuthenticated, "The database _union is open to the master key only.")
+            }
+            self = .union
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// The name of a record type, which is the name of its table: `[A-Za-z][A-Za-z0-9_]{0,62}`.
+public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let rawValue: String
+
+    /// Throws `108 InvalidArgument` when the text is not a name.
+    public init(_ text: String) throws(SkyrowError) {
+        guard isRecordName(text) else {
+            throw .invalidArgument(
+                "A record type is named by a letter followed by at most 62 letters, digits or underscores.",
+                "record_type"
+            )
+        }
+        rawValue = text
+    }
+
+    private init(known: String) {
+        rawValue = known
+    }
+
+    /// The profiles of accounts; always in the public database.
+    public static let user = RecordTypeName(known: "user")
+
+    public static func < (a: RecordTypeName, b: RecordTypeName) -> Bool {
+        a.rawValue < b.rawValue
+    }
+
+    public var description: String { rawValue }
+}
+
+/// The name of a field of a record type, which is the name of its column: `[A-Za-z][A-Za-z0-9_]{0,62}`.
+public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    public let rawValue: String
+
+    /// Throws `108 InvalidArgument` when the text is not a name.
+    public init(_ text: String) throws(SkyrowError) {
+        guard isRecordName(text) else {
+            throw .invalidArgument(
+                "A field is named by a letter followed by at most 62 letters, digits or underscores."
+            )
+        }
+        rawValue = text
+    }
+
+    public static func < (a: FieldName, b: FieldName) -> Bool {
+        a.rawValue < b.rawValue
+    }
+
+    public var description: String { rawValue }
+}
+
+/// True for `[A-Za-z][A-Za-z0-9_]{0,62}` (design.md 4.3); 63 bytes is PostgreSQL's limit for an identifier.
+private func isRecordName(_ text: String) -> Bool {
+    let utf8 = text.utf8
+    guard let first = utf8.first, utf8.count <= 63, isLetter(first) else { return false }
+    return utf8.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_") }
+}
+
+private func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+}

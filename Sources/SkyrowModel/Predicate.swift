@@ -1,0 +1,101 @@
+/// A path from a record to a value: a field, or a reference field and a field behind it (`category.name`).
+public struct KeyPath: Hashable, Sendable, CustomStringConvertible {
+    public let components: [String]
+
+    /// Reads `"category.name"`; throws `120 RecordQueryInvalid` for an empty path or component.
+    public init(_ text: String) throws(SkyrowError) {
+        components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard components.allSatisfy({ !$0.isEmpty }) else {
+            throw SkyrowError(.recordQueryInvalid, "A key path is one or two names joined by a dot.")
+        }
+    }
+
+    public var description: String { components.joined(separator: ".") }
+}
+
+/// The nine operators of Skygear v1 that compare two operands.
+public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
+    case eq, neq, gt, gte, lt, lte, like, ilike
+    case `in`
+}
+
+/// One side of a comparison.
+public enum Operand: Hashable, Sendable {
+    case keyPath(KeyPath)
+    case value(RecordValue)
+    /// The right side of `in`.
+    case list([RecordValue])
+}
+
+/// What a query asks of each record.
+public indirect enum Predicate: Hashable, Sendable {
+    case and([Predicate])
+    case or([Predicate])
+    case not(Predicate)
+    case comparison(ComparisonOperator, Operand, Operand)
+}
+
+/// One key of a query's order; NULL sorts last ascending and first descending, as PostgreSQL does.
+public struct SortKey: Hashable, Sendable {
+    public enum Direction: String, Hashable, Sendable {
+        case ascending = "asc"
+        case descending = "desc"
+    }
+
+    public var keyPath: KeyPath
+    public var direction: Direction
+
+    public init(_ keyPath: KeyPath, _ direction: Direction = .ascending) {
+        self.keyPath = keyPath
+        self.direction = direction
+    }
+}
+
+/// A referenced record to send along under a name of its own.
+public struct Inclusion: Hashable, Sendable {
+    public var name: String
+    public var keyPath: KeyPath
+
+    public init(name: String, keyPath: KeyPath) {
+        self.name = name
+        self.keyPath = keyPath
+    }
+}
+
+/// A question about the records of one type (`record:query`).
+public struct RecordQuery: Hashable, Sendable {
+    public static let defaultLimit = 100
+    public static let maximumLimit = 1000
+
+    public var type: RecordTypeName
+    public var predicate: Predicate?
+    public var sort: [SortKey]
+    public var include: [Inclusion]
+    /// The user fields to send; nil means all of them, an empty list only the reserved ones.
+    public var desiredFields: [String]?
+    /// 0 to 1000 records.
+    public var limit: Int
+    public var offset: Int
+    /// Whether to count what matches before limit and offset.
+    public var countsMatches: Bool
+
+    public init(
+        type: RecordTypeName,
+        predicate: Predicate? = nil,
+        sort: [SortKey] = [],
+        include: [Inclusion] = [],
+        desiredFields: [String]? = nil,
+        limit: Int = RecordQuery.defaultLimit,
+        offset: Int = 0,
+        countsMatches: Bool = false
+    ) {
+        self.type = type
+        self.predicate = predicate
+        self.sort = sort
+        self.include = include
+        self.desiredFields = desiredFields
+        self.limit = limit
+        self.offset = offset
+        self.countsMatches = countsMatches
+    }
+}

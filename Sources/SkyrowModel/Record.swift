@@ -1,0 +1,67 @@
+/// A stored record with its metadata, made when a rule, a hook, a subscriber or a client asks for one.
+public struct Record: Hashable, Sendable {
+    public var id: RecordID
+    public var owner: UserID?
+    /// nil means the type's default: everyone reads, the owner writes.
+    public var access: AccessList?
+    public var createdAt: Timestamp?
+    public var createdBy: UserID?
+    public var updatedAt: Timestamp?
+    public var updatedBy: UserID?
+    public var revision: Int64?
+    /// User fields that are not NULL.
+    public var fields: [FieldName: RecordValue]
+    /// Included records by the name of the inclusion; nil where the target is missing or unreadable.
+    public var transient: [String: Record?]
+
+    public init(id: RecordID, fields: [FieldName: RecordValue] = [:]) {
+        self.id = id
+        self.fields = fields
+        transient = [:]
+    }
+}
+
+/// A condition on the stored record under which a save goes ahead, `_if_revision` on the wire.
+public enum SavePrecondition: Hashable, Sendable {
+    /// `"new"`: there is no such record yet.
+    case isNew
+    case revision(Int64)
+}
+
+/// A record as a client sends it to be saved: the fields it names are set, the others stay as they are.
+public struct RecordDraft: Hashable, Sendable {
+    /// The id may be temporary (`post/$1`).
+    public var id: RecordID
+    /// nil keeps the stored list, or gives a new record the type's default.
+    public var access: AccessList?
+    /// In the order they were sent, each name once.
+    public var fields: [(name: FieldName, value: RecordValue)]
+    public var precondition: SavePrecondition?
+
+    public init(
+        id: RecordID,
+        access: AccessList? = nil,
+        fields: [(name: FieldName, value: RecordValue)] = [],
+        precondition: SavePrecondition? = nil
+    ) {
+        self.id = id
+        self.access = access
+        self.fields = fields
+        self.precondition = precondition
+    }
+
+    public static func == (a: RecordDraft, b: RecordDraft) -> Bool {
+        a.id == b.id && a.access == b.access && a.precondition == b.precondition
+            && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(access)
+        hasher.combine(precondition)
+        for field in fields {
+            hasher.combine(field.name)
+            hasher.combine(field.value)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// The identity of a record inside its database, `"note/9"` on the wire.
+///
+/// The part after the first slash is the record's own id and may hold slashes itself. It is 1 to 255 bytes, holds no
+/// NUL, and does not begin with `~`, which marks the stored ids of private rows (design.md 5.1).
+public struct RecordID: Hashable, Sendable, CustomStringConvertible {
+    public let type: RecordTypeName
+    public let id: String
+
+    /// Throws `108 InvalidArgument` when `id` is empty, longer than 255 bytes, holds NUL or begins with `~`.
+    public init(type: RecordTypeName, id: String) throws(SkyrowError) {
+        let utf8 = id.utf8
+        guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "~"), !utf8.contains(0) else {
+            throw .invalidArgument(
+                "A record id is 1 to 255 bytes, holds no NUL and does not begin with '~'.", "id"
+            )
+        }
+        self.type = type
+        self.id = id
+    }
+
+    /// Reads `"type/id"`; throws `108 InvalidArgument` for anything else.
+    public init(_ text: String) throws(SkyrowError) {
+        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else {
+            throw .invalidArgument("A record id has the form \"type/id\".", "id")
+        }
+        try self.init(type: RecordTypeName(String(text[..<slash])), id: String(text[text.utf8.index(after: slash)...]))
+    }
+
+    /// True for `"post/$1"`: a name that lives for one request and is replaced by a fresh id everywhere in it.
+    public var isTemporary: Bool {
+        id.utf8.first == UInt8(ascii: "$")
+    }
+
+    public var description: String { "\(type)/\(id)" }
+}

@@ -1,0 +1,78 @@
+/// `record:save`, decoded: drafts in the order they were sent, an error where one could not be read.
+package struct SaveRequest: Sendable {
+    /// What came at one place of the list.
+    package enum Item: Sendable {
+        case draft(RecordDraft)
+        /// `id` as it was sent, when it could be read at all.
+        case failure(SkyrowError, id: String?)
+    }
+
+    package var database: DatabaseName
+    package var items: [Item]
+    package var isAtomic: Bool
+    /// Up to 64 bytes; a retry with the same key gets the first answer.
+    package var idempotencyKey: String?
+    /// The SHA-256 of the request's canonical text is made from these bytes when a key is given.
+    package var fingerprintSource: [UInt8]
+
+    package init(
+        database: DatabaseName,
+        items: [Item],
+        isAtomic: Bool = false,
+        idempotencyKey: String? = nil,
+        fingerprintSource: [UInt8] = []
+    ) {
+        self.database = database
+        self.items = items
+        self.isAtomic = isAtomic
+        self.idempotencyKey = idempotencyKey
+        self.fingerprintSource = fingerprintSource
+    }
+}
+
+/// `record:fetch` or `record:delete`, decoded.
+package struct RecordIDsRequest: Sendable {
+    package var database: DatabaseName
+    package var ids: [RecordID]
+    package var isAtomic: Bool
+    package var idempotencyKey: String?
+
+    package init(database: DatabaseName, ids: [RecordID], isAtomic: Bool = false, idempotencyKey: String? = nil) {
+        self.database = database
+        self.ids = ids
+        self.isAtomic = isAtomic
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
+/// `record:query`, decoded.
+package struct QueryRequest: Sendable {
+    package var database: DatabaseName
+    package var query: RecordQuery
+
+    package init(database: DatabaseName, query: RecordQuery) {
+        self.database = database
+        self.query = query
+    }
+}
+
+/// What became of one entry of a batch.
+package enum RecordOutcome: Sendable {
+    case record(any RecordSource)
+    /// Answered as `{"_id": "note/1", "_type": "record"}`.
+    case deleted(RecordID)
+    /// Answered as `{"_id": …, "_type": "error", "name": …, "code": …, "message": …}`.
+    case failure(SkyrowError, id: String?)
+}
+
+/// The answer of `record:query`.
+package struct QueryAnswer: Sendable {
+    package var records: [any RecordSource]
+    /// How many records match before limit and offset, when it was asked.
+    package var count: Int?
+
+    package init(records: [any RecordSource], count: Int? = nil) {
+        self.records = records
+        self.count = count
+    }
+}

@@ -1,0 +1,58 @@
+/// The name of a member of a record's wire form, with its JSON spelling ready to copy.
+///
+/// Field and reserved names are ASCII letters, digits and underscores, so the spelling needs no escapes.
+package struct MemberKey: Sendable, Hashable {
+    package let name: String
+    /// `"title":`
+    package let encoded: [UInt8]
+
+    package init(_ name: String) {
+        self.name = name
+        encoded = Array("\"\(name)\":".utf8)
+    }
+}
+
+/// A member's value, lent from the memory of a database result for the duration of one call.
+package enum BorrowedValue {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case number(Double)
+    /// UTF-8 text.
+    case string(UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"date","$date":"…"}`.
+    case datetime(Timestamp)
+    /// A reserved instant, which is a bare string on the wire.
+    case plainDatetime(Timestamp)
+    /// Valid JSON text to copy through.
+    case json(UnsafeRawBufferPointer)
+    /// `"type/id"` as a plain string, as `_id` has it; the id is UTF-8.
+    case recordID(RecordTypeName, UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"ref","$id":"type/id"}`.
+    case reference(RecordTypeName, UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"bytes","$base64":"…"}`.
+    case bytes(UnsafeRawBufferPointer)
+    /// A column whose SQL type is not ours: `{"$type":"unknown","$underlying_type":"money"}`.
+    case unknown(String)
+}
+
+/// Takes one record's members in the order of the wire form, straight from a database row.
+///
+/// It is the seam by which the store hands values to the JSON writer without either knowing the other. Calls come as
+/// `beginRecord`, any number of `member`, optionally `beginTransients` with its entries and `endTransients`, `endRecord`.
+package protocol RecordSink {
+    /// Opens the record; a JSON writer also writes `"_type":"record"`.
+    mutating func beginRecord()
+    mutating func member(_ key: MemberKey, _ value: BorrowedValue)
+    mutating func beginTransients()
+    /// Names the included record that follows as `beginRecord … endRecord` or `missingTransient`.
+    mutating func transient(_ name: String)
+    mutating func missingTransient()
+    mutating func endTransients()
+    mutating func endRecord()
+}
+
+/// Something that can tell a record to a sink: a database row, or a `Record` in memory.
+package protocol RecordSource: Sendable {
+    func emit(into sink: inout some RecordSink)
+}

@@ -1,0 +1,144 @@
+/// The number of a failure in Skyrow's public registry.
+///
+/// Codes 101 to 129 and 10000 to 10005 keep Skygear's names and meanings, those from 130 on are ours; the negative ones
+/// are JSON-RPC's. A code is never reused. The set is open, because a server may be newer than its client:
+///
+/// ```swift
+/// if error.code == .conflict { … }
+/// ```
+public struct ErrorCode: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    // Who is calling
+    public static let notAuthenticated = ErrorCode(rawValue: 101)
+    public static let permissionDenied = ErrorCode(rawValue: 102)
+    public static let accessKeyNotAccepted = ErrorCode(rawValue: 103)
+    public static let accessTokenNotAccepted = ErrorCode(rawValue: 104)
+    public static let invalidCredentials = ErrorCode(rawValue: 105)
+
+    // What was asked
+    public static let badRequest = ErrorCode(rawValue: 107)
+    public static let invalidArgument = ErrorCode(rawValue: 108)
+    public static let duplicated = ErrorCode(rawValue: 109)
+    public static let resourceNotFound = ErrorCode(rawValue: 110)
+    public static let notSupported = ErrorCode(rawValue: 111)
+    public static let constraintViolated = ErrorCode(rawValue: 113)
+    public static let incompatibleSchema = ErrorCode(rawValue: 114)
+    public static let atomicOperationFailure = ErrorCode(rawValue: 115)
+    public static let undefinedOperation = ErrorCode(rawValue: 117)
+    public static let recordQueryInvalid = ErrorCode(rawValue: 120)
+    public static let responseTimeout = ErrorCode(rawValue: 122)
+    public static let passwordPolicyViolated = ErrorCode(rawValue: 126)
+    public static let userDisabled = ErrorCode(rawValue: 127)
+
+    // Ours
+    public static let conflict = ErrorCode(rawValue: 130)
+    public static let rateLimited = ErrorCode(rawValue: 131)
+    public static let payloadTooLarge = ErrorCode(rawValue: 132)
+    public static let idempotencyKeyReused = ErrorCode(rawValue: 133)
+    public static let invalidToken = ErrorCode(rawValue: 134)
+    /// The service has more work waiting than it may queue, or no database connection; nothing was done, a retry is safe.
+    public static let overloaded = ErrorCode(rawValue: 135)
+    /// The connection was lost after a write was sent: it may or may not have been committed.
+    public static let outcomeUnknown = ErrorCode(rawValue: 136)
+
+    // The server's own faults
+    public static let unexpectedError = ErrorCode(rawValue: 10000)
+    public static let unexpectedAuthInfoNotFound = ErrorCode(rawValue: 10001)
+    public static let unexpectedUnableToOpenDatabase = ErrorCode(rawValue: 10002)
+    public static let unexpectedUserNotFound = ErrorCode(rawValue: 10005)
+
+    // JSON-RPC 2.0, section 5.1
+    public static let parseError = ErrorCode(rawValue: -32700)
+    public static let invalidRequest = ErrorCode(rawValue: -32600)
+    public static let methodNotFound = ErrorCode(rawValue: -32601)
+    public static let invalidParams = ErrorCode(rawValue: -32602)
+
+    /// The name that travels beside the number, `ErrorCode(<n>)` for a code this version does not know.
+    public var name: String {
+        ErrorCode.names[self] ?? "ErrorCode(\(rawValue))"
+    }
+
+    /// Every code of the registry with its name, for the manual and for the name of a code.
+    package static let names: [ErrorCode: String] = [
+        .notAuthenticated: "NotAuthenticated",
+        .permissionDenied: "PermissionDenied",
+        .accessKeyNotAccepted: "AccessKeyNotAccepted",
+        .accessTokenNotAccepted: "AccessTokenNotAccepted",
+        .invalidCredentials: "InvalidCredentials",
+        .badRequest: "BadRequest",
+        .invalidArgument: "InvalidArgument",
+        .duplicated: "Duplicated",
+        .resourceNotFound: "ResourceNotFound",
+        .notSupported: "NotSupported",
+        .constraintViolated: "ConstraintViolated",
+        .incompatibleSchema: "IncompatibleSchema",
+        .atomicOperationFailure: "AtomicOperationFailure",
+        .undefinedOperation: "UndefinedOperation",
+        .recordQueryInvalid: "RecordQueryInvalid",
+        .responseTimeout: "ResponseTimeout",
+        .passwordPolicyViolated: "PasswordPolicyViolated",
+        .userDisabled: "UserDisabled",
+        .conflict: "Conflict",
+        .rateLimited: "RateLimited",
+        .payloadTooLarge: "PayloadTooLarge",
+        .idempotencyKeyReused: "IdempotencyKeyReused",
+        .invalidToken: "InvalidToken",
+        .overloaded: "Overloaded",
+        .outcomeUnknown: "OutcomeUnknown",
+        .unexpectedError: "UnexpectedError",
+        .unexpectedAuthInfoNotFound: "UnexpectedAuthInfoNotFound",
+        .unexpectedUnableToOpenDatabase: "UnexpectedUnableToOpenDatabase",
+        .unexpectedUserNotFound: "UnexpectedUserNotFound",
+        .parseError: "ParseError",
+        .invalidRequest: "InvalidRequest",
+        .methodNotFound: "MethodNotFound",
+        .invalidParams: "InvalidParams",
+    ]
+}
+
+/// A failure as Skyrow tells it: a number of the registry, one English sentence that says what to do, and data.
+///
+/// The message never holds a value of another user, SQL or text of the database.
+public struct SkyrowError: Error, Hashable, Sendable {
+    public var code: ErrorCode
+    public var message: String
+    public var info: [String: ErrorInfo]
+
+    public init(_ code: ErrorCode, _ message: String, info: [String: ErrorInfo] = [:]) {
+        self.code = code
+        self.message = message
+        self.info = info
+    }
+
+    /// `108 InvalidArgument` about the named arguments, as Skygear's `info.arguments` lists them.
+    public static func invalidArgument(_ message: String, _ arguments: String...) -> SkyrowError {
+        SkyrowError(
+            .invalidArgument,
+            message,
+            info: arguments.isEmpty ? [:] : ["arguments": .list(arguments.map { .string($0) })]
+        )
+    }
+}
+
+extension SkyrowError: CustomStringConvertible {
+    public var description: String {
+        "\(code.name) (\(code.rawValue)): \(message)"
+    }
+}
+
+/// A member of an error's `info`.
+public indirect enum ErrorInfo: Hashable, Sendable {
+    case string(String)
+    case integer(Int64)
+    case boolean(Bool)
+    case list([ErrorInfo])
+    /// Errors by record id, as `AtomicOperationFailure` reports them.
+    case errors([String: SkyrowError])
+    /// The stored record that a failed precondition met.
+    case record(Record)
+}

@@ -1,0 +1,21 @@
+/// An instant with the precision and range of PostgreSQL's `timestamptz`.
+///
+/// Counted in microseconds since 2000-01-01T00:00:00Z, PostgreSQL's own epoch, so that a value crosses from a binary
+/// row to an answer without arithmetic. `infinity` and `-infinity` are values of their own, as in PostgreSQL.
+public struct Timestamp: Hashable, Sendable, Comparable {
+    public var microseconds: Int64
+
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    public static let infinity = Timestamp(microseconds: .max)
+    public static let negativeInfinity = Timestamp(microseconds: .min)
+
+    /// Microseconds from the Unix epoch to PostgreSQL's.
+    public static let unixEpochOffset: Int64 = 946_684_800_000_000
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool {
+        a.microseconds < b.microseconds
+    }
+}
