@@ -1,0 +1,76 @@
+/// How a ``PostgresClient`` connects, and the limits it keeps.
+///
+/// ```swift
+/// var configuration = PostgresConfiguration(connection: "postgresql://app@db1,db2/app?target_session_attrs=read-write")
+/// configuration.searchPath = ["app"]
+/// ```
+package struct PostgresConfiguration: Sendable {
+    /// A connection URI or `keyword=value` string as libpq understands it: several hosts, `target_session_attrs`,
+    /// `sslmode` and every other option of libpq pass through.
+    package var connection: String
+
+    /// The name the sessions carry in `pg_stat_activity`.
+    package var applicationName: String? = "skyrow"
+
+    /// The schemas in which unqualified names are looked up; nil leaves the server's setting.
+    package var searchPath: [SQLIdentifier]?
+
+    /// Further settings of each session, such as `["jit": "off"]`.
+    package var sessionSettings: [String: String] = [:]
+
+    /// The connections that turn waiting reads into pipelines.
+    package var readConnections = 2
+
+    /// As many read connections may be opened while those above are held up by slow reads.
+    package var maximumReadConnections = 6
+
+    /// At most so many reads travel as one pipeline.
+    package var maximumReadBatch = 32
+
+    /// The connections for writes with a commit of their own; they are opened when needed.
+    package var maximumWriteConnections = 8
+
+    /// At most so many independent writes share one commit.
+    package var maximumSharedWrites = 64
+
+    /// How long a shared write waits for a row lock before it is tried on its own.
+    package var sharedLockTimeout: Duration = .milliseconds(100)
+
+    /// How long the statements of a shared commit may run before each is tried on its own.
+    package var sharedStatementTimeout: Duration = .seconds(1)
+
+    /// The connections lent to transactions and COPY; they are opened when needed.
+    package var maximumTransactionConnections = 8
+
+    /// At most so many statements wait in one queue; the next is refused with ``PostgresError/Code/overloaded``.
+    package var maximumQueueLength = 4096
+
+    /// How long a statement or a transaction waits for a connection.
+    package var acquireTimeout: Duration = .seconds(10)
+
+    /// How long one statement may run; nil sets no limit.
+    package var statementTimeout: Duration? = .seconds(30)
+
+    /// How long a transaction may stay open without a statement.
+    package var idleTransactionTimeout: Duration = .seconds(60)
+
+    /// How long one attempt to connect may take for each host, unless the connection string says otherwise.
+    package var connectTimeout: Duration = .seconds(5)
+
+    /// How long shutting down waits for statements and transactions that were already accepted.
+    package var drainTimeout: Duration = .seconds(20)
+
+    /// Whether statements are prepared once per connection and then run by name.
+    ///
+    /// Turn it off behind a pooler that hands each transaction another session (PgBouncer before 1.21): every
+    /// statement is then sent whole. Session settings are not set either, since they would leak to other clients;
+    /// set them on the role or the database.
+    package var namedStatements = true
+
+    /// At most so many prepared statements are kept per connection; the least recently used goes first.
+    package var maximumPreparedStatements = 256
+
+    package init(connection: String) {
+        self.connection = connection
+    }
+}

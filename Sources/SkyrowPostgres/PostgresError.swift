@@ -1,0 +1,111 @@
+/// What went wrong between this process and PostgreSQL.
+///
+/// `description` is safe to show and to log: it holds names and codes only. The server's own sentences may quote the
+/// values of a row, so they are kept apart in ``message``, ``detail`` and ``hint``.
+package struct PostgresError: Error, Hashable, Sendable {
+    /// The kind of failure, which tells the caller what it may do next.
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The server refused the statement, ``PostgresError/sqlState`` says why; it had no effect.
+        case server
+        /// The statement ran longer than the statement timeout and was cancelled; it had no effect.
+        case statementTimeout
+        /// No connection took the statement up before the acquire timeout; it was never sent.
+        case acquireTimeout
+        /// Too many statements wait already; it was never sent.
+        case overloaded
+        /// The connection was lost again and again while a statement without effects was tried, or inside a
+        /// transaction that had not been committed; nothing was changed.
+        case connectionLost
+        /// The connection was lost after a write was sent and before its answer: it may or may not have happened.
+        case unknownFate
+        /// No connection could be opened.
+        case cannotConnect
+        /// The client is shutting down or has shut down; the statement was never sent.
+        case shutDown
+        /// A value cannot be sent to PostgreSQL, such as text with a NUL byte; the statement was never sent.
+        case invalidValue
+        /// A column of a result is not of the type that was asked for.
+        case undecodable
+        /// The calling code broke a rule of this module, such as using a transaction after its end.
+        case misuse
+    }
+
+    package var code: Code
+
+    /// The condition the server reported.
+    package var sqlState: PostgresSQLState?
+
+    /// The names the server reported with the condition.
+    package var schema: String?
+    package var table: String?
+    package var column: String?
+    package var constraint: String?
+
+    /// The server's primary sentence, or this module's own; it may quote values, so it is for the log only.
+    package var message: String?
+
+    /// The server's further sentences; they often quote a row, so they are for the log only.
+    package var detail: String?
+    package var hint: String?
+
+    package init(
+        code: Code,
+        sqlState: PostgresSQLState? = nil,
+        schema: String? = nil,
+        table: String? = nil,
+        column: String? = nil,
+        constraint: String? = nil,
+        message: String? = nil,
+        detail: String? = nil,
+        hint: String? = nil
+    ) {
+        self.code = code
+        self.sqlState = sqlState
+        self.schema = schema
+        self.table = table
+        self.column = column
+        self.constraint = constraint
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+    }
+}
+
+extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// One sentence without any value of a row or a statement.
+    package var description: String {
+        var names: [String] = []
+        if let sqlState { names.append("SQLSTATE \(sqlState.rawValue)") }
+        if let table { names.append("table \(schema.map { $0 + "." } ?? "")\(table)") }
+        if let column { names.append("column \(column)") }
+        if let constraint { names.append("constraint \(constraint)") }
+        return names.isEmpty ? code.sentence : "\(code.sentence) (\(names.joined(separator: ", ")))"
+    }
+
+    /// Everything known, values included: for a developer's terminal and the log's most detailed level.
+    package var debugDescription: String {
+        var lines = [description]
+        if let message { lines.append("message: \(message)") }
+        if let detail { lines.append("detail: \(detail)") }
+        if let hint { lines.append("hint: \(hint)") }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension PostgresError.Code {
+    fileprivate var sentence: String {
+        switch self {
+        case .server: "PostgreSQL refused the statement"
+        case .statementTimeout: "The statement took longer than its time limit and was cancelled"
+        case .acquireTimeout: "No database connection became free in time"
+        case .overloaded: "Too many statements are waiting for the database"
+        case .connectionLost: "The database connection was lost; nothing was changed"
+        case .unknownFate: "The database connection was lost before the write was answered; it may have happened"
+        case .cannotConnect: "The database cannot be reached"
+        case .shutDown: "The database client has shut down"
+        case .invalidValue: "A value cannot be stored by PostgreSQL"
+        case .undecodable: "A column of the result is not of the expected type"
+        case .misuse: "The database client was used wrongly"
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import CLibpq
+
+/// The rows a statement returned, in PostgreSQL's binary form.
+///
+/// ```swift
+/// let result = try await client.read("SELECT _id, stars FROM movie WHERE year = \(year)")
+/// for row in 0..<result.rowCount {
+///     let id = try result.decode(row: row, column: 0, as: String.self)
+/// }
+/// ```
+///
+/// Rows and columns are counted from 0; an index beyond the end reads as NULL.
+///
+/// `@unchecked Sendable`: libpq's result never changes once it is complete (libpq documents that reading it from
+/// several threads is safe), this class only reads it, and it is cleared once, when nobody refers to it any more.
+package final class PostgresResult: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    /// Takes over a complete result.
+    init(handle: OpaquePointer) {
+        self.handle = handle
+    }
+
+    deinit {
+        PQclear(handle)
+    }
+
+    package var rowCount: Int { Int(PQntuples(handle)) }
+
+    package var columnCount: Int { Int(PQnfields(handle)) }
+
+    package var isEmpty: Bool { rowCount == 0 }
+
+    /// What the server calls the command, such as `INSERT 0 1`.
+    package var commandTag: String { String(cString: PQcmdStatus(handle)) }
+
+    /// The rows a command inserted, updated, deleted, copied or returned; 0 for commands that count none.
+    package var affectedRows: Int {
+        var count = 0
+        var digit = PQcmdTuples(handle)
+        while let byte = digit?.pointee, byte != 0 {
+            count = count &* 10 &+ Int(byte - 48)
+            digit = digit?.successor()
+        }
+        return count
+    }
+
+    /// Lends the bytes of a value without a copy; nil is NULL. The bytes are valid during the call only.
+    @inline(__always)
+    package func withColumn<Success, Failure: Error>(
+        _ row: Int,
+        _ column: Int,
+        _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Success
+    ) throws(Failure) -> Success {
+        defer { withExtendedLifetime(self) {} }
+        return try body(bytes(row, column))
+    }
+
+    package func isNull(row: Int, column: Int) -> Bool {
+        PQgetisnull(handle, Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column)) != 0
+    }
+
+    /// Reads one value.
+    ///
+    /// - Throws: ``PostgresError`` with the code `undecodable` when the column is of another type, or NULL and
+    ///   `type` is not optional.
+    package func decode<Value: PostgresDecodable>(
+        row: Int,
+        column: Int,
+        as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        let columnType = columnType(column)
+        return try withColumn(row, column) { bytes throws(PostgresError) in
+            try Value.decode(bytes, type: columnType)
+        }
+    }
+
+    /// Reads a column of every row.
+    package func decodeColumn<Value: PostgresDecodable>(
+        _ column: Int,
+        as type: Value.Type = Value.self
+    ) throws(PostgresError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(rowCount)
+        for row in 0..<rowCount {
+            values.append(try decode(row: row, column: column))
+        }
+        return values
+    }
+
+    package func columnType(_ column: Int) -> PostgresOID {
+        PostgresOID(rawValue: PQftype(handle, Int32(truncatingIfNeeded: column)))
+    }
+
+    /// The name of a column; nil beyond the last.
+    package func columnName(_ column: Int) -> String? {
+        PQfname(handle, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
+    }
+
+    /// The first column of that name, folded to lower case unless quoted.
+    package func columnIndex(named name: String) -> Int? {
+        (0..<columnCount).first { columnName($0) == name }
+    }
+
+    private func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        let row = Int32(truncatingIfNeeded: row)
+        let column = Int32(truncatingIfNeeded: column)
+        guard PQgetisnull(handle, row, column) == 0 else { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(handle, row, column),
+            count: Int(PQgetlength(handle, row, column))
+        )
+    }
+}

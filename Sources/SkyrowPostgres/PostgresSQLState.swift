@@ -1,0 +1,42 @@
+/// The five characters with which PostgreSQL names a condition (appendix A of its manual).
+package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package init(stringLiteral value: String) {
+        self.init(rawValue: value)
+    }
+
+    /// The first two characters, which name the family of the condition.
+    package var conditionClass: Substring { rawValue.prefix(2) }
+
+    package static let featureNotSupported: PostgresSQLState = "0A000"
+    package static let notNullViolation: PostgresSQLState = "23502"
+    package static let foreignKeyViolation: PostgresSQLState = "23503"
+    package static let uniqueViolation: PostgresSQLState = "23505"
+    package static let checkViolation: PostgresSQLState = "23514"
+    package static let exclusionViolation: PostgresSQLState = "23P01"
+    package static let readOnlyTransaction: PostgresSQLState = "25006"
+    package static let invalidStatementName: PostgresSQLState = "26000"
+    package static let serializationFailure: PostgresSQLState = "40001"
+    package static let deadlockDetected: PostgresSQLState = "40P01"
+    package static let insufficientPrivilege: PostgresSQLState = "42501"
+    package static let undefinedColumn: PostgresSQLState = "42703"
+    package static let undefinedFunction: PostgresSQLState = "42883"
+    package static let undefinedTable: PostgresSQLState = "42P01"
+    package static let duplicateColumn: PostgresSQLState = "42701"
+    package static let duplicateTable: PostgresSQLState = "42P07"
+    package static let duplicateDatabase: PostgresSQLState = "42P04"
+    package static let duplicatePreparedStatement: PostgresSQLState = "42P05"
+    package static let datatypeMismatch: PostgresSQLState = "42804"
+    package static let lockNotAvailable: PostgresSQLState = "55P03"
+    package static let queryCanceled: PostgresSQLState = "57014"
+    package static let adminShutdown: PostgresSQLState = "57P01"
+    package static let tooManyConnections: PostgresSQLState = "53300"
+    package static let numericValueOutOfRange: PostgresSQLState = "22003"
+    package static let invalidTextRepresentation: PostgresSQLState = "22P02"
+    package static let raiseException: PostgresSQLState = "P0001"
+}

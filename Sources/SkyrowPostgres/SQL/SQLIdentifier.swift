@@ -1,0 +1,57 @@
+/// The name of a table, column or other object, which SQL text can only contain quoted.
+///
+/// ```swift
+/// let table = try SQLIdentifier("note")
+/// let statement: SQL = "SELECT count(*) FROM \(table)"   // SELECT count(*) FROM "note"
+/// ```
+package struct SQLIdentifier: Hashable, Sendable {
+    /// The longest name in bytes of UTF-8; PostgreSQL would cut a longer one off (NAMEDATALEN - 1).
+    package static let maximumLength = 63
+
+    /// The name as the catalog holds it.
+    package let name: String
+
+    /// Takes a name as it is, upper case and punctuation included.
+    ///
+    /// - Throws: ``PostgresError`` with the code `invalidValue` when the name is empty, longer than 63 bytes or
+    ///   holds a NUL byte.
+    package init(_ name: String) throws(PostgresError) {
+        guard !name.isEmpty else {
+            throw PostgresError(code: .invalidValue, message: "An SQL identifier cannot be empty")
+        }
+        guard name.utf8.count <= Self.maximumLength else {
+            throw PostgresError(code: .invalidValue, message: "An SQL identifier has at most 63 bytes")
+        }
+        guard !name.utf8.contains(0) else {
+            throw PostgresError(code: .invalidValue, message: "An SQL identifier cannot contain a NUL byte")
+        }
+        self.name = name
+    }
+
+    /// The name between double quotes, its own doubled.
+    package var quoted: String {
+        var result = "\""
+        for character in name.unicodeScalars {
+            if character == "\"" { result.unicodeScalars.append("\"") }
+            result.unicodeScalars.append(character)
+        }
+        result += "\""
+        return result
+    }
+}
+
+extension SQLIdentifier: ExpressibleByStringLiteral {
+    /// A name written in the source code; a wrong one is a programmer's error and stops the process.
+    package init(stringLiteral value: StaticString) {
+        let name = value.description
+        precondition(
+            !name.isEmpty && name.utf8.count <= Self.maximumLength && !name.utf8.contains(0),
+            "An SQL identifier has 1 to 63 bytes and no NUL"
+        )
+        self.name = name
+    }
+}
+
+extension SQLIdentifier: CustomStringConvertible {
+    package var description: String { quoted }
+}

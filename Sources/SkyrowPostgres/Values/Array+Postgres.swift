@@ -1,0 +1,84 @@
+/// An array of bytes is `bytea`; any other array is a one-dimensional PostgreSQL array.
+extension Array: PostgresEncodable where Element: PostgresArrayElement {
+    package static var postgresType: PostgresOID {
+        Element.self == UInt8.self ? .bytea : Element.postgresArrayType
+    }
+
+    package func encode(into encoder: inout PostgresEncoder) throws(PostgresError) {
+        if let bytes = self as? [UInt8] {
+            encoder.append(bytes: bytes)
+            return
+        }
+        guard let count = Int32(exactly: count) else {
+            throw PostgresError(code: .invalidValue, message: "An array has too many elements")
+        }
+        // array_send: dimensions, whether NULLs occur, element type; then per dimension its size and lower bound.
+        encoder.append(Int32(isEmpty ? 0 : 1))
+        encoder.append(Int32(contains { $0.isPostgresNull } ? 1 : 0))
+        encoder.append(Element.postgresType.rawValue)
+        guard !isEmpty else { return }
+        encoder.append(count)
+        encoder.append(Int32(1))
+        for element in self {
+            guard !element.isPostgresNull else {
+                encoder.append(Int32(-1))
+                continue
+            }
+            let length = encoder.reserveLength()
+            try element.encode(into: &encoder)
+            encoder.fillLength(at: length)
+        }
+    }
+}
+
+/// PostgreSQL has arrays of `bytea`, so an array of bytes may be an element.
+extension Array: PostgresArrayElement where Element == UInt8 {
+    package static var postgresArrayType: PostgresOID { .byteaArray }
+}
+
+extension Array: PostgresDecodable where Element: PostgresDecodable {
+    package static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> [Element] {
+        guard let bytes else { throw undecodable(type: type, isNull: true) }
+        if type == .bytea, let bytes = [UInt8](bytes) as? [Element] { return bytes }
+        var reader = ArrayReader(bytes: bytes, type: type)
+        let dimensions: Int32 = try reader.next()
+        _ = try reader.next() as Int32
+        let elementType = PostgresOID(rawValue: try reader.next())
+        guard dimensions != 0 else { return [] }
+        guard dimensions == 1 else { throw undecodable(type: type, isNull: false) }
+        let count: Int32 = try reader.next()
+        _ = try reader.next() as Int32
+        // Each element takes four bytes at least, so a wrong count cannot reserve more memory than the column has.
+        guard count >= 0, Int(count) <= bytes.count / 4 else { throw undecodable(type: type, isNull: false) }
+        var elements: [Element] = []
+        elements.reserveCapacity(Int(count))
+        for _ in 0..<count {
+            elements.append(try Element.decode(reader.nextElement(), type: elementType))
+        }
+        return elements
+    }
+}
+
+/// Walks through the binary form of an array.
+private struct ArrayReader {
+    var bytes: UnsafeRawBufferPointer
+    let type: PostgresOID
+
+    mutating func next<Integer: FixedWidthInteger>() throws(PostgresError) -> Integer {
+        guard bytes.count >= MemoryLayout<Integer>.size else { throw tooShort }
+        defer { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(MemoryLayout<Integer>.size)) }
+        return Integer(bigEndian: bytes.loadUnaligned(as: Integer.self))
+    }
+
+    mutating func nextElement() throws(PostgresError) -> UnsafeRawBufferPointer? {
+        let length: Int32 = try next()
+        guard length >= 0 else { return nil }
+        guard bytes.count >= Int(length) else { throw tooShort }
+        defer { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(Int(length))) }
+        return UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(length)))
+    }
+
+    var tooShort: PostgresError {
+        PostgresError(code: .undecodable, message: "The type with OID \(type.rawValue) is not an array, or cut off")
+    }
+}

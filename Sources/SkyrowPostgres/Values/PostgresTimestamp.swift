@@ -1,0 +1,56 @@
+/// A moment as `timestamptz` holds it: microseconds since the start of 2000 in UTC, or one of the two infinities.
+package struct PostgresTimestamp: Hashable, Sendable {
+    /// The start of 2000 in seconds of Unix time.
+    private static let epoch: Int64 = 946_684_800
+
+    package var microsecondsSince2000: Int64
+
+    package init(microsecondsSince2000: Int64) {
+        self.microsecondsSince2000 = microsecondsSince2000
+    }
+
+    /// Later than every other moment.
+    package static let infinity = PostgresTimestamp(microsecondsSince2000: .max)
+
+    /// Earlier than every other moment.
+    package static let negativeInfinity = PostgresTimestamp(microsecondsSince2000: .min)
+
+    package var isFinite: Bool { self != .infinity && self != .negativeInfinity }
+
+    /// A moment given in Unix time; nil when it lies beyond what 64 bits hold.
+    package init?(microsecondsSince1970: Int64) {
+        let (value, overflow) = microsecondsSince1970.subtractingReportingOverflow(Self.epoch * 1_000_000)
+        guard !overflow, value != .min else { return nil }
+        self.init(microsecondsSince2000: value)
+    }
+
+    /// The moment in Unix time; nil when it is infinite or lies beyond what 64 bits hold.
+    package var microsecondsSince1970: Int64? {
+        guard isFinite else { return nil }
+        let (value, overflow) = microsecondsSince2000.addingReportingOverflow(Self.epoch * 1_000_000)
+        return overflow ? nil : value
+    }
+}
+
+extension PostgresTimestamp: Comparable {
+    package static func < (left: PostgresTimestamp, right: PostgresTimestamp) -> Bool {
+        left.microsecondsSince2000 < right.microsecondsSince2000
+    }
+}
+
+extension PostgresTimestamp: PostgresArrayElement, PostgresDecodable {
+    package static var postgresType: PostgresOID { .timestamptz }
+    package static var postgresArrayType: PostgresOID { .timestamptzArray }
+
+    package func encode(into encoder: inout PostgresEncoder) {
+        encoder.append(microsecondsSince2000)
+    }
+
+    package static func decode(
+        _ bytes: UnsafeRawBufferPointer?,
+        type: PostgresOID
+    ) throws(PostgresError) -> PostgresTimestamp {
+        let bytes = try Self.bytes(bytes, type: type, oneOf: .timestamptz, .timestamp)
+        return PostgresTimestamp(microsecondsSince2000: try integer(bytes, type: type))
+    }
+}
