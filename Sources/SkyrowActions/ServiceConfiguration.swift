@@ -1,0 +1,77 @@
+/// How a service is to behave; every value has a default but the two keys.
+package struct ServiceConfiguration: Sendable {
+    /// Lets applications in.
+    package var apiKey: Secret
+    /// Passes every rule.
+    package var masterKey: Secret
+    /// Whether types and fields appear on first save, and whether `schema:*`, `role:default` and `role:admin` work
+    /// without the master key.
+    package var isDevelopment: Bool
+    /// The fields of `user` that log in, each group together and unique: `[["username"], ["email"]]`.
+    package var loginKeys: [[String]]
+    /// How long an access token is valid; nil means for ever.
+    package var tokenLifetime: Duration?
+    /// How many sessions are remembered between requests.
+    package var sessionCacheSize: Int
+    /// How long a remembered session counts without asking the database; at most one second, so that a logout anywhere
+    /// is seen everywhere by then.
+    package var sessionFreshness: Duration
+    package var passwords: PasswordConfiguration
+    /// How long an idempotency key and its answer are kept.
+    package var idempotencyRetention: Duration
+
+    package init(
+        apiKey: Secret,
+        masterKey: Secret,
+        isDevelopment: Bool = false,
+        loginKeys: [[String]] = [["username"], ["email"]],
+        tokenLifetime: Duration? = .seconds(30 * 86_400),
+        sessionCacheSize: Int = 10_000,
+        sessionFreshness: Duration = .seconds(1),
+        passwords: PasswordConfiguration = PasswordConfiguration(),
+        idempotencyRetention: Duration = .seconds(86_400)
+    ) {
+        self.apiKey = apiKey
+        self.masterKey = masterKey
+        self.isDevelopment = isDevelopment
+        self.loginKeys = loginKeys
+        self.tokenLifetime = tokenLifetime
+        self.sessionCacheSize = sessionCacheSize
+        self.sessionFreshness = sessionFreshness
+        self.passwords = passwords
+        self.idempotencyRetention = idempotencyRetention
+    }
+}
+
+/// How passwords are hashed.
+package struct PasswordConfiguration: Sendable {
+    /// The cost of a new hash; a stored hash of a lower cost is replaced at the next login.
+    package var cost: ScryptCost
+    /// Threads that do nothing but hash.
+    package var threads: Int
+    /// How many hashes may wait; one more is refused with `135 Overloaded`.
+    package var queueLimit: Int
+
+    package init(cost: ScryptCost = .standard, threads: Int = 1, queueLimit: Int = 64) {
+        self.cost = cost
+        self.threads = threads
+        self.queueLimit = queueLimit
+    }
+}
+
+/// The work factors of scrypt (RFC 7914): memory is 128·N·r bytes, time grows with N·r·p.
+package struct ScryptCost: Hashable, Sendable {
+    /// The base-2 logarithm of N.
+    package var logN: Int
+    package var r: Int
+    package var p: Int
+
+    package init(logN: Int, r: Int, p: Int) {
+        self.logN = logN
+        self.r = r
+        self.p = p
+    }
+
+    /// N=2^17, r=8, p=1: 128 MiB and about a third of a second, the first choice of OWASP's cheat sheet.
+    package static let standard = ScryptCost(logN: 17, r: 8, p: 1)
+}

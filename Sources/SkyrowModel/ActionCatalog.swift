@@ -1,0 +1,35 @@
+/// The registry: every action, declared once (the declarations are in ActionCatalogRecords and ActionCatalogAccounts).
+package enum ActionCatalog {
+    /// In the order of the manual.
+    package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
+
+    /// The declaration of an action.
+    package static subscript(name: ActionName) -> ActionDescription {
+        switch name {
+        case .recordSave: recordSave
+        case .recordFetch: recordFetch
+        case .recordQuery: recordQuery
+        case .recordDelete: recordDelete
+        case .schemaFetch: schemaFetch
+        case .schemaCreate: schemaCreate
+        case .schemaRename: schemaRename
+        case .schemaDelete: schemaDelete
+        case .authSignUp: authSignUp
+        case .authLogIn: authLogIn
+        case .authLogOut: authLogOut
+        case .authPassword: authPassword
+        case .me: me
+        case .roleAssign: roleAssign
+        case .roleRevoke: roleRevoke
+        case .roleGet: roleGet
+        case .roleDefault: roleDefault
+        case .roleAdmin: roleAdmin
+        }
+    }
+
+    /// Codes that any action may answer.
+    package static let commonErrors: [ErrorCode] = [
+        .notAuthenticated, .accessKeyNotAccepted, .accessTokenNotAccepted, .badRequest, .invalidArgument,
+        .responseTimeout, .payloadTooLarge, .overloaded, .unexpectedError, .unexpectedUnableToOpenDatabase,
+    ]
+}

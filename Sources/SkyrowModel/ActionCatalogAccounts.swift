@@ -1,0 +1,132 @@
+// The declarations of `auth:*`, `me` and `role:*`.
+
+extension ActionCatalog {
+    static let authSignUp = ActionDescription(
+        .authSignUp,
+        "Makes an account and its user record, and logs in; without any parameter the account is anonymous.",
+        need: .key,
+        parameters: [
+            ActionParameter(
+                "auth_data",
+                "One or more complete login keys with their values; none for an anonymous account.",
+                .nullable(.object([], others: .string()))
+            ),
+            ActionParameter("password", "The password; none for an anonymous account.", .nullable(.string())),
+            ActionParameter(
+                "profile",
+                "Further fields of the user record.",
+                .nullable(.object([], others: .named(.value)))
+            ),
+        ],
+        result: .named(.authAnswer),
+        errors: [.duplicated, .incompatibleSchema],
+        changesData: true
+    )
+
+    static let authLogIn = ActionDescription(
+        .authLogIn,
+        "Answers a new access token for a login key and its password.",
+        need: .key,
+        parameters: [
+            authData,
+            ActionParameter("password", "The password.", .string(), isRequired: true),
+        ],
+        result: .named(.authAnswer),
+        errors: [.invalidCredentials, .userDisabled],
+        changesData: true
+    )
+
+    static let authLogOut = ActionDescription(
+        .authLogOut,
+        "Ends the session of the access token that comes with the request.",
+        need: .keyOrToken,
+        result: .named(.status),
+        errors: [],
+        changesData: true
+    )
+
+    static let authPassword = ActionDescription(
+        .authPassword,
+        "Changes the password, ends every other session and answers a new access token.",
+        need: .user,
+        parameters: [
+            ActionParameter("old_password", "The password so far.", .string(), isRequired: true),
+            ActionParameter("password", "The new password.", .string(), isRequired: true),
+        ],
+        result: .named(.authAnswer),
+        errors: [.invalidCredentials, .userDisabled],
+        changesData: true
+    )
+
+    static let me = ActionDescription(
+        .me,
+        "Answers the logged-in user with a further access token.",
+        need: .user,
+        result: .named(.authAnswer),
+        errors: [.userDisabled],
+        changesData: true
+    )
+
+    static let roleAssign = ActionDescription(
+        .roleAssign,
+        "Gives roles to users; unknown users are ignored, unknown roles come into being.",
+        need: .administrator,
+        parameters: [roleNames, userIDs],
+        result: .oneOfStrings(["OK"]),
+        errors: [.permissionDenied, .userDisabled],
+        changesData: true
+    )
+
+    static let roleRevoke = ActionDescription(
+        .roleRevoke,
+        "Takes roles away from users.",
+        need: .administrator,
+        parameters: [roleNames, userIDs],
+        result: .oneOfStrings(["OK"]),
+        errors: [.permissionDenied, .userDisabled],
+        changesData: true
+    )
+
+    static let roleGet = ActionDescription(
+        .roleGet,
+        "Answers the roles of users; those of others only to an administrator.",
+        need: .userOrMaster,
+        parameters: [userIDs],
+        result: .object([], others: .array(of: .string())),
+        errors: [.permissionDenied, .userDisabled],
+        changesData: false
+    )
+
+    static let roleDefault = ActionDescription(
+        .roleDefault,
+        "Replaces the set of roles that new users get.",
+        need: .masterOrDevelopment,
+        parameters: [roleNames],
+        result: .array(of: .string()),
+        errors: [.permissionDenied],
+        changesData: true
+    )
+
+    static let roleAdmin = ActionDescription(
+        .roleAdmin,
+        "Replaces the set of roles that make an administrator.",
+        need: .masterOrDevelopment,
+        parameters: [roleNames],
+        result: .array(of: .string()),
+        errors: [.permissionDenied],
+        changesData: true
+    )
+
+    private static let roleNames = ActionParameter(
+        "roles", "Role names.", .array(of: .string(maximum: 255)), isRequired: true
+    )
+    private static let userIDs = ActionParameter(
+        "users", "User ids.", .array(of: .string(maximum: 255)), isRequired: true
+    )
+    private static let authData = ActionParameter(
+        "auth_data",
+        "One complete login key with its value, such as {\"username\": \"ann\"}.",
+        .object([], others: .string()),
+        isRequired: true
+    )
+}

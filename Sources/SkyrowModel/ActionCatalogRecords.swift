@@ -1,0 +1,163 @@
+// The declarations of `record:*` and `schema:*`.
+
+extension ActionCatalog {
+    static let recordSave = ActionDescription(
+        .recordSave,
+        "Creates records and merges fields into existing ones.",
+        need: .userOrMaster,
+        parameters: [
+            ActionParameter(
+                "records", "The records to save.", .array(of: .named(.recordDraft), minimum: 1), isRequired: true
+            ),
+            database, atomic, idempotencyKey,
+        ],
+        result: .array(of: .named(.recordEntry)),
+        errors: [
+            .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .constraintViolated,
+            .incompatibleSchema, .atomicOperationFailure, .userDisabled, .conflict, .idempotencyKeyReused,
+            .outcomeUnknown,
+        ],
+        changesData: true
+    )
+
+    static let recordFetch = ActionDescription(
+        .recordFetch,
+        "Answers records by their ids.",
+        need: .keyOrToken,
+        parameters: [
+            ActionParameter(
+                "ids", "Record ids.", .array(of: .named(.recordID), minimum: 1), isRequired: true
+            ),
+            database,
+        ],
+        result: .array(of: .named(.recordEntry)),
+        errors: [.permissionDenied, .resourceNotFound],
+        changesData: false
+    )
+
+    static let recordQuery = ActionDescription(
+        .recordQuery,
+        "Answers the records of one type that match a predicate.",
+        need: .keyOrToken,
+        parameters: [
+            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            database,
+            ActionParameter("predicate", "What must hold; everything matches without it.", .nullable(.named(.predicate))),
+            ActionParameter(
+                "sort",
+                "The order, as pairs of a key path and a direction.",
+                .nullable(
+                    .array(of: .tuple([.named(.keyPath), .oneOfStrings(["asc", "desc"])], rest: nil))
+                )
+            ),
+            ActionParameter(
+                "include",
+                "Referenced records to send along in _transient, by name.",
+                .nullable(.object([], others: .named(.keyPath)))
+            ),
+            ActionParameter(
+                "desired_keys",
+                "The user fields to send; all of them when missing.",
+                .nullable(.array(of: .string()))
+            ),
+            ActionParameter(
+                "limit",
+                "How many records to send, 100 when missing.",
+                .nullable(.integer(minimum: 0, maximum: RecordQuery.maximumLimit))
+            ),
+            ActionParameter("offset", "How many records to skip.", .nullable(.integer(minimum: 0))),
+            ActionParameter("count", "Whether info.count says how many records match.", .nullable(.boolean)),
+        ],
+        result: .array(of: .named(.record)),
+        info: .object([JSONMember("count", .integer(minimum: 0))]),
+        errors: [.permissionDenied, .notSupported, .recordQueryInvalid],
+        changesData: false
+    )
+
+    static let recordDelete = ActionDescription(
+        .recordDelete,
+        "Deletes records by their ids.",
+        need: .userOrMaster,
+        parameters: [
+            ActionParameter(
+                "ids", "Record ids.", .array(of: .named(.recordID), minimum: 1), isRequired: true
+            ),
+            database, atomic, idempotencyKey,
+        ],
+        result: .array(of: .either([.named(.deletedEntry), .named(.entryError)])),
+        errors: [
+            .permissionDenied, .resourceNotFound, .notSupported, .constraintViolated, .atomicOperationFailure,
+            .userDisabled, .idempotencyKeyReused, .outcomeUnknown,
+        ],
+        changesData: true
+    )
+
+    static let schemaFetch = ActionDescription(
+        .schemaFetch,
+        "Answers every record type with its fields.",
+        need: .masterOrDevelopment,
+        result: .named(.schema),
+        errors: [.permissionDenied],
+        changesData: false
+    )
+
+    static let schemaCreate = ActionDescription(
+        .schemaCreate,
+        "Creates record types and adds fields to existing ones.",
+        need: .masterOrDevelopment,
+        parameters: [
+            ActionParameter(
+                "record_types",
+                "Fields by record type, as schema:fetch answers them.",
+                .object([], others: fieldList),
+                isRequired: true
+            )
+        ],
+        result: .named(.schema),
+        errors: [.permissionDenied, .incompatibleSchema],
+        changesData: true
+    )
+
+    static let schemaRename = ActionDescription(
+        .schemaRename,
+        "Renames a field.",
+        need: .masterOrDevelopment,
+        parameters: [
+            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
+            ActionParameter("new_name", "Its new name.", .string(maximum: 63), isRequired: true),
+        ],
+        result: .named(.schema),
+        errors: [.permissionDenied, .resourceNotFound],
+        changesData: true
+    )
+
+    static let schemaDelete = ActionDescription(
+        .schemaDelete,
+        "Drops a field with its data.",
+        need: .masterOrDevelopment,
+        parameters: [
+            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
+        ],
+        result: .named(.schema),
+        errors: [.permissionDenied, .resourceNotFound],
+        changesData: true
+    )
+
+    private static let database = ActionParameter(
+        "database_id",
+        "The database: _public (also when missing), _private, a user id, or _union.",
+        .nullable(.string(maximum: 255))
+    )
+    private static let atomic = ActionParameter(
+        "atomic",
+        "Whether one failure undoes the whole request.",
+        .nullable(.boolean)
+    )
+    private static let idempotencyKey = ActionParameter(
+        "idempotency_key",
+        "A text of up to 64 bytes of the caller's choice; a retry with the same key gets the first answer for 24 hours.",
+        .nullable(.string(maximum: 64))
+    )
+}

@@ -1,0 +1,110 @@
+/// One action as the registry declares it; the doors, the OpenRPC document and the manual all read this.
+///
+/// ```swift
+/// let action = ActionCatalog[.recordSave]
+/// action.need   // .userOrMaster
+/// ```
+package struct ActionDescription: Hashable, Sendable {
+    package let name: ActionName
+    /// One sentence.
+    package let summary: String
+    package let need: ActionNeed
+    /// Named parameters, those that must be there first.
+    package let parameters: [ActionParameter]
+    package let result: JSONShape
+    /// What stands beside the result in `info`, if anything does.
+    package let info: JSONShape?
+    /// The codes an answer or an entry of it may carry, besides those that any action may (`ActionCatalog.commonErrors`).
+    package let errors: [ErrorCode]
+    package let changesData: Bool
+
+    init(
+        _ name: ActionName,
+        _ summary: String,
+        need: ActionNeed,
+        parameters: [ActionParameter] = [],
+        result: JSONShape,
+        info: JSONShape? = nil,
+        errors: [ErrorCode],
+        changesData: Bool
+    ) {
+        self.name = name
+        self.summary = summary
+        self.need = need
+        self.parameters = parameters
+        self.result = result
+        self.info = info
+        self.errors = errors
+        self.changesData = changesData
+    }
+}
+
+/// A named parameter of an action.
+package struct ActionParameter: Hashable, Sendable {
+    package let name: String
+    /// One sentence.
+    package let summary: String
+    package let shape: JSONShape
+    package let isRequired: Bool
+
+    init(_ name: String, _ summary: String, _ shape: JSONShape, isRequired: Bool = false) {
+        self.name = name
+        self.summary = summary
+        self.shape = shape
+        self.isRequired = isRequired
+    }
+}
+
+/// The shape of a JSON value, as much of JSON Schema as the catalog needs.
+package indirect enum JSONShape: Hashable, Sendable {
+    case any
+    case boolean
+    case number
+    /// Within the bounds, both included.
+    case integer(minimum: Int? = nil, maximum: Int? = nil)
+    /// Of at most so many characters.
+    case string(maximum: Int? = nil)
+    /// An RFC 3339 instant.
+    case dateTime
+    /// One of these strings.
+    case oneOfStrings([String])
+    case array(of: JSONShape, minimum: Int = 0)
+    /// An array whose first elements have these shapes and the others `rest`.
+    case tuple([JSONShape], rest: JSONShape?)
+    /// An object with these members; `others` is the shape of members not listed, nil forbids them.
+    case object([JSONMember], others: JSONShape? = nil)
+    case either([JSONShape])
+    case nullable(JSONShape)
+    /// A shape of `ActionCatalog.shapes`, which OpenRPC lists under `components.schemas`.
+    case named(JSONShapeName)
+}
+
+/// A member of an object's shape.
+package struct JSONMember: Hashable, Sendable {
+    package let name: String
+    package let shape: JSONShape
+    package let isRequired: Bool
+
+    init(_ name: String, _ shape: JSONShape, isRequired: Bool = false) {
+        self.name = name
+        self.shape = shape
+        self.isRequired = isRequired
+    }
+}
+
+/// The shapes that several actions share.
+package enum JSONShapeName: String, Hashable, Sendable, CaseIterable {
+    case recordID = "RecordID"
+    case value = "Value"
+    case accessEntry = "AccessEntry"
+    case record = "Record"
+    case recordDraft = "RecordDraft"
+    case entryError = "EntryError"
+    case recordEntry = "RecordEntry"
+    case deletedEntry = "DeletedEntry"
+    case keyPath = "KeyPath"
+    case predicate = "Predicate"
+    case authAnswer = "AuthAnswer"
+    case schema = "Schema"
+    case status = "Status"
+}

@@ -1,0 +1,37 @@
+/// The name of every action, as JSON-RPC's `method`, the v1 envelope's `action` and `rpc.discover` spell it.
+package enum ActionName: String, Hashable, Sendable, CaseIterable {
+    case recordSave = "record:save"
+    case recordFetch = "record:fetch"
+    case recordQuery = "record:query"
+    case recordDelete = "record:delete"
+    case schemaFetch = "schema:fetch"
+    case schemaCreate = "schema:create"
+    case schemaRename = "schema:rename"
+    case schemaDelete = "schema:delete"
+    case authSignUp = "auth:signup"
+    case authLogIn = "auth:login"
+    case authLogOut = "auth:logout"
+    case authPassword = "auth:password"
+    case me
+    case roleAssign = "role:assign"
+    case roleRevoke = "role:revoke"
+    case roleGet = "role:get"
+    case roleDefault = "role:default"
+    case roleAdmin = "role:admin"
+}
+
+/// What an action asks of its caller before it looks at anything else.
+package enum ActionNeed: String, Hashable, Sendable, CaseIterable {
+    /// A valid API or master key; an access token may come along.
+    case key
+    /// A valid key or a valid access token.
+    case keyOrToken
+    /// A logged-in user; the master key passes only when it acts as one.
+    case user
+    /// A logged-in user or the master key.
+    case userOrMaster
+    /// A user with an administrator's role, or the master key.
+    case administrator
+    /// The master key, or any key while the service is in development mode.
+    case masterOrDevelopment
+}

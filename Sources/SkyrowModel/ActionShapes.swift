@@ -1,0 +1,97 @@
+extension ActionCatalog {
+    /// The shapes that several actions share, by name.
+    package static func shape(_ name: JSONShapeName) -> JSONShape {
+        switch name {
+        case .recordID: .string(maximum: 319)
+        case .value: .any
+        case .accessEntry: accessEntry
+        case .record: record
+        case .recordDraft: recordDraft
+        case .entryError: entryError
+        case .recordEntry: .either([.named(.record), .named(.entryError)])
+        case .deletedEntry:
+            .object([
+                JSONMember("_id", .named(.recordID), isRequired: true),
+                JSONMember("_type", .oneOfStrings(["record"]), isRequired: true),
+            ])
+        case .keyPath:
+            .object([
+                JSONMember("$type", .oneOfStrings(["keypath"]), isRequired: true),
+                JSONMember("$val", .string(), isRequired: true),
+            ])
+        case .predicate: .tuple([.string()], rest: .any)
+        case .authAnswer: authAnswer
+        case .schema:
+            .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
+        case .status:
+            .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
+        }
+    }
+
+    /// `{"fields": [{"name": "title", "type": "string"}]}`
+    static let fieldList = JSONShape.object([
+        JSONMember(
+            "fields",
+            .array(
+                of: .object([
+                    JSONMember("name", .string(maximum: 63), isRequired: true),
+                    JSONMember("type", .string(), isRequired: true),
+                ])
+            ),
+            isRequired: true
+        )
+    ])
+
+    private static let accessEntry = JSONShape.object([
+        JSONMember("public", .boolean),
+        JSONMember("owner", .boolean),
+        JSONMember("user_id", .string(maximum: 255)),
+        JSONMember("role", .string(maximum: 255)),
+        JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
+    ])
+
+    private static let accessList = JSONShape.nullable(.array(of: .named(.accessEntry)))
+
+    private static let record = JSONShape.object(
+        [
+            JSONMember("_id", .named(.recordID), isRequired: true),
+            JSONMember("_type", .oneOfStrings(["record"]), isRequired: true),
+            JSONMember("_access", accessList, isRequired: true),
+            JSONMember("_ownerID", .string()),
+            JSONMember("_created_at", .dateTime),
+            JSONMember("_created_by", .string()),
+            JSONMember("_updated_at", .dateTime),
+            JSONMember("_updated_by", .string()),
+            JSONMember("_revision", .integer()),
+            JSONMember("_transient", .object([], others: .any)),
+        ],
+        others: .named(.value)
+    )
+
+    private static let recordDraft = JSONShape.object(
+        [
+            JSONMember("_id", .named(.recordID), isRequired: true),
+            JSONMember("_access", accessList),
+            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new"])])),
+        ],
+        others: .named(.value)
+    )
+
+    private static let entryError = JSONShape.object([
+        JSONMember("_id", .string()),
+        JSONMember("_type", .oneOfStrings(["error"]), isRequired: true),
+        JSONMember("name", .string(), isRequired: true),
+        JSONMember("code", .integer(), isRequired: true),
+        JSONMember("message", .string(), isRequired: true),
+        JSONMember("info", .object([], others: .any)),
+    ])
+
+    private static let authAnswer = JSONShape.object([
+        JSONMember("user_id", .string(), isRequired: true),
+        JSONMember("profile", .named(.record), isRequired: true),
+        JSONMember("roles", .array(of: .string())),
+        JSONMember("access_token", .string(), isRequired: true),
+        JSONMember("last_login_at", .dateTime),
+        JSONMember("last_seen_at", .dateTime),
+    ])
+}
