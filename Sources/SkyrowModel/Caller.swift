@@ -3,6 +3,7 @@ public typealias UserID = String
 
 /// Who makes a request, after credentials were checked.
 public struct Caller: Hashable, Sendable {
+    /// What kind of caller it is.
     public enum Kind: Hashable, Sendable {
         case anonymous
         case user(UserID)

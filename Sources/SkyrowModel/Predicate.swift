@@ -37,6 +37,7 @@ public indirect enum Predicate: Hashable, Sendable {
 
 /// One key of a query's order; NULL sorts last ascending and first descending, as PostgreSQL does.
 public struct SortKey: Hashable, Sendable {
+    /// Which end comes first.
     public enum Direction: String, Hashable, Sendable {
         case ascending = "asc"
         case descending = "desc"

@@ -1,0 +1,51 @@
+# What to do here: `make help`.
+
+MAKEFLAGS += --no-print-directory
+SKYROW = .build/release/skyrow
+
+.DEFAULT_GOAL := help
+.PHONY: help run test setup build format check check-format check-imports check-docs check-client-only fuzz bench clean
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./data; ARGS="--port 8080" is passed on
+	@swift build --configuration release --product skyrow
+	@exec $(SKYROW) serve --development $(ARGS)
+
+test: setup ## Build and run every test; ARGS="--filter Name" is passed on
+	@swift build --build-tests
+	@swift test --skip-build --parallel $(ARGS)
+
+setup: ## Install the system packages that are missing (run and test do this)
+	@scripts/setup
+
+build: setup ## Build the release
+	@swift build --configuration release --product skyrow
+
+format: ## Bring the sources into the house's format
+	@scripts/check-format --fix
+
+check: check-format check-imports check-docs check-client-only ## Everything CI checks besides the tests
+
+check-format: ## The format of the sources
+	@scripts/check-format
+
+check-imports: setup ## That targets import only what the manifest says they may
+	@scripts/check-imports
+
+check-docs: ## Links, docstrings, the protocol manual
+	@scripts/check-docs
+
+check-client-only: setup ## That SkyrowClient alone resolves no other package
+	@scripts/check-client-only
+
+fuzz: setup ## Fuzz the JSON parser
+	@scripts/fuzz $(ARGS)
+
+bench: ## Measure beside pgbench, write Benchmarks/Results.md
+	@scripts/setup benchmark
+	@Benchmarks/run $(ARGS)
+
+clean: ## Remove what was built; ./data stays
+	@rm -rf .build .build-*
