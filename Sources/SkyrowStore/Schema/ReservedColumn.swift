@@ -1,0 +1,42 @@
+package import SkyrowPostgres
+
+/// The columns that every record table has, in their order in the table (design.md 5.1).
+package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
+    /// The stored id: the wire id of a public row, `~<user id>/<wire id>` of a private one.
+    case id = "_id"
+    /// `_public`, or the id of the user whose private database holds the row.
+    case database = "_database"
+    case owner = "_owner"
+    /// The record's own access list; NULL means the type's default.
+    case access = "_access"
+    case createdAt = "_created_at"
+    case createdBy = "_created_by"
+    case updatedAt = "_updated_at"
+    case updatedBy = "_updated_by"
+    /// Grows with every write of the row.
+    case revision = "_revision"
+
+    package var identifier: SQLIdentifier {
+        switch self {
+        case .id: "_id"
+        case .database: "_database"
+        case .owner: "_owner"
+        case .access: "_access"
+        case .createdAt: "_created_at"
+        case .createdBy: "_created_by"
+        case .updatedAt: "_updated_at"
+        case .updatedBy: "_updated_by"
+        case .revision: "_revision"
+        }
+    }
+
+    /// The type of the column in PostgreSQL; a table whose columns of these names are of other types is no record table.
+    package var oid: PostgresOID {
+        switch self {
+        case .id, .database, .owner, .createdBy, .updatedBy: .text
+        case .access: .jsonb
+        case .createdAt, .updatedAt: .timestamptz
+        case .revision: .int8
+        }
+    }
+}
