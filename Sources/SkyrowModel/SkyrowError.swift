@@ -136,6 +136,8 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     case string(String)
     case integer(Int64)
     case boolean(Bool)
+    /// An instant, a plain RFC 3339 string on the wire.
+    case datetime(Timestamp)
     case list([ErrorInfo])
     /// Errors by record id, as `AtomicOperationFailure` reports them.
     case errors([String: SkyrowError])
