@@ -6,8 +6,31 @@ public enum AccessClause: Hashable, Sendable {
     case unlisted
     /// Records owned by this user.
     case owner(UserID)
-    /// Records whose list has one of these entries.
-    case listed([AccessEntry])
+    /// Records whose list has an entry that means one of this audience, with one of these levels.
+    case listed(AccessAudience, levels: [AccessLevel])
+}
+
+/// The subjects of access entries that mean one caller.
+public struct AccessAudience: Hashable, Sendable {
+    public let user: UserID?
+    public let roles: [String]
+
+    public init(user: UserID?, roles: [String]) {
+        self.user = user
+        self.roles = roles
+    }
+
+    /// Whether an entry about this subject is about the audience.
+    ///
+    /// The owner's free pass is a clause of its own, so an `owner` entry adds nothing here.
+    public func includes(_ subject: AccessSubject) -> Bool {
+        switch subject {
+        case .everyone: true
+        case .owner: false
+        case .user(let id): user.map { $0.isSameText(as: id) } ?? false
+        case .role(let name): roles.contains { $0.isSameText(as: name) }
+        }
+    }
 }
 
 /// Which records of a database a caller may read or write: the one place that knows the policy (design.md 4.6).
@@ -33,31 +56,25 @@ public struct AccessScope: Hashable, Sendable {
             // `_union` is for reading, whoever asks.
             return database == .union && level == .write ? [] : [.everything]
         }
+        let audience = AccessAudience(user: caller.userID, roles: caller.roles)
         switch database {
         case .union:
             return []
         case .user(let owner):
-            return caller.userID == owner ? [.everything] : []
+            return caller.userID.map { $0.isSameText(as: owner) } ?? false ? [.everything] : []
         case .everyone:
             switch level {
             case .read:
                 var clauses: [AccessClause] = [.unlisted]
                 if let user = caller.userID { clauses.append(.owner(user)) }
-                clauses.append(.listed(entries(caller: caller, levels: [.read, .write])))
+                clauses.append(.listed(audience, levels: [.read, .write]))
                 return clauses
             case .write:
                 // Public write means every logged-in user, as in Skygear.
                 guard let user = caller.userID else { return [] }
-                return [.owner(user), .listed(entries(caller: caller, levels: [.write]))]
+                return [.owner(user), .listed(audience, levels: [.write])]
             }
         }
-    }
-
-    private static func entries(caller: Caller, levels: [AccessLevel]) -> [AccessEntry] {
-        var subjects: [AccessSubject] = [.everyone]
-        if let user = caller.userID { subjects.append(.user(user)) }
-        subjects += caller.roles.map { .role($0) }
-        return subjects.flatMap { subject in levels.map { AccessEntry(subject, $0) } }
     }
 
     /// Judges one record in memory.
@@ -67,8 +84,11 @@ public struct AccessScope: Hashable, Sendable {
             switch clause {
             case .everything: true
             case .unlisted: access == nil
-            case .owner(let user): owner == user
-            case .listed(let entries): access.map { list in list.entries.contains { entries.contains($0) } } ?? false
+            case .owner(let user): owner.map { $0.isSameText(as: user) } ?? false
+            case .listed(let audience, let levels):
+                access.map { list in
+                    list.entries.contains { levels.contains($0.level) && audience.includes($0.subject) }
+                } ?? false
             }
         }
     }

@@ -33,6 +33,23 @@ public enum DatabaseScope: Hashable, Sendable {
     /// Every database at once, read-only.
     case union
 
+    /// Users are the same when the bytes of their ids are, as in PostgreSQL, whatever their Unicode normalisation.
+    public static func == (a: DatabaseScope, b: DatabaseScope) -> Bool {
+        switch (a, b) {
+        case (.everyone, .everyone), (.union, .union): true
+        case (.user(let a), .user(let b)): a.isSameText(as: b)
+        case (.everyone, _), (.user, _), (.union, _): false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .everyone: hasher.combine(0)
+        case .user(let user): hasher.combine(TextKey(user))
+        case .union: hasher.combine(1)
+        }
+    }
+
     /// Opens a database for a caller.
     ///
     /// Throws `101 NotAuthenticated` for `_private` without a user and `_union` without the master key, and
@@ -47,7 +64,7 @@ public enum DatabaseScope: Hashable, Sendable {
             }
             self = .user(user)
         case .user(let owner):
-            guard caller.isMaster || caller.userID == owner else {
+            guard caller.isMaster || caller.userID.map({ $0.isSameText(as: owner) }) ?? false else {
                 throw SkyrowError(.permissionDenied, "This database belongs to somebody else.")
             }
             self = .user(owner)

@@ -32,4 +32,14 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(type)/\(id)" }
+
+    /// Ids are the same when their bytes are, as in PostgreSQL, whatever their Unicode normalisation.
+    public static func == (a: RecordID, b: RecordID) -> Bool {
+        a.type == b.type && a.id.isSameText(as: b.id)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        hasher.combine(TextKey(id))
+    }
 }

@@ -1,0 +1,27 @@
+extension String {
+    /// Whether two names or ids are the same bytes, as PostgreSQL compares them.
+    ///
+    /// `==` would also equate texts that differ in Unicode normalisation, and so one user with another.
+    package func isSameText(as other: String) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+}
+
+/// A name or id as a key whose identity is its bytes, as in PostgreSQL.
+package struct TextKey: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package static func == (a: TextKey, b: TextKey) -> Bool {
+        a.text.isSameText(as: b.text)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
