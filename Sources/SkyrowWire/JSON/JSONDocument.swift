@@ -1,0 +1,75 @@
+/// A parsed JSON text with its bytes.
+///
+/// ```swift
+/// let document = try JSONDocument(body)
+/// let name = document.withRoot { $0["name"]?.string }
+/// ```
+package struct JSONDocument: Sendable {
+    /// Containers inside each other that a request may have (design.md 4.3).
+    package static let defaultDepthLimit = 64
+
+    private let text: [UInt8]
+    private let tape: [UInt64]
+
+    /// Keeps the bytes (it shares their storage) and checks them against RFC 8259.
+    package init(_ text: [UInt8], depthLimit: Int = JSONDocument.defaultDepthLimit) throws(JSONParseError) {
+        self.text = text
+        tape = try text.withUnsafeBufferPointer { bytes throws(JSONParseError) in
+            try makeTape(of: UnsafeRawBufferPointer(bytes), depthLimit: depthLimit)
+        }
+    }
+
+    /// Lends the outermost value; views must not leave the closure.
+    package func withRoot<R, E: Error>(_ body: (JSONView) throws(E) -> R) throws(E) -> R {
+        try text.withUnsafeBufferPointer { bytes throws(E) in
+            try tape.withUnsafeBufferPointer { words throws(E) in
+                try body(JSONView(text: bytes, tape: words))
+            }
+        }
+    }
+
+    /// Parses a text where it lies, without a copy, and lends its outermost value; views must not leave the closure.
+    ///
+    /// What `failure` makes of a parse error is thrown in its place.
+    ///
+    /// ```swift
+    /// let request = try JSONDocument.withRoot(of: body, orThrow: SkyrowError.init(unreadable:)) { root in
+    ///     try SaveRequest(parameters: root)
+    /// }
+    /// ```
+    package static func withRoot<R, E: Error>(
+        of text: UnsafeRawBufferPointer,
+        depthLimit: Int = JSONDocument.defaultDepthLimit,
+        orThrow failure: (JSONParseError) -> E,
+        _ body: (JSONView) throws(E) -> R
+    ) throws(E) -> R {
+        let tape: [UInt64]
+        do {
+            tape = try makeTape(of: text, depthLimit: depthLimit)
+        } catch {
+            throw failure(error)
+        }
+        return try tape.withUnsafeBufferPointer { words throws(E) in
+            try body(JSONView(text: text.assumingMemoryBound(to: UInt8.self), tape: words))
+        }
+    }
+}
+
+/// Parses into a tape of a likely length and goes on in a longer one when it was too short.
+private func makeTape(of text: UnsafeRawBufferPointer, depthLimit: Int) throws(JSONParseError) -> [UInt64] {
+    var parser = try JSONParser(text: text, depthLimit: depthLimit)
+    var tape: [UInt64] = []
+    // Requests and answers have a word for every 8 to 12 bytes of text.
+    var capacity = text.count / 6 + 16
+    while true {
+        var step: Result<Bool, JSONParseError> = .success(false)
+        let longer = [UInt64](unsafeUninitializedCapacity: capacity) { words, count in
+            for (index, word) in tape.enumerated() { words[index] = word }
+            step = Result { () throws(JSONParseError) in try parser.run(into: words) }
+            count = parser.wordCount
+        }
+        if try step.get() { return longer }
+        tape = longer
+        capacity *= 2
+    }
+}

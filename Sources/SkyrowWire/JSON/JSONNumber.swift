@@ -1,0 +1,101 @@
+/// A JSON number as the 64-bit value it stands for.
+package enum JSONNumber: Hashable, Sendable {
+    /// Written without fraction and exponent; every digit is kept.
+    case integer(Int64)
+    /// Rounded to the nearest double.
+    case double(Double)
+    /// An integer that does not fit 64 bits, or a number beyond the range of a double.
+    case outOfRange
+}
+
+extension JSONView {
+    /// nil unless it is a number.
+    package var number: JSONNumber? {
+        switch kind {
+        case .integer:
+            parseInteger(slice).map { .integer($0) } ?? .outOfRange
+        case .number:
+            parseDouble(slice)
+        case .null, .false, .true, .string, .escapedString, .array, .object:
+            nil
+        }
+    }
+
+    /// The value of a number that is whole and fits, also when it was written with a fraction (`20.0`) or exponent.
+    package var wholeNumber: Int64? {
+        switch number {
+        case .integer(let value): value
+        case .double(let value): Int64(exactly: value)
+        case .outOfRange, nil: nil
+        }
+    }
+}
+
+private func parseInteger(_ slice: UnsafeBufferPointer<UInt8>) -> Int64? {
+    let isNegative = slice[0] == UInt8(ascii: "-")
+    let digits = slice[(isNegative ? 1 : 0)...]
+    if digits.count <= 18 {
+        // Eighteen digits cannot overflow.
+        var value: Int64 = 0
+        for byte in digits { value = value &* 10 &+ Int64(byte &- UInt8(ascii: "0")) }
+        return isNegative ? -value : value
+    }
+    // Counts downwards, because there is one more negative number than there are positive ones.
+    var value: Int64 = 0
+    for byte in digits {
+        let (tenfold, overflows) = value.multipliedReportingOverflow(by: 10)
+        let (sum, overflowsToo) = tenfold.subtractingReportingOverflow(Int64(byte &- UInt8(ascii: "0")))
+        if overflows || overflowsToo { return nil }
+        value = sum
+    }
+    if isNegative { return value }
+    return value == .min ? nil : -value
+}
+
+/// Exact powers of ten: every one of them is a double without rounding.
+private let powersOfTen: [Double] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+]
+
+private func parseDouble(_ slice: UnsafeBufferPointer<UInt8>) -> JSONNumber {
+    var mantissa: UInt64 = 0
+    var digitCount = 0
+    var scale = 0
+    var i = 0
+    let isNegative = slice[0] == UInt8(ascii: "-")
+    if isNegative { i = 1 }
+    var isFraction = false
+    while i < slice.count, slice[i] | 0x20 != UInt8(ascii: "e") {
+        if slice[i] == UInt8(ascii: ".") {
+            isFraction = true
+        } else {
+            mantissa = mantissa &* 10 &+ UInt64(slice[i] &- UInt8(ascii: "0"))
+            if mantissa > 0 { digitCount += 1 }
+            if isFraction { scale -= 1 }
+        }
+        i += 1
+    }
+    var exponent = 0
+    if i < slice.count {
+        i += 1
+        let isBelow = slice[i] == UInt8(ascii: "-")
+        if isBelow || slice[i] == UInt8(ascii: "+") { i += 1 }
+        while i < slice.count {
+            // Far beyond every double; more digits must not overflow.
+            exponent = min(exponent * 10 + Int(slice[i] - UInt8(ascii: "0")), 1_000_000)
+            i += 1
+        }
+        if isBelow { exponent = -exponent }
+    }
+    scale += exponent
+    // Both factors are exact, so the one operation rounds correctly (Clinger 1990).
+    if digitCount <= 15, (-22...22).contains(scale) {
+        let whole = Double(mantissa)
+        let value = scale < 0 ? whole / powersOfTen[-scale] : whole * powersOfTen[scale]
+        return .double(isNegative ? -value : value)
+    }
+    // The standard library rounds correctly and does not look at the locale.
+    guard let value = Double(String(decoding: slice, as: UTF8.self)), value.isFinite else { return .outOfRange }
+    return .double(value)
+}

@@ -1,0 +1,235 @@
+package import SkyrowModel
+
+/// Writes JSON into a buffer of its own that grows; commas come by themselves.
+///
+/// ```swift
+/// let writer = JSONWriter()
+/// writer.beginObject()
+/// writer.key("count")
+/// writer.integer(3)
+/// writer.endObject()                         // {"count":3}
+/// writer.withUnsafeBytes { buffer.writeBytes($0) }
+/// ```
+///
+/// The writer trusts its caller to balance what it begins and to write a key before each value of an object. It is for
+/// one thread at a time; `removeAll` keeps the memory for the next answer.
+package final class JSONWriter {
+    /// Behind a pointer, because the members of a class are checked for exclusive access at each use.
+    private struct Storage {
+        var bytes: UnsafeMutablePointer<UInt8>
+        var count: Int
+        var capacity: Int
+    }
+
+    private let storage: UnsafeMutablePointer<Storage>
+
+    package init(capacity: Int = 1024) {
+        let capacity = max(capacity, 64)
+        storage = .allocate(capacity: 1)
+        storage.initialize(to: Storage(bytes: .allocate(capacity: capacity), count: 0, capacity: capacity))
+    }
+
+    deinit {
+        storage.pointee.bytes.deallocate()
+        storage.deallocate()
+    }
+
+    /// How many bytes were written.
+    package var count: Int { storage.pointee.count }
+
+    /// Lends what was written.
+    package func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try body(UnsafeRawBufferPointer(start: storage.pointee.bytes, count: storage.pointee.count))
+    }
+
+    /// What was written, copied.
+    package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    /// What was written, as a text that is known to be JSON.
+    package var jsonText: JSONText { JSONText(validated: bytes) }
+
+    /// Forgets what was written and keeps the memory, unless it is more than `limit` bytes.
+    package func removeAll(keepingAtMost limit: Int = 64 * 1024) {
+        storage.pointee.count = 0
+        guard storage.pointee.capacity > limit else { return }
+        storage.pointee.bytes.deallocate()
+        storage.pointee.bytes = .allocate(capacity: limit)
+        storage.pointee.capacity = limit
+    }
+
+    /// Takes back what was written after there were `count` bytes.
+    package func truncate(to count: Int) {
+        precondition((0...storage.pointee.count).contains(count), "A writer is truncated to what it has.")
+        storage.pointee.count = count
+    }
+
+    // MARK: Raw bytes
+
+    /// Room for `length` more bytes; `advance` tells how many were used.
+    @inline(__always)
+    func reserve(_ length: Int) -> UnsafeMutablePointer<UInt8> {
+        if storage.pointee.capacity - storage.pointee.count < length { grow(by: length) }
+        return storage.pointee.bytes + storage.pointee.count
+    }
+
+    @inline(__always)
+    func advance(_ length: Int) {
+        storage.pointee.count += length
+    }
+
+    @inline(never)
+    private func grow(by length: Int) {
+        let capacity = max(storage.pointee.capacity * 2, storage.pointee.count + length)
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        bytes.update(from: storage.pointee.bytes, count: storage.pointee.count)
+        storage.pointee.bytes.deallocate()
+        storage.pointee.bytes = bytes
+        storage.pointee.capacity = capacity
+    }
+
+    @inline(__always)
+    func append(_ byte: UInt8) {
+        reserve(1)[0] = byte
+        advance(1)
+    }
+
+    @inline(__always)
+    func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let start = bytes.baseAddress else { return }
+        reserve(bytes.count).update(from: start, count: bytes.count)
+        advance(bytes.count)
+    }
+
+    @inline(__always)
+    func append(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount).update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        advance(text.utf8CodeUnitCount)
+    }
+
+    /// Puts the comma that a value or key needs: none at the start, behind an opening bracket or behind a colon.
+    ///
+    /// No complete value ends in one of these three bytes, so the last one tells.
+    @inline(__always)
+    func separate() {
+        let count = storage.pointee.count
+        guard count > 0 else { return }
+        switch storage.pointee.bytes[count - 1] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): return
+        default: append(UInt8(ascii: ","))
+        }
+    }
+
+    // MARK: Structure
+
+    package func beginObject() {
+        separate()
+        append(UInt8(ascii: "{"))
+    }
+
+    package func endObject() {
+        append(UInt8(ascii: "}"))
+    }
+
+    package func beginArray() {
+        separate()
+        append(UInt8(ascii: "["))
+    }
+
+    package func endArray() {
+        append(UInt8(ascii: "]"))
+    }
+
+    /// A key that needs no escapes.
+    package func key(_ name: StaticString) {
+        separate()
+        append(UInt8(ascii: "\""))
+        append(name)
+        append("\":")
+    }
+
+    package func key(_ name: String) {
+        string(name)
+        append(UInt8(ascii: ":"))
+    }
+
+    package func key(_ key: MemberKey) {
+        separate()
+        key.encoded.withUnsafeBufferPointer { append($0) }
+    }
+
+    // MARK: Scalars
+
+    package func null() {
+        separate()
+        append("null")
+    }
+
+    package func boolean(_ value: Bool) {
+        separate()
+        if value { append("true") } else { append("false") }
+    }
+
+    /// A string that needs no escapes.
+    package func string(_ text: StaticString) {
+        separate()
+        append(UInt8(ascii: "\""))
+        append(text)
+        append(UInt8(ascii: "\""))
+    }
+
+    package func string(_ text: String) {
+        var text = text
+        text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A string from UTF-8 that is known to be valid.
+    package func string(utf8: UnsafeRawBufferPointer) {
+        separate()
+        append(UInt8(ascii: "\""))
+        escaped(utf8)
+        append(UInt8(ascii: "\""))
+    }
+
+    /// A JSON text as it is.
+    package func json(_ text: JSONText) {
+        separate()
+        text.utf8.withUnsafeBufferPointer { append($0) }
+    }
+
+    /// A JSON text as it is, known to be valid and without white space around it.
+    package func json(validated text: UnsafeRawBufferPointer) {
+        separate()
+        append(text.assumingMemoryBound(to: UInt8.self))
+    }
+
+    /// The bytes of a string with what JSON escapes escaped, without quotes.
+    func escaped(_ utf8: UnsafeRawBufferPointer) {
+        guard let start = utf8.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+        let end = start + utf8.count
+        var p = start
+        while true {
+            let stop = skipUnescapedBytes(p, end: end)
+            append(UnsafeBufferPointer(start: p, count: stop - p))
+            if stop == end { return }
+            escape(stop[0])
+            p = stop + 1
+        }
+    }
+
+    private func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): append("\\\"")
+        case UInt8(ascii: "\\"): append("\\\\")
+        case 0x08: append("\\b")
+        case 0x09: append("\\t")
+        case 0x0A: append("\\n")
+        case 0x0C: append("\\f")
+        case 0x0D: append("\\r")
+        default:
+            append("\\u00")
+            append(byte >> 4 + UInt8(ascii: "0"))
+            let low = byte & 0x0F
+            append(low < 10 ? low + UInt8(ascii: "0") : low - 10 + UInt8(ascii: "a"))
+        }
+    }
+}
