@@ -1,0 +1,65 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The second interpreter of an access scope: the condition that PostgreSQL judges in the statement itself.
+///
+/// Its text depends on what kind of caller asks, never on who or on the number of roles:
+///
+/// ```sql
+/// "r"."_database" = '_public' AND ("r"."_access" IS NULL OR "r"."_owner" = $1
+///   OR "r"."_access" @> '[{"public": true, "level": "read"}]' OR "r"."_access" @> '[{"public": true, "level": "write"}]'
+///   OR jsonb_path_exists("r"."_access", 'strict $[*] ? (…)', (SELECT $2::text::jsonb), true))
+/// ```
+///
+/// The caller's roles stand in a sub-select, so that PostgreSQL parses them at most once, and only for a row that the
+/// cheaper tests before it have not admitted (Documentation/Decisions/0005-one-statement.md has the figures). Strict
+/// and silent, the path gives false or NULL for a list that was written in psql and is none.
+extension AccessScope {
+    /// The condition on the rows of `table`, an alias of the statement; true, false or NULL for each.
+    package func condition(on table: SQLIdentifier, variables: AccessVariables?) -> SQL {
+        let databaseCondition: SQL
+        switch database {
+        case .everyone: databaseCondition = "\(table).\"_database\" = '_public'"
+        case .user(let user): databaseCondition = "\(table).\"_database\" = \(user)"
+        case .union: databaseCondition = "true"
+        }
+        if clauses.contains(.everything) { return databaseCondition }
+        guard !clauses.isEmpty else { return "false" }
+        let admissions = clauses.flatMap { Self.admissions($0, on: table, variables: variables) }
+        return "\(databaseCondition) AND (\(admissions.joined(separator: " OR ")))"
+    }
+
+    private static func admissions(
+        _ clause: AccessClause,
+        on table: SQLIdentifier,
+        variables: AccessVariables?
+    ) -> [SQL] {
+        switch clause {
+        case .everything:
+            return ["true"]
+        case .unlisted:
+            return ["\(table).\"_access\" IS NULL"]
+        case .owner(let user):
+            return ["\(table).\"_owner\" = \(user)"]
+        case .listed(let audience, let levels):
+            var admissions: [SQL] = levels.map { level in
+                switch level {
+                case .read: "\(table).\"_access\" @> '[{\"public\": true, \"level\": \"read\"}]'"
+                case .write: "\(table).\"_access\" @> '[{\"public\": true, \"level\": \"write\"}]'"
+                }
+            }
+            guard audience.user != nil || !audience.roles.isEmpty else { return admissions }
+            let levelConditions: [SQL] = levels.map { level in
+                switch level {
+                case .read: "@.level == \"read\""
+                case .write: "@.level == \"write\""
+                }
+            }
+            let path: SQL =
+                "'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (\(levelConditions.joined(separator: " || "))))'"
+            let json = (variables ?? AccessVariables(audience)).json
+            admissions.append("jsonb_path_exists(\(table).\"_access\", \(path), (SELECT \(json)::text::jsonb), true)")
+            return admissions
+        }
+    }
+}
