@@ -1,0 +1,92 @@
+-- wrk's side of the benchmark: makes the requests of one kind of work and checks every answer.
+-- Arguments: work, record type, rows, API key, access token.
+
+local work, record_type, rows, head
+local threads = {}
+
+-- Globals, because done() reads them off each thread.
+wrong, first_wrong = 0, ""
+local answers = 0
+
+function setup(thread)
+    thread:set("number", #threads)
+    table.insert(threads, thread)
+end
+
+local function post(params)
+    local body = '{"jsonrpc":"2.0","id":1,"method":"' .. params .. "}"
+    return head .. #body .. "\r\n\r\n" .. body
+end
+
+-- Eighteen random digits behind a one, as pgbench/save.sql draws them.
+local function fresh_id()
+    return string.format("1%09d%09d", math.random(0, 999999999), math.random(0, 999999999))
+end
+
+local function new_record()
+    local id = fresh_id()
+    return '{"_id":"' .. record_type .. "/" .. id .. '","title":"Item ' .. id .. '","grp":' .. math.random(1, 1000000)
+        .. ',"score":0.5,"done":false,"due":{"$type":"date","$date":"2026-03-01T09:00:00Z"}}'
+end
+
+local makers = {
+    fetch = function()
+        return post('record:fetch","params":{"ids":["' .. record_type .. "/" .. 100000000000 + math.random(1, rows) .. '"]}')
+    end,
+    query = function()
+        return post('record:query","params":{"record_type":"' .. record_type
+            .. '","predicate":["eq",{"$type":"keypath","$val":"grp"},' .. math.random(1, rows / 20)
+            .. '],"sort":[[{"$type":"keypath","$val":"title"},"asc"]],"limit":20}')
+    end,
+    save = function()
+        return post('record:save","params":{"records":[' .. new_record() .. "]}")
+    end,
+    batch = function()
+        local records = {}
+        for i = 1, 100 do records[i] = new_record() end
+        return post('record:save","params":{"records":[' .. table.concat(records, ",") .. "]}")
+    end,
+}
+
+-- How often a record must stand in the answer.
+local records_expected = { fetch = 1, query = 20, save = 1, batch = 100 }
+
+function init(arguments)
+    work, record_type, rows = arguments[1], arguments[2], tonumber(arguments[3])
+    math.randomseed(os.time() * 1000 + number * 7919)
+    head = "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Skygear-API-Key: "
+        .. arguments[4] .. "\r\nAuthorization: Bearer " .. arguments[5] .. "\r\nContent-Length: "
+end
+
+function request()
+    return makers[work]()
+end
+
+function response(status, headers, body)
+    if status ~= 200 or body:find('"error"', 1, true) or not body:find('"result"', 1, true) then
+        wrong = wrong + 1
+        if wrong == 1 then first_wrong = status .. " " .. body:sub(1, 300) end
+        return
+    end
+    -- Counting the records of one answer in a hundred finds a short answer without loading the measurement.
+    answers = answers + 1
+    if answers % 100 == 1 then
+        local _, records = body:gsub('"_type":"record"', "")
+        if records ~= records_expected[work] then
+            wrong = wrong + 1
+            first_wrong = records .. " records: " .. body:sub(1, 300)
+        end
+    end
+end
+
+function done(summary, latency, _)
+    local errors = summary.errors
+    local wrong_answers = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+    for _, thread in ipairs(threads) do
+        wrong_answers = wrong_answers + (thread:get("wrong") or 0)
+        local first = thread:get("first_wrong")
+        if first and first ~= "" then print("WRONG " .. first) end
+    end
+    print(string.format("MEASURED %d %d %d %d %d", summary.requests, summary.duration, wrong_answers,
+        latency:percentile(50), latency:percentile(99)))
+end

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# One measurement each: pgbench or wrk for a while, with the processor time that went into it.
+
+TICKS_PER_SECOND=$(getconf CLK_TCK)
+
+# Processor time of a process in microseconds, ended threads included.
+process_time() {
+    awk -v ticks="$TICKS_PER_SECOND" '
+        { sub(/^.*\) /, ""); printf "%d\n", ($12 + $13) * 1000000 / ticks }' "/proc/$1/stat"
+}
+
+# Processor time of PostgreSQL in microseconds: the postmaster, its living children, and those that have ended.
+postgres_time() {
+    local child
+    {
+        cat "/proc/$POSTMASTER/stat"
+        for child in $(<"/proc/$POSTMASTER/task/$POSTMASTER/children"); do cat "/proc/$child/stat" 2>/dev/null || true; done
+    } | awk -v ticks="$TICKS_PER_SECOND" '
+        { sub(/^.*\) /, ""); time += $12 + $13; if (NR == 1) time += $14 + $15 }
+        END { printf "%d\n", time * 1000000 / ticks }'
+}
+
+# memory PID Rss|Pss: in megabytes, one decimal.
+memory() {
+    awk -v kind="$2:" '$1 == kind { printf "%.1f\n", $2 / 1024 }' "/proc/$1/smaps_rollup"
+}
+
+# record NAME VALUE: keeps a measured value; `series NAME` gives all of them.
+declare -A SERIES
+record() { SERIES[$1]="${SERIES[$1]:-}${SERIES[$1]:+ }$2"; }
+series() { printf '%s' "${SERIES[$1]:-}"; }
+
+divide() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.6f\n", b == 0 ? 0 : a / b }'; }
+
+# measure_pgbench WORK: records WORK.pgbench.{rate,database,client}
+measure_pgbench() {
+    local work=$1 output before after times client transactions rate
+    before=$(postgres_time)
+    TIMEFORMAT='%U %S'
+    { time "$POSTGRES_BIN/pgbench" --no-vacuum --protocol prepared --client "$CONNECTIONS" --jobs 2 --time "$DURATION" \
+        --define rows="$ROWS" --define groups="$((ROWS / 20))" --define user="$USER_ID" \
+        --file "$HERE/pgbench/$work.sql" >"$WORK/pgbench.out" 2>"$WORK/pgbench.err"; } 2>"$WORK/times" \
+        || die "pgbench failed: $(tail -n 3 "$WORK/pgbench.err")"
+    after=$(postgres_time)
+    output=$(<"$WORK/pgbench.out")
+    times=$(tail -n 1 "$WORK/times")
+    client=$(awk '{ printf "%d", ($1 + $2) * 1000000 }' <<<"$times")
+    transactions=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' <<<"$output")
+    rate=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output")
+    grep --quiet '^number of failed transactions: 0 ' <<<"$output" || die "pgbench had failed transactions: $output"
+    ((transactions > 0)) || die "pgbench did nothing: $output"
+    record "$work.pgbench.rate" "$rate"
+    record "$work.pgbench.database" "$(divide "$((after - before))" "$transactions")"
+    record "$work.pgbench.client" "$(divide "$client" "$transactions")"
+}
+
+# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,p50,p99}; dies of any wrong answer.
+measure_wrk() {
+    local work=$1 name=$2 type=$3 rows=$4 line server_before database_before server_after database_after
+    local requests microseconds wrong p50 p99
+    server_before=$(process_time "$SERVICE")
+    database_before=$(postgres_time)
+    wrk --threads 2 --connections "$CONNECTIONS" --duration "${DURATION}s" --timeout 10s --script "$HERE/calls.lua" \
+        "http://127.0.0.1:$PORT/rpc" -- "$work" "$type" "$rows" "$API_KEY" "$TOKEN" >"$WORK/wrk.out" 2>&1 \
+        || die "wrk failed: $(tail -n 3 "$WORK/wrk.out")"
+    database_after=$(postgres_time)
+    server_after=$(process_time "$SERVICE")
+    line=$(sed -n 's/^MEASURED //p' "$WORK/wrk.out")
+    [[ -n $line ]] || die "wrk gave no result: $(tail -n 5 "$WORK/wrk.out")"
+    read -r requests microseconds wrong p50 p99 <<<"$line"
+    ((wrong == 0)) || die "$wrong of $requests answers to $work were wrong; the first: $(sed -n 's/^WRONG //p' "$WORK/wrk.out" | head -n 1)"
+    ((requests > 0)) || die "wrk had no answers."
+    record "$name.rate" "$(divide "$((requests * 1000))" "$((microseconds / 1000))")"
+    record "$name.server" "$(divide "$((server_after - server_before))" "$requests")"
+    record "$name.database" "$(divide "$((database_after - database_before))" "$requests")"
+    record "$name.p50" "$(divide "$p50" 1000)"
+    record "$name.p99" "$(divide "$p99" 1000)"
+}

@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# The figures as a table: medians, and how far the rounds lay apart.
+
+# median NAME FORMAT
+median() {
+    local values
+    values=$(series "$1" | tr ' ' '\n' | sort -g)
+    awk -v format="$2" '{ v[NR] = $1 } END {
+        if (NR == 0) { print "–"; exit }
+        printf format "\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }' <<<"$values"
+}
+
+# spread NAME FORMAT: smallest to largest
+spread() {
+    series "$1" | tr ' ' '\n' | sort -g | awk -v format="$2" '
+        NR == 1 { low = $1 } { high = $1 } END { printf format " to " format "\n", low, high }'
+}
+
+# ratios OF TO NAME: records the ratio of two series, round by round.
+ratios() {
+    local of to i
+    read -ra of <<<"$(series "$1")"
+    read -ra to <<<"$(series "$2")"
+    for i in "${!of[@]}"; do record "$3" "$(divide "${of[i]}" "${to[i]}")"; done
+}
+
+machine() {
+    local model
+    model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
+    cat <<EOT
+- $(getconf _NPROCESSORS_ONLN) cores (${model:-unknown processor}), $(awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo) GB of memory, $(uname -s) $(uname -r), shared by the service, PostgreSQL and the load.
+- $("$POSTGRES_BIN/postgres" --version | sed 's/^postgres (PostgreSQL) /PostgreSQL /'), stock configuration: \`synchronous_commit\` $(sql 'SHOW synchronous_commit'), \`fsync\` $(sql 'SHOW fsync'), \`shared_buffers\` $(sql 'SHOW shared_buffers').
+- Skyrow at $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo 'no commit')$(git -C "$ROOT" diff --quiet HEAD 2>/dev/null || echo ' with changes'), $(date --utc +%Y-%m-%d).
+- $ROUNDS interleaved rounds of $DURATION s each, $CONNECTIONS connections, $ROWS rows; the load average before the run was $LOAD_BEFORE.
+EOT
+}
+
+work_names() {
+    case $1 in
+        fetch) echo '`record:fetch` of one id' ;;
+        query) echo '`record:query`, 20 rows' ;;
+        save) echo '`record:save`, one new record' ;;
+        batch) echo '`record:save`, 100 new records' ;;
+    esac
+}
+
+report() {
+    local work
+    cat <<EOT
+# Results
+
+Written by \`Benchmarks/run\`; [README.md](README.md) says what is measured and how to repeat it.
+
+$(machine)
+
+Medians; the spread is that of the rounds. "Of pgbench" divides the service's requests per second by the transactions
+per second of \`pgbench -M prepared -c $CONNECTIONS -j 2\` with the same statement in the same round. Processor time is per
+request, in µs.
+
+| | pgbench /s | service /s | of pgbench | spread | p50 ms | p99 ms | service µs | PostgreSQL µs | pgbench + PostgreSQL µs |
+|---|---|---|---|---|---|---|---|---|---|
+EOT
+    for work in $WORKS; do
+        ratios "$work.service.rate" "$work.pgbench.rate" "$work.ratio"
+        printf '| %s | %s | %s | **%s** | %s | %s | %s | %s | %s | %s + %s |\n' "$(work_names "$work")" \
+            "$(median "$work.pgbench.rate" %.0f)" "$(median "$work.service.rate" %.0f)" \
+            "$(median "$work.ratio" %.2f)" "$(spread "$work.ratio" %.2f)" \
+            "$(median "$work.service.p50" %.2f)" "$(median "$work.service.p99" %.2f)" \
+            "$(median "$work.service.server" %.0f)" "$(median "$work.service.database" %.0f)" \
+            "$(median "$work.pgbench.client" %.0f)" "$(median "$work.pgbench.database" %.0f)"
+    done
+    cat <<EOT
+
+| Memory of the service | resident MB | proportional MB |
+|---|---|---|
+| idle, after the first answer | $(median idle.rss %.1f) | $(median idle.pss %.1f) |
+| after the load above | $(median loaded.rss %.1f) | $(median loaded.pss %.1f) |
+
+| Start to first answer, existing database | median ms | spread |
+|---|---|---|
+| PostgreSQL running | $(median start.ms %.0f) | $(spread start.ms %.0f) |
+| PostgreSQL started by the service | $(median start.embedded.ms %.0f) | $(spread start.embedded.ms %.0f) |
+EOT
+    if [[ -n $GROWTH ]]; then
+        ratios growth.fetch.small.rate growth.fetch.large.rate growth.fetch.ratio
+        ratios growth.query.small.rate growth.query.large.rate growth.query.ratio
+        cat <<EOT
+
+| Growth from 10,000 to $GROWTH rows | 10,000 rows /s | $GROWTH rows /s | slower by | spread |
+|---|---|---|---|---|
+| \`record:fetch\` of one id | $(median growth.fetch.small.rate %.0f) | $(median growth.fetch.large.rate %.0f) | $(median growth.fetch.ratio %.2f)× | $(spread growth.fetch.ratio %.2f) |
+| \`record:query\`, 20 rows | $(median growth.query.small.rate %.0f) | $(median growth.query.large.rate %.0f) | $(median growth.query.ratio %.2f)× | $(spread growth.query.ratio %.2f) |
+EOT
+    fi
+}

@@ -1,0 +1,69 @@
+# shellcheck shell=bash
+# The service under test: the release build on the benchmark's cluster, with keys made for this one run.
+
+find_service() {
+    if [[ -z $BINARY ]]; then
+        note "Building the release configuration"
+        (cd "$ROOT" && swift build --configuration release --product skyrow) >"$WORK/build.log" 2>&1 \
+            || die "The release build failed: $(tail -n 5 "$WORK/build.log")"
+        BINARY=$(cd "$ROOT" && swift build --configuration release --show-bin-path)/skyrow
+    fi
+    [[ -x $BINARY ]] || die "There is no executable at $BINARY."
+}
+
+random_key() {
+    od --address-radix=n --format=x1 --read-bytes=16 /dev/urandom | tr --delete ' \n'
+}
+
+# Starts the service with the given further arguments and waits for its first answer; sets STARTED_MS.
+start_service() {
+    local began now
+    if (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then die "Something else listens on port $PORT; use --port."; fi
+    export SKYROW_API_KEY=$API_KEY SKYROW_MASTER_KEY=$MASTER_KEY
+    began=${EPOCHREALTIME/[.,]/}
+    "$BINARY" serve --host 127.0.0.1 --port "$PORT" --development "$@" >>"$WORK/service.log" 2>&1 &
+    SERVICE=$!
+    until answers; do
+        kill -0 "$SERVICE" 2>/dev/null || die "The service ended: $(tail -n 5 "$WORK/service.log")"
+        now=${EPOCHREALTIME/[.,]/}
+        ((now - began < 60000000)) || die "The service gave no answer for a minute: $(tail -n 5 "$WORK/service.log")"
+    done
+    now=${EPOCHREALTIME/[.,]/}
+    STARTED_MS=$(((now - began + 500) / 1000))
+}
+
+# True when a query reaches the database and comes back; bash alone, because starting curl takes longer than the service.
+answers() {
+    local body='{"jsonrpc":"2.0","id":1,"method":"record:query","params":{"record_type":"user","limit":0}}' status
+    {
+        exec 3<>"/dev/tcp/127.0.0.1/$PORT" || return 1
+        printf 'POST /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n' >&3
+        printf 'X-Skygear-API-Key: %s\r\nContent-Length: %d\r\n\r\n%s' "$API_KEY" "${#body}" "$body" >&3
+        IFS= read -r status <&3
+        exec 3>&-
+    } 2>/dev/null
+    [[ $status == 'HTTP/1.1 200'* ]]
+}
+
+stop_service() {
+    [[ -n ${SERVICE:-} ]] || return 0
+    kill -TERM "$SERVICE" 2>/dev/null
+    wait "$SERVICE" 2>/dev/null
+    SERVICE=
+}
+
+# call KEY METHOD PARAMS: one JSON-RPC call, whose answer is printed; dies of an error.
+call() {
+    local key=$1 method=$2 params=$3 answer headers=()
+    if [[ -n ${TOKEN:-} && $key != "$MASTER_KEY" ]]; then headers=(--header "Authorization: Bearer $TOKEN"); fi
+    answer=$(curl --silent --show-error --max-time 60 "http://127.0.0.1:$PORT/rpc" \
+        --header 'Content-Type: application/json' --header "X-Skygear-API-Key: $key" "${headers[@]}" \
+        --data "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$method\",\"params\":$params}")
+    [[ $answer == *'"result"'* && $answer != *'"error"'* ]] || die "$method was refused: $answer"
+    printf '%s\n' "$answer"
+}
+
+# Prints the string member of that name in JSON on standard input.
+member() {
+    sed -n "s/.*\"$1\"[[:space:]]*:[[:space:]]*\"\([^\"]*\)\".*/\1/p" | head -n 1
+}
