@@ -9,14 +9,18 @@ public enum DatabaseName: Hashable, Sendable {
     /// `_union`: all of them, for the master key to read
     case union
 
-    /// Reads `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore.
+    /// Reads `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore and for what
+    /// cannot be a user id: with a slash or NUL, or longer than 255 bytes.
     public init(_ text: String?) throws(SkyrowError) {
         switch text {
         case nil, "", "_public": self = .everyone
         case "_private": self = .own
         case "_union": self = .union
         case .some(let other):
-            guard !other.hasPrefix("_"), !other.utf8.contains(0), other.utf8.count <= 255 else {
+            let utf8 = other.utf8
+            guard utf8.first != UInt8(ascii: "_"), utf8.count <= 255, !utf8.contains(0),
+                !utf8.contains(UInt8(ascii: "/"))
+            else {
                 throw .invalidArgument("There is no database of that name.", "database_id")
             }
             self = .user(other)

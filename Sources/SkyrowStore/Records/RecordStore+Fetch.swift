@@ -2,11 +2,83 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
+    /// Fetches records by their ids: one statement and one round trip for each type among them.
+    ///
+    /// The answer has an outcome for each id, in the order of the ids. A record that the caller may not read is as one
+    /// that does not exist: `110 ResourceNotFound`.
     package func fetch(
         _ ids: [RecordID],
         in scope: DatabaseScope,
         caller: Caller
     ) async throws -> [RecordOutcome] {
-        throw SkyrowError(.unexpectedError, "The service failed.")
+        let access = AccessScope(caller: caller, level: .read, database: scope)
+        return try await withCatalog { catalog in
+            guard let first = ids.first else { return [] }
+            if ids.allSatisfy({ $0.type == first.type }) {
+                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), catalog: catalog, access: access)
+                return ids.map { rows.outcome(for: $0) }
+            }
+            let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
+                for (type, ids) in Dictionary(grouping: ids, by: \.type) {
+                    group.addTask {
+                        (type, try await self.rows(of: type, ids: ids.map(\.id), catalog: catalog, access: access))
+                    }
+                }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+            return ids.map { (rowsByType[$0.type] ?? .none).outcome(for: $0) }
+        }
     }
+
+    private func rows(
+        of type: RecordTypeName,
+        ids: [String],
+        catalog: SchemaCatalog,
+        access: AccessScope
+    ) async throws -> RowsByID {
+        guard let table = catalog[type] else { return .none }
+        let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: nil)
+        return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
+    }
+}
+
+/// The rows of an answer, found by the id that clients see.
+private enum RowsByID: Sendable {
+    case none
+    /// The answer to one id.
+    case one(StoredRow)
+    case many([TextKey: StoredRow])
+
+    init(result: PostgresResult, plan: RowPlan, isOne: Bool) {
+        guard !result.isEmpty else {
+            self = .none
+            return
+        }
+        if isOne {
+            self = .one(StoredRow(result: result, plan: plan, row: 0))
+            return
+        }
+        var rows = Dictionary<TextKey, StoredRow>(minimumCapacity: result.rowCount)
+        for row in 0..<result.rowCount {
+            let stored = StoredRow(result: result, plan: plan, row: row)
+            guard let id = stored.storedID else { continue }
+            let key = TextKey(StoredID.wireID(of: id))
+            if rows[key] == nil { rows[key] = stored }
+        }
+        self = .many(rows)
+    }
+
+    func outcome(for id: RecordID) -> RecordOutcome {
+        let row: StoredRow?
+        switch self {
+        case .none: row = nil
+        case .one(let only): row = only
+        case .many(let rows): row = rows[TextKey(id.id)]
+        }
+        return row.map { .record($0) } ?? .failure(.recordNotFound, id: id.description)
+    }
+}
+
+extension SkyrowError {
+    static let recordNotFound = SkyrowError(.resourceNotFound, "There is no such record.")
 }

@@ -40,6 +40,10 @@ package final class RecordTable: Sendable {
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
     private let positions: [FieldName: Int]
+    /// The reserved columns and all fields, as the alias `r` of a statement.
+    package let wholeRow: RecordSelection
+    /// The texts of the statements on this table.
+    package let shapes = StatementShapes()
 
     package init(name: RecordTypeName, schema: SQLIdentifier, identifier: SQLIdentifier, columns: [RecordColumn]) {
         self.name = name
@@ -50,7 +54,11 @@ package final class RecordTable: Sendable {
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }
         )
+        wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
     }
+
+    /// `"app"."note"`
+    package var qualifiedName: SQL { "\(schema).\(identifier)" }
 
     /// The column of a field, nil when the type has no such field.
     package subscript(field: FieldName) -> RecordColumn? {

@@ -63,3 +63,42 @@ extension AccessScope {
         }
     }
 }
+
+extension AccessScope {
+    /// Appends the values of ``condition(on:variables:)`` in the order of its placeholders.
+    func bind(into bindings: inout PostgresBindings, variables: AccessVariables?) {
+        if case .user(let user) = database { bindings.append(user) }
+        if clauses.contains(.everything) { return }
+        for clause in clauses {
+            switch clause {
+            case .everything, .unlisted: break
+            case .owner(let user): bindings.append(user)
+            case .listed(let audience, _):
+                guard audience.user != nil || !audience.roles.isEmpty else { continue }
+                bindings.append((variables ?? AccessVariables(audience)).json)
+            }
+        }
+    }
+
+    /// What the text of ``condition(on:variables:)`` depends on.
+    var shape: AccessShape {
+        var bits: UInt8
+        switch database {
+        case .everyone: bits = 0
+        case .user: bits = 1
+        case .union: bits = 2
+        }
+        for clause in clauses {
+            switch clause {
+            case .everything: bits |= 4
+            case .unlisted: bits |= 8
+            case .owner: bits |= 16
+            case .listed(let audience, let levels):
+                bits |= 32
+                if audience.user != nil || !audience.roles.isEmpty { bits |= 64 }
+                if levels.contains(.read) { bits |= 128 }
+            }
+        }
+        return AccessShape(bits: bits)
+    }
+}

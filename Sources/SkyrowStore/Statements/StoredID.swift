@@ -2,8 +2,8 @@ package import SkyrowModel
 
 /// The id of a row as its `_id` column holds it: `9` for a public record, `~<user id>/9` for a private one.
 ///
-/// One column stays the primary key while each database has ids of its own (design.md 5.1). A `/` or `%` in a user id
-/// is written `%2F` or `%25`, so that no two databases share a stored id and the wire id begins after the first slash.
+/// One column stays the primary key while each database has ids of its own (design.md 5.1). The wire id begins after the
+/// first slash: no user id that names a private database holds one, which the tables check (`_id_fits_database`).
 package struct StoredID: Hashable, Sendable {
     package let text: String
 
@@ -16,7 +16,7 @@ package struct StoredID: Hashable, Sendable {
     package static func prefix(of database: DatabaseScope) -> String {
         switch database {
         case .everyone, .union: ""
-        case .user(let user): "~\(escaped(user))/"
+        case .user(let user): "~\(user)/"
         }
     }
 
@@ -31,18 +31,5 @@ package struct StoredID: Hashable, Sendable {
         let utf8 = stored.utf8
         guard utf8.first == UInt8(ascii: "~"), let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else { return stored }
         return String(stored[utf8.index(after: slash)...])
-    }
-
-    private static func escaped(_ user: UserID) -> String {
-        guard user.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%") }) else { return user }
-        var result = ""
-        for scalar in user.unicodeScalars {
-            switch scalar {
-            case "/": result += "%2F"
-            case "%": result += "%25"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

@@ -1,0 +1,108 @@
+package import SkyrowModel
+
+/// A sink that makes a `Record`, for a rule, a hook or an error that needs one.
+package struct RecordCollector: RecordSink {
+    /// The record that was told last; nil until it is complete, or when it had no id.
+    package private(set) var record: Record?
+    /// The records being told, the innermost last.
+    private var open: [Draft] = []
+
+    private struct Draft {
+        var record: Record?
+        var transients: [String: Record?] = [:]
+        /// The name of the included record that follows.
+        var name: String?
+    }
+
+    package init() {}
+
+    package mutating func beginRecord() {
+        open.append(Draft())
+    }
+
+    package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
+        guard let last = open.indices.last else { return }
+        if case .recordID(let type, let id) = value, key.name == "_id" {
+            open[last].record = (try? RecordID(type: type, id: String(decoding: id, as: UTF8.self))).map { Record(id: $0) }
+            return
+        }
+        open[last].record?.set(key.name, to: value)
+    }
+
+    package mutating func beginTransients() {}
+
+    package mutating func transient(_ name: String) {
+        guard let last = open.indices.last else { return }
+        open[last].name = name
+    }
+
+    package mutating func missingTransient() {
+        attach(nil)
+    }
+
+    package mutating func endTransients() {}
+
+    package mutating func endRecord() {
+        guard let draft = open.popLast() else { return }
+        var finished = draft.record
+        finished?.transient = draft.transients
+        if open.isEmpty {
+            record = finished
+        } else {
+            attach(finished)
+        }
+    }
+
+    private mutating func attach(_ included: Record?) {
+        guard let last = open.indices.last, let name = open[last].name else { return }
+        open[last].transients.updateValue(included, forKey: name)
+        open[last].name = nil
+    }
+}
+
+extension RecordSource {
+    /// The record as a value; nil when it told no id.
+    package func collected() -> Record? {
+        var collector = RecordCollector()
+        emit(into: &collector)
+        return collector.record
+    }
+}
+
+extension Record {
+    fileprivate mutating func set(_ name: String, to value: BorrowedValue) {
+        switch (name, value) {
+        case ("_access", .json(let text)): access = AccessList(storedJSON: text)
+        case ("_ownerID", .string(let bytes)): owner = String(decoding: bytes, as: UTF8.self)
+        case ("_created_at", .plainDatetime(let instant)): createdAt = instant
+        case ("_created_by", .string(let bytes)): createdBy = String(decoding: bytes, as: UTF8.self)
+        case ("_updated_at", .plainDatetime(let instant)): updatedAt = instant
+        case ("_updated_by", .string(let bytes)): updatedBy = String(decoding: bytes, as: UTF8.self)
+        case ("_revision", .integer(let number)): revision = number
+        default:
+            // Reserved names begin with an underscore, so they are no field names.
+            guard let field = try? FieldName(name), let value = RecordValue(value) else { return }
+            fields[field] = value
+        }
+    }
+}
+
+extension RecordValue {
+    /// A copy of a borrowed value; nil for what a field cannot hold.
+    package init?(_ value: BorrowedValue) {
+        switch value {
+        case .null: self = .null
+        case .boolean(let flag): self = .boolean(flag)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .string(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
+        case .datetime(let instant), .plainDatetime(let instant): self = .datetime(instant)
+        case .json(let text): self = .json(JSONText(validated: Array(text)))
+        case .reference(let type, let id), .recordID(let type, let id):
+            guard let target = try? RecordID(type: type, id: String(decoding: id, as: UTF8.self)) else { return nil }
+            self = .reference(target)
+        case .bytes(let bytes): self = .bytes(Array(bytes))
+        case .unknown: return nil
+        }
+    }
+}
