@@ -1,0 +1,32 @@
+package import SkyrowModel
+
+/// Everything of this floor that is worth logging or counting; code emits values, `ObservationRecorder` decides what to
+/// show of them.
+///
+/// No case can hold a key, a token, a password or a field's value, so nothing of the kind can be logged by mistake.
+package enum Observation: Sendable, Hashable {
+    /// An action ended: with nil well, else with this code.
+    case answered(ActionName, ErrorCode?)
+    /// Credentials were not enough for what was asked.
+    case refused(ErrorCode)
+    /// One run of scrypt began.
+    case passwordHashed
+    /// A login or signup was turned away because too many passwords wait to be hashed.
+    case passwordQueueFull
+    /// A session was read from the database because it was not remembered.
+    case sessionLoaded(found: Bool)
+    /// Remembered sessions were dropped because the database said so.
+    case sessionsForgotten(SessionRevocation)
+    /// The connection that hears of ended sessions is up, for the first time or again.
+    case listening(again: Bool)
+    case purged(sessions: Int, idempotencyKeys: Int)
+    /// Why what has expired could not be removed; safe to show.
+    case purgeFailed(String)
+}
+
+/// Which sessions ended.
+package enum SessionRevocation: Sendable, Hashable {
+    case token
+    case users(Int)
+    case all
+}

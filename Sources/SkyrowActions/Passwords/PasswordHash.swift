@@ -1,0 +1,97 @@
+import Crypto
+import CryptoExtras
+import FoundationEssentials
+import SkyrowModel
+
+/// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3$<salt>$<output>`.
+///
+/// The form is PHC's, with base64 without padding. It carries its own cost, so the configured cost may grow and old
+/// hashes still verify.
+struct PasswordHash: Equatable {
+    static let saltByteCount = 16
+    static let outputByteCount = 32
+
+    let cost: ScryptCost
+    let salt: [UInt8]
+    let output: [UInt8]
+
+    /// Hashes a password with a fresh salt; takes as long as the cost says, so not on a thread that others need.
+    init(password: [UInt8], cost: ScryptCost, using generator: inout some RandomNumberGenerator) throws {
+        let salt = (0..<PasswordHash.saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        self.init(cost: cost, salt: salt, output: try PasswordHash.derive(password, salt: salt, cost: cost))
+    }
+
+    init(cost: ScryptCost, salt: [UInt8], output: [UInt8]) {
+        self.cost = cost
+        self.salt = salt
+        self.output = output
+    }
+
+    /// Reads the stored text; nil when it is not of this form or asks for a cost that no hash of ours has.
+    init?(_ text: String) {
+        let parts = text.split(separator: "$", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
+            let cost = ScryptCost(parameters: parts[2]),
+            let salt = Data(unpaddedBase64: parts[3]), salt.count >= 8,
+            let output = Data(unpaddedBase64: parts[4]), output.count == PasswordHash.outputByteCount
+        else { return nil }
+        self.init(cost: cost, salt: Array(salt), output: Array(output))
+    }
+
+    /// The text to store.
+    var text: String {
+        "$scrypt$\(cost.parameters)$\(Data(salt).unpaddedBase64)$\(Data(output).unpaddedBase64)"
+    }
+
+    /// Whether this is the password's hash; hashes once and compares in constant time.
+    func matches(password: [UInt8]) throws -> Bool {
+        let candidate = try PasswordHash.derive(password, salt: salt, cost: cost)
+        // swift-crypto compares digests in constant time; the digests of equal outputs are equal.
+        return SHA256.hash(data: candidate) == SHA256.hash(data: output)
+    }
+
+    private static func derive(_ password: [UInt8], salt: [UInt8], cost: ScryptCost) throws -> [UInt8] {
+        let key = try KDF.Scrypt.deriveKey(
+            from: password,
+            salt: salt,
+            outputByteCount: outputByteCount,
+            rounds: 1 << cost.logN,
+            blockSize: cost.r,
+            parallelism: cost.p
+        )
+        return key.withUnsafeBytes { Array($0) }
+    }
+}
+
+extension ScryptCost {
+    /// `ln=15,r=8,p=3`
+    var parameters: String { "ln=\(logN),r=\(r),p=\(p)" }
+
+    /// Reads `parameters`; nil for another form, or for a cost beyond 1 GiB of memory or 64 lanes.
+    init?(parameters: Substring) {
+        let parts = parameters.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            parts[0].hasPrefix("ln="), let logN = Int(parts[0].dropFirst(3)), (1...23).contains(logN),
+            parts[1].hasPrefix("r="), let r = Int(parts[1].dropFirst(2)), (1...64).contains(r),
+            parts[2].hasPrefix("p="), let p = Int(parts[2].dropFirst(2)), (1...64).contains(p),
+            128 * r << logN <= 1 << 30
+        else { return nil }
+        self.init(logN: logN, r: r, p: p)
+    }
+
+    /// Whether hashing at `self` is cheaper than at `other` in time or memory.
+    func isWeaker(than other: ScryptCost) -> Bool {
+        (r << logN) < (other.r << other.logN) || (r * p << logN) < (other.r * other.p << other.logN)
+    }
+}
+
+extension Data {
+    fileprivate init?(unpaddedBase64 text: Substring) {
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        self.init(base64Encoded: text + padding)
+    }
+
+    fileprivate var unpaddedBase64: String {
+        String(base64EncodedString().prefix { $0 != "=" })
+    }
+}

@@ -1,0 +1,48 @@
+package import SkyrowModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The time as the service sees it, passed in so that tests can turn it.
+package struct ServiceClock: Sendable {
+    /// The time of day, for what is stored: when a token expires, when an account may be used again.
+    package var now: @Sendable () -> Timestamp
+    /// A time that never jumps, for how long something was remembered.
+    package var instant: @Sendable () -> ContinuousClock.Instant
+    /// Waits between two rounds of the periodic work; throws when the task is cancelled.
+    package var sleep: @Sendable (Duration) async throws -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Timestamp,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.now = now
+        self.instant = instant
+        self.sleep = sleep
+    }
+
+    /// The computer's own clocks.
+    package static let system = ServiceClock(
+        now: {
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            return Timestamp(
+                microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000 - Timestamp.unixEpochOffset
+            )
+        },
+        instant: { ContinuousClock.now },
+        sleep: { try await Task.sleep(for: $0) }
+    )
+}
+
+extension Timestamp {
+    /// This instant and a duration, as far as microseconds count.
+    func adding(_ duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        return Timestamp(microseconds: microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+    }
+}

@@ -1,0 +1,77 @@
+import Crypto
+import FoundationEssentials
+
+/// A fresh access token: 256 random bits in base64url, of which the database only ever sees the hash.
+struct AccessToken: Sendable {
+    let text: String
+
+    /// Draws a token from the operating system's random numbers.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        self.init(using: &generator)
+    }
+
+    init(using generator: inout some RandomNumberGenerator) {
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        text = Data(bytes).base64EncodedString()
+            .replacing("+", with: "-")
+            .replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    var hash: TokenHash { TokenHash(of: text) }
+}
+
+/// The SHA-256 of an access token, under which its session is stored and remembered.
+///
+/// A token has 256 bits of its own, so a plain hash cannot be searched; and because the hash is what is looked up, the
+/// time a look-up takes tells nothing about the tokens that exist.
+struct TokenHash: Hashable, Sendable {
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    init(of token: String) {
+        var token = token
+        let digest = token.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
+        words = digest.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+    }
+
+    /// From 32 stored bytes; nil for another count.
+    init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 32 else { return nil }
+        words = Array(bytes).withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+    }
+
+    /// From 64 hexadecimal digits; nil for anything else.
+    init?(hexadecimal text: Substring) {
+        let digits = text.utf8.map { digit -> UInt8? in
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        guard digits.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 64, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.init(bytes: bytes)
+    }
+
+    /// The 32 bytes to store.
+    var bytes: [UInt8] {
+        withUnsafeBytes(of: words) { Array($0) }
+    }
+
+    static func == (a: TokenHash, b: TokenHash) -> Bool {
+        a.words == b.words
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+        hasher.combine(words.1)
+        hasher.combine(words.2)
+        hasher.combine(words.3)
+    }
+}

@@ -1,0 +1,154 @@
+import SkyrowModel
+
+/// The judgement of a request's credentials, as a value: what can be said without the database, and what after a session
+/// was looked up.
+///
+/// The two styles are Skygear's: where the key is needed (`key`, `masterOrDevelopment`) an access token is not even looked
+/// at, so a stale one does not keep anybody from logging in; everywhere else a token that does not hold fails the
+/// request, however good the key is.
+struct CredentialCheck {
+    /// What the first look at the credentials says.
+    enum Step: Equatable {
+        /// The caller is known, no session is asked for.
+        case settled(Caller)
+        /// The session of this token decides, by `judge`.
+        case session(token: String, key: Key)
+    }
+
+    /// What a key was, when there was one.
+    enum Key: Equatable {
+        case none
+        case api
+        case master(actingAs: UserID?)
+    }
+
+    let need: ActionNeed
+    let isDevelopment: Bool
+
+    /// Judges everything but the session.
+    ///
+    /// - Parameters:
+    ///   - isAPIKey: compares in constant time.
+    ///   - isMasterKey: compares in constant time.
+    func start(
+        _ credentials: Credentials,
+        isAPIKey: (String) -> Bool,
+        isMasterKey: (String) -> Bool
+    ) throws(SkyrowError) -> Step {
+        let key = try self.key(credentials, isAPIKey: isAPIKey, isMasterKey: isMasterKey)
+        switch need {
+        case .key, .masterOrDevelopment:
+            guard key != .none else {
+                throw SkyrowError(.notAuthenticated, "Send an API key with this request.")
+            }
+            return .settled(try judge(nil, key: key, at: .negativeInfinity))
+        case .keyOrToken, .user, .userOrMaster, .administrator:
+            if let token = credentials.accessToken, !token.isEmpty {
+                return .session(token: token, key: key)
+            }
+            guard key != .none else {
+                throw SkyrowError(.notAuthenticated, "Send an API key or an access token with this request.")
+            }
+            return .settled(try judge(nil, key: key, at: .negativeInfinity))
+        }
+    }
+
+    /// Judges the session that was found for the token, or that none was asked for.
+    ///
+    /// - Parameter now: decides about expiry and suspension.
+    func judge(_ session: Session?, key: Key, at now: Timestamp) throws(SkyrowError) -> Caller {
+        if let session, session.isExpired(at: now) { throw CredentialCheck.tokenNotAccepted }
+        var caller: Caller
+        switch key {
+        case .master(let acting):
+            caller = Caller(kind: .master(actingAs: acting ?? session?.userID))
+            guard need != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
+            return caller
+        case .none, .api:
+            caller = session?.caller ?? .anonymous
+        }
+        if let suspension = session?.suspension(at: now) {
+            guard !need.requiresUser else { throw suspension.error }
+            // As in Skygear, where a user is optional a disabled one counts as nobody.
+            caller = .anonymous
+        }
+        switch need {
+        case .key, .keyOrToken:
+            return caller
+        case .masterOrDevelopment:
+            guard isDevelopment else {
+                throw SkyrowError(.permissionDenied, "Outside development mode this takes the master key.")
+            }
+            return caller
+        case .user, .userOrMaster:
+            guard caller.userID != nil else { throw CredentialCheck.userMissing }
+            return caller
+        case .administrator:
+            guard caller.userID != nil else {
+                throw SkyrowError(.notAuthenticated, "Log in as an administrator first.")
+            }
+            guard caller.isAdministrator else {
+                throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")
+            }
+            return caller
+        }
+    }
+
+    private static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
+
+    static let tokenNotAccepted = SkyrowError(
+        .accessTokenNotAccepted, "The access token is unknown or has expired; log in again."
+    )
+
+    private func key(
+        _ credentials: Credentials,
+        isAPIKey: (String) -> Bool,
+        isMasterKey: (String) -> Bool
+    ) throws(SkyrowError) -> Key {
+        guard let key = credentials.key, !key.isEmpty else { return .none }
+        // Both are compared whichever it is, so that the time taken does not tell them apart.
+        let isMaster = isMasterKey(key)
+        let isAPI = isAPIKey(key)
+        if isMaster {
+            if let acting = credentials.actingUserID, !isUserID(acting) {
+                throw .invalidArgument(
+                    "A user id is 1 to 255 bytes, holds no NUL or '/', and does not begin with '_' or '~'.", "_user_id"
+                )
+            }
+            return .master(actingAs: credentials.actingUserID)
+        }
+        guard isAPI else {
+            throw SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
+        }
+        return .api
+    }
+}
+
+/// Whether the text can be the id of an account, which is the id of a record and the name of a database.
+func isUserID(_ text: String) -> Bool {
+    let utf8 = text.utf8
+    guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "_"), first != UInt8(ascii: "~") else {
+        return false
+    }
+    return !utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+}
+
+extension ActionNeed {
+    /// Whether a disabled user is refused rather than treated as nobody.
+    fileprivate var requiresUser: Bool {
+        switch self {
+        case .user, .userOrMaster, .administrator: true
+        case .key, .keyOrToken, .masterOrDevelopment: false
+        }
+    }
+}
+
+extension Session.Suspension {
+    /// `127 UserDisabled`, as Skygear tells it.
+    var error: SkyrowError {
+        var info: [String: ErrorInfo] = [:]
+        if let message { info["message"] = .string(message) }
+        if let expiry { info["expiry"] = .datetime(expiry) }
+        return SkyrowError(.userDisabled, "This account is disabled.", info: info)
+    }
+}

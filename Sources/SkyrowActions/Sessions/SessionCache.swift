@@ -1,0 +1,85 @@
+import SkyrowModel
+
+/// Sessions remembered between requests: bounded, and each for a short time only.
+///
+/// Two generations stand in for an exact order of use: what is looked up moves to the young one; when that is full, it
+/// becomes the old one and what was old is forgotten. The time is passed in; a lock around the value is the holder's.
+struct SessionCache {
+    private struct Entry {
+        let session: Session
+        let loadedAt: ContinuousClock.Instant
+    }
+
+    private var young: [TokenHash: Entry] = [:]
+    private var old: [TokenHash: Entry] = [:]
+    private let generationSize: Int
+    private let freshness: Duration
+
+    /// Grows with every invalidation, so that a session loaded before one is not remembered after it.
+    private(set) var epoch = 0
+
+    /// - Parameter freshness: how long an entry counts after it was loaded.
+    init(capacity: Int, freshness: Duration) {
+        generationSize = max(1, capacity / 2)
+        self.freshness = freshness
+    }
+
+    var count: Int { young.count + old.count }
+
+    /// The session, while its entry is fresh.
+    mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> Session? {
+        if let entry = young[token] {
+            return fresh(entry, at: now)
+        }
+        guard let entry = old.removeValue(forKey: token), let session = fresh(entry, at: now) else { return nil }
+        keep(entry, for: token)
+        return session
+    }
+
+    /// Remembers a session.
+    ///
+    /// - Parameters:
+    ///   - loadedAt: the time before the statement that loaded it was sent.
+    ///   - epoch: the epoch at that time; after an invalidation since then nothing is remembered.
+    mutating func insert(
+        _ session: Session,
+        for token: TokenHash,
+        loadedAt: ContinuousClock.Instant,
+        epoch: Int
+    ) {
+        guard epoch == self.epoch else { return }
+        old[token] = nil
+        keep(Entry(session: session, loadedAt: loadedAt), for: token)
+    }
+
+    mutating func remove(_ token: TokenHash) {
+        epoch += 1
+        young[token] = nil
+        old[token] = nil
+    }
+
+    mutating func removeSessions(of users: [UserID]) {
+        epoch += 1
+        let users = Set(users.map { TextKey($0) })
+        young = young.filter { !users.contains(TextKey($0.value.session.userID)) }
+        old = old.filter { !users.contains(TextKey($0.value.session.userID)) }
+    }
+
+    mutating func removeAll() {
+        epoch += 1
+        young = [:]
+        old = [:]
+    }
+
+    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> Session? {
+        now - entry.loadedAt < freshness ? entry.session : nil
+    }
+
+    private mutating func keep(_ entry: Entry, for token: TokenHash) {
+        if young.count >= generationSize, young[token] == nil {
+            old = young
+            young = [:]
+        }
+        young[token] = entry
+    }
+}

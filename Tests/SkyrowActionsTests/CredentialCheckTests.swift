@@ -1,0 +1,144 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowActions
+
+/// Rows of what comes with a request and what becomes of it (skygear.md 1.2), grant and refusal side by side.
+@Suite struct CredentialCheckTests {
+    static let ann = Session(userID: "ann", roles: ["writer"], isAdministrator: false)
+    static let root = Session(userID: "root", roles: ["Admin"], isAdministrator: true)
+    static let now = Timestamp(microseconds: 1_000_000)
+    static let expired = Session(userID: "ann", roles: [], isAdministrator: false, expiresAt: now)
+    static let disabled = Session(
+        userID: "ann", roles: [], isAdministrator: false, suspension: .init(message: "be nice")
+    )
+    static let disabledUntilNow = Session(
+        userID: "ann", roles: [], isAdministrator: false, suspension: .init(expiry: now)
+    )
+    static let annCaller = Caller(kind: .user("ann"), roles: ["writer"])
+    static let rootCaller = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var need: ActionNeed
+        var key: String?
+        var token: String?
+        var acting: UserID?
+        var isDevelopment = false
+        var caller: Caller?
+        var code: ErrorCode?
+
+        var testDescription: String {
+            "\(need) key=\(key ?? "-") token=\(token ?? "-") as=\(acting ?? "-") dev=\(isDevelopment)"
+        }
+
+        static func grant(
+            _ need: ActionNeed, key: String? = nil, token: String? = nil, as acting: UserID? = nil,
+            development: Bool = false, _ caller: Caller
+        ) -> Row {
+            Row(need: need, key: key, token: token, acting: acting, isDevelopment: development, caller: caller)
+        }
+
+        static func refuse(
+            _ need: ActionNeed, key: String? = nil, token: String? = nil, as acting: UserID? = nil, _ code: ErrorCode
+        ) -> Row {
+            Row(need: need, key: key, token: token, acting: acting, code: code)
+        }
+    }
+
+    static let sessions = [
+        "ann": ann, "root": root, "expired": expired, "disabled": disabled, "disabled-until-now": disabledUntilNow,
+    ]
+
+    static let rows: [Row] = [
+        // Key only
+        .grant(.key, key: "api", .anonymous),
+        .grant(.key, key: "master", Caller(kind: .master(actingAs: nil))),
+        .refuse(.key, .notAuthenticated),
+        .refuse(.key, key: "", .notAuthenticated),
+        .refuse(.key, key: "wrong", .accessKeyNotAccepted),
+        .refuse(.key, token: "ann", .notAuthenticated),
+        .grant(.key, key: "api", token: "stale", .anonymous),
+        // Key or token
+        .grant(.keyOrToken, key: "api", .anonymous),
+        .grant(.keyOrToken, token: "ann", annCaller),
+        .grant(.keyOrToken, key: "api", token: "ann", annCaller),
+        .refuse(.keyOrToken, .notAuthenticated),
+        .refuse(.keyOrToken, key: "", token: "", .notAuthenticated),
+        .refuse(.keyOrToken, key: "wrong", .accessKeyNotAccepted),
+        .refuse(.keyOrToken, key: "wrong", token: "ann", .accessKeyNotAccepted),
+        .refuse(.keyOrToken, token: "stale", .accessTokenNotAccepted),
+        .refuse(.keyOrToken, key: "api", token: "stale", .accessTokenNotAccepted),
+        .refuse(.keyOrToken, key: "api", token: "expired", .accessTokenNotAccepted),
+        .refuse(.keyOrToken, key: "master", token: "stale", .accessTokenNotAccepted),
+        // A user
+        .grant(.user, key: "api", token: "ann", annCaller),
+        .refuse(.user, key: "api", .notAuthenticated),
+        .refuse(.user, key: "master", .notAuthenticated),
+        .grant(.user, key: "master", as: "ann", Caller(kind: .master(actingAs: "ann"))),
+        .grant(.user, key: "master", token: "ann", Caller(kind: .master(actingAs: "ann"))),
+        .grant(.userOrMaster, key: "master", Caller(kind: .master(actingAs: nil))),
+        .grant(.userOrMaster, token: "ann", annCaller),
+        .refuse(.userOrMaster, key: "api", .notAuthenticated),
+        // Acting as somebody
+        .grant(.keyOrToken, key: "api", as: "bob", .anonymous),
+        .grant(.keyOrToken, key: "api", token: "ann", as: "bob", annCaller),
+        .grant(.keyOrToken, key: "master", token: "ann", as: "bob", Caller(kind: .master(actingAs: "bob"))),
+        .refuse(.keyOrToken, key: "master", as: "", .invalidArgument),
+        .refuse(.keyOrToken, key: "master", as: "b\0b", .invalidArgument),
+        // An administrator
+        .grant(.administrator, token: "root", rootCaller),
+        .grant(.administrator, key: "master", Caller(kind: .master(actingAs: nil))),
+        .refuse(.administrator, token: "ann", .permissionDenied),
+        .refuse(.administrator, key: "api", .notAuthenticated),
+        // The master key or development mode
+        .grant(.masterOrDevelopment, key: "master", Caller(kind: .master(actingAs: nil))),
+        .grant(.masterOrDevelopment, key: "api", development: true, .anonymous),
+        .refuse(.masterOrDevelopment, key: "api", .permissionDenied),
+        .refuse(.masterOrDevelopment, key: "api", token: "root", .permissionDenied),
+        .refuse(.masterOrDevelopment, token: "root", .notAuthenticated),
+        // A disabled user is refused where a user is needed, and nobody elsewhere.
+        .refuse(.user, token: "disabled", .userDisabled),
+        .refuse(.userOrMaster, token: "disabled", .userDisabled),
+        .refuse(.administrator, token: "disabled", .userDisabled),
+        .grant(.keyOrToken, token: "disabled", .anonymous),
+        .grant(.user, token: "disabled-until-now", Caller(kind: .user("ann"))),
+    ]
+
+    @Test(arguments: rows)
+    func credentialsAreJudged(row: Row) {
+        let check = CredentialCheck(need: row.need, isDevelopment: row.isDevelopment)
+        let credentials = Credentials(key: row.key, accessToken: row.token, actingUserID: row.acting)
+        let result = Result { () throws(SkyrowError) -> Caller in
+            let step = try check.start(credentials, isAPIKey: { $0 == "api" }, isMasterKey: { $0 == "master" })
+            switch step {
+            case .settled(let caller):
+                return caller
+            case .session(let token, let key):
+                guard let session = Self.sessions[token] else { throw CredentialCheck.tokenNotAccepted }
+                return try check.judge(session, key: key, at: Self.now)
+            }
+        }
+        switch result {
+        case .success(let caller): #expect(caller == row.caller)
+        case .failure(let error): #expect(error.code == row.code)
+        }
+    }
+
+    @Test func bothKeysAreComparedWhicheverItIs() throws {
+        for key in ["api", "master", "wrong"] {
+            var compared: [String] = []
+            _ = try? CredentialCheck(need: .key, isDevelopment: false).start(
+                Credentials(key: key),
+                isAPIKey: { compared.append("api"); return $0 == "api" },
+                isMasterKey: { compared.append("master"); return $0 == "master" }
+            )
+            #expect(compared.sorted() == ["api", "master"])
+        }
+    }
+
+    @Test func theRefusalOfADisabledUserTellsWhyAndForHowLong() {
+        let suspension = Session.Suspension(expiry: Timestamp(microseconds: 5), message: "be nice")
+        #expect(suspension.error.info == ["message": .string("be nice"), "expiry": .datetime(Timestamp(microseconds: 5))])
+        #expect(Session.Suspension().error.info.isEmpty)
+    }
+}

@@ -1,0 +1,113 @@
+import Dispatch
+import SkyrowModel
+import Synchronization
+import Testing
+
+@testable import SkyrowActions
+
+@Suite struct PasswordTests {
+    static let cheap = ScryptCost(logN: 4, r: 8, p: 1)
+
+    @Test func aHashVerifiesItsPasswordOnly() throws {
+        var generator = SystemRandomNumberGenerator()
+        let hash = try PasswordHash(password: Array("secret".utf8), cost: Self.cheap, using: &generator)
+        let read = try #require(PasswordHash(hash.text))
+        #expect(read == hash)
+        #expect(try read.matches(password: Array("secret".utf8)))
+        #expect(try !read.matches(password: Array("Secret".utf8)))
+        #expect(try !read.matches(password: []))
+    }
+
+    @Test func aKnownHashOfAnotherImplementationVerifies() throws {
+        // python3: hashlib.scrypt(b"secret", salt=bytes(range(16)), n=16, r=8, p=1, dklen=32)
+        let hash = try #require(
+            PasswordHash("$scrypt$ln=4,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$FBYrbyejpsRMOOxNjJ4WhxLlIIkIxp/izmMfHJ7w9YU")
+        )
+        #expect(try hash.matches(password: Array("secret".utf8)))
+    }
+
+    @Test(arguments: [
+        "", "secret", "$scrypt$", "$scrypt$ln=4,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$", "$bcrypt$ln=4,r=8,p=1$AAAA$AAAA",
+        "$scrypt$ln=40,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$R0Qg7GgWgDbyzOXSQZ+ZDhMKp7sDUDHSMWQpqIOrHmA",
+        "$scrypt$ln=4,r=0,p=1$AAECAwQFBgcICQoLDA0ODw$R0Qg7GgWgDbyzOXSQZ+ZDhMKp7sDUDHSMWQpqIOrHmA",
+        "$scrypt$ln=23,r=64,p=1$AAECAwQFBgcICQoLDA0ODw$R0Qg7GgWgDbyzOXSQZ+ZDhMKp7sDUDHSMWQpqIOrHmA",
+        "$scrypt$r=8,ln=4,p=1$AAECAwQFBgcICQoLDA0ODw$R0Qg7GgWgDbyzOXSQZ+ZDhMKp7sDUDHSMWQpqIOrHmA",
+    ])
+    func whatIsNotAHashOfOursIsNotRead(text: String) {
+        #expect(PasswordHash(text) == nil)
+    }
+
+    @Test(arguments: [
+        (ScryptCost(logN: 4, r: 8, p: 1), ScryptCost(logN: 4, r: 8, p: 1), false),
+        (ScryptCost(logN: 4, r: 8, p: 1), ScryptCost(logN: 5, r: 8, p: 1), true),
+        (ScryptCost(logN: 5, r: 8, p: 1), ScryptCost(logN: 4, r: 8, p: 1), false),
+        (ScryptCost(logN: 4, r: 8, p: 1), ScryptCost(logN: 4, r: 8, p: 2), true),
+        (ScryptCost(logN: 4, r: 8, p: 8), ScryptCost(logN: 5, r: 8, p: 1), true),
+    ])
+    func aCostIsWeakerWhenItTakesLessTimeOrMemory(a: ScryptCost, b: ScryptCost, isWeaker: Bool) {
+        #expect(a.isWeaker(than: b) == isWeaker)
+    }
+
+    @Test func anUnknownUserCostsTheSameNumberOfHashes() async throws {
+        let hashes = Mutex(0)
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap)) { observation in
+            if observation == .passwordHashed { hashes.withLock { $0 += 1 } }
+        }
+        let stored = try await hasher.hash("secret")
+        #expect(hashes.withLock { $0 } == 1)
+        for (password, stored, verdict) in [
+            ("secret", stored, PasswordHasher.Verdict.right),
+            ("wrong", stored, .wrong),
+            ("secret", nil, .wrong),
+            ("secret", "not a hash", .wrong),
+        ] as [(String, String?, PasswordHasher.Verdict)] {
+            hashes.withLock { $0 = 0 }
+            #expect(try await hasher.verify(password, against: stored) == verdict)
+            #expect(hashes.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func aHashOfALowerCostIsReplacedWhenItsPasswordIsRight() async throws {
+        let weak = PasswordHasher(PasswordConfiguration(cost: Self.cheap)) { _ in }
+        let strong = PasswordHasher(PasswordConfiguration(cost: ScryptCost(logN: 6, r: 8, p: 1))) { _ in }
+        let stored = try await weak.hash("secret")
+        #expect(try await strong.verify("wrong", against: stored) == .wrong)
+        guard case .rightAndRehashed(let text) = try await strong.verify("secret", against: stored) else {
+            Issue.record("The hash was not replaced.")
+            return
+        }
+        #expect(try await strong.verify("secret", against: text) == .right)
+        #expect(try await weak.verify("secret", against: text) == .right)
+    }
+
+    @Test func oneHashTooManyIsRefusedAndTheOthersAreAnswered() async throws {
+        // The observer runs on the hashing thread, so it can hold the first hash until the others have queued.
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap, threads: 1, queueLimit: 1)) { observation in
+            guard observation == .passwordHashed else { return }
+            start.yield()
+            gate.wait()
+        }
+        async let first = hasher.hash("a")
+        for await _ in started { break }
+        async let second = hasher.hash("b")
+        while hasher.waiting < 2 { await Task.yield() }
+        await #expect(throws: SkyrowError.self) { try await hasher.hash("c") }
+        gate.signal()
+        gate.signal()
+        _ = try await (first, second)
+        #expect(hasher.waiting == 0)
+    }
+
+    @Test func aSecretNeverPrints() {
+        let secret = Secret("s3cr3t")
+        var dumped = ""
+        dump(secret, to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), dumped, "\(["key": secret])", "\(Optional(secret) as Any)"] {
+            #expect(!text.contains("s3cr3t"))
+        }
+        #expect(secret.matches("s3cr3t"))
+        #expect(!secret.matches("s3cr3T"))
+    }
+}
