@@ -29,6 +29,12 @@ extension JSONView {
         case .outOfRange, nil: nil
         }
     }
+
+    /// Whether it is a number that is not zero and still rounds to a double of zero, or to hardly more.
+    var isTiny: Bool {
+        guard case .double(let value) = number, value.isZero || value.isSubnormal else { return false }
+        return slice.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { isDigit($0) && $0 != UInt8(ascii: "0") }
+    }
 }
 
 private func parseInteger(_ slice: UnsafeBufferPointer<UInt8>) -> Int64? {

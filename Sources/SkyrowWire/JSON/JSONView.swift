@@ -152,6 +152,11 @@ extension JSONView {
         isArray ? Elements(cursor: at(index + 2), end: end) : Elements(cursor: self, end: index)
     }
 
+    /// The first element of an array; nil for an empty one and for anything else.
+    var firstElement: JSONView? {
+        isArray && count > 0 ? at(index + 2) : nil
+    }
+
     /// The members of an object as they were sent, also those whose name comes again; of anything else, none.
     package var members: Members {
         isObject ? Members(cursor: at(index + 2), end: end) : Members(cursor: self, end: index)
@@ -168,13 +173,13 @@ extension JSONView {
     package var uniqueMembers: [(name: String, value: JSONView)] {
         var unique: [(name: String, value: JSONView)] = []
         unique.reserveCapacity(count)
-        var places: [String: Int] = [:]
+        var places: [TextKey: Int] = [:]
         for (key, value) in members {
             let name = key.string ?? ""
-            if let place = places.updateValue(unique.count, forKey: name) {
-                places[name] = place
+            if let place = places[TextKey(name)] {
                 unique[place].value = value
             } else {
+                places[TextKey(name)] = unique.count
                 unique.append((name, value))
             }
         }

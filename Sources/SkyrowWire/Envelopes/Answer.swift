@@ -1,0 +1,113 @@
+package import SkyrowModel
+
+/// The result of an action, whichever door it leaves by.
+package enum Answer: Sendable {
+    /// `record:save`, `record:fetch`, `record:delete`
+    case outcomes([RecordOutcome])
+    /// The same, already written: the first answer under an idempotency key.
+    case encodedOutcomes([UInt8])
+    /// `record:query`
+    case query(QueryAnswer)
+    /// `auth:signup`, `auth:login`, `auth:password`, `me`
+    case auth(AuthAnswer)
+    /// `{"status":"OK"}`: `auth:logout`
+    case status
+    /// `"OK"`: `role:assign`, `role:revoke`
+    case done
+    /// `role:default`, `role:admin`
+    case roles([String])
+    /// `role:get`
+    case rolesByUser([UserID: [String]])
+    /// `schema:*`
+    case schema(RecordSchema)
+    /// Any other JSON: `rpc.discover`
+    case json(JSONText)
+}
+
+/// How an answer is wrapped.
+package enum Envelope: Hashable, Sendable {
+    /// Skygear v1: `{"result":…,"info":…}` or `{"error":…}`
+    case v1
+    /// JSON-RPC 2.0: `{"jsonrpc":"2.0","id":…,"result":…}` or `{…,"error":…}`
+    case rpc(RPCID)
+}
+
+extension JSONWriter {
+    /// A complete answer.
+    ///
+    /// JSON-RPC has no room beside the result, so there `record:query` answers `{"records":[…],"info":{"count":…}}`
+    /// where v1 answers `{"result":[…],"info":{"count":…}}`; every other result is the same in both.
+    package func answer(_ answer: Answer, in envelope: Envelope) {
+        beginObject()
+        switch envelope {
+        case .v1:
+            key("result")
+            switch answer {
+            case .query(let query):
+                records(query.records)
+                info(query)
+            case .outcomes, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
+                result(answer)
+            }
+        case .rpc(let id):
+            rpcHead(id)
+            key("result")
+            result(answer)
+        }
+        endObject()
+    }
+
+    /// A complete answer of failure.
+    package func failure(_ error: SkyrowError, in envelope: Envelope) {
+        beginObject()
+        switch envelope {
+        case .v1:
+            key("error")
+            self.error(error)
+        case .rpc(let id):
+            rpcHead(id)
+            key("error")
+            rpcError(error)
+        }
+        endObject()
+    }
+
+    private func rpcHead(_ id: RPCID) {
+        append("\"jsonrpc\":\"2.0\"")
+        key("id")
+        json(id.text)
+    }
+
+    private func result(_ answer: Answer) {
+        switch answer {
+        case .outcomes(let outcomes): self.outcomes(outcomes)
+        case .encodedOutcomes(let bytes): bytes.withUnsafeBytes { json(validated: $0) }
+        case .query(let query):
+            beginObject()
+            key("records")
+            records(query.records)
+            info(query)
+            endObject()
+        case .auth(let answer): authAnswer(answer)
+        case .status:
+            beginObject()
+            key("status")
+            string("OK")
+            endObject()
+        case .done: string("OK")
+        case .roles(let roles): strings(roles)
+        case .rolesByUser(let roles): rolesByUser(roles)
+        case .schema(let schema): self.schema(schema)
+        case .json(let text): json(text)
+        }
+    }
+
+    private func info(_ query: QueryAnswer) {
+        guard let count = query.count else { return }
+        key("info")
+        beginObject()
+        key("count")
+        integer(count)
+        endObject()
+    }
+}

@@ -1,0 +1,25 @@
+extension JSONWriter {
+    /// A value without white space, with members sorted by name, each once, and escapes only where JSON needs them.
+    ///
+    /// Two texts that an application would call the same request have the same canonical form; numbers stay as they
+    /// were written.
+    func canonical(_ json: JSONView) {
+        switch json.kind {
+        case .null, .false, .true, .integer, .number:
+            self.json(validated: json.source)
+        case .string, .escapedString:
+            string(json.string ?? "")
+        case .array:
+            beginArray()
+            for element in json.elements { canonical(element) }
+            endArray()
+        case .object:
+            beginObject()
+            for (name, value) in json.uniqueMembers.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+                key(name)
+                canonical(value)
+            }
+            endObject()
+        }
+    }
+}

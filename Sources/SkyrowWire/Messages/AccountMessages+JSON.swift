@@ -1,0 +1,178 @@
+package import SkyrowModel
+
+extension Credentials {
+    /// Reads `api_key`, `access_token` and `_user_id` from the parameters; headers come before these.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            key: try parameters.string("api_key"),
+            accessToken: try parameters.string("access_token"),
+            actingUserID: try parameters.string("_user_id")
+        )
+        if let actingUserID, !isName(actingUserID) {
+            throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "_user_id")
+        }
+    }
+}
+
+extension SignUpRequest {
+    /// Reads `auth:signup`; members of `profile` that are empty or begin with `_` are dropped.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        try refuseProvider(parameters)
+        var fields = DraftFields()
+        if let profile = try parameters.object("profile") {
+            guard profile.source.count <= WireLimits.recordBytes else {
+                throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
+            }
+            for (key, value) in profile.members where key.firstByte != UInt8(ascii: "_") {
+                if let name = key.string, !name.isEmpty { try fields.append(name, value) }
+            }
+        }
+        self.init(
+            authData: try loginData(parameters) ?? [:],
+            password: try parameters.string("password"),
+            profile: fields.list
+        )
+    }
+}
+
+extension LogInRequest {
+    /// Reads `auth:login`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        try refuseProvider(parameters)
+        self.init(
+            authData: try parameters.required("auth_data", loginData(parameters)),
+            password: try parameters.required("password", parameters.string("password"))
+        )
+    }
+}
+
+private func loginData(_ parameters: Parameters) throws(SkyrowError) -> [String: String]? {
+    guard let object = try parameters.object("auth_data") else { return nil }
+    guard object.count <= 16 else { throw parameters.tooMany("auth_data", 16) }
+    var values: [String: String] = [:]
+    for (name, value) in object.uniqueMembers where !value.isNull {
+        guard let text = value.string else {
+            throw .invalidArgument("The values of \"auth_data\" are strings.", "auth_data")
+        }
+        guard isName(text) else {
+            throw .invalidArgument("The values of \"auth_data\" are 1 to 255 bytes without NUL.", "auth_data")
+        }
+        values[name] = text
+    }
+    return values
+}
+
+/// Skygear's other way to log in, by a plugin, must not pass for an anonymous signup.
+private func refuseProvider(_ parameters: Parameters) throws(SkyrowError) {
+    guard parameters["provider"] == nil else {
+        throw SkyrowError(
+            .notSupported, "This server has no login providers.", info: ["arguments": .list([.string("provider")])]
+        )
+    }
+}
+
+extension ChangePasswordRequest {
+    /// Reads `auth:password`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            oldPassword: try parameters.required("old_password", parameters.string("old_password")),
+            password: try parameters.required("password", parameters.string("password"))
+        )
+    }
+}
+
+extension RoleMembersRequest {
+    /// Reads `role:assign` and `role:revoke`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        self.init(roles: try RoleParameters.roles(json), users: try RoleParameters.users(json))
+    }
+}
+
+/// The lists of the other `role:*` actions.
+package enum RoleParameters {
+    /// `roles` of `role:default`, `role:admin`, `role:assign` and `role:revoke`; may be empty.
+    package static func roles(_ json: JSONView) throws(SkyrowError) -> [String] {
+        let parameters = Parameters(json)
+        return try parameters.required("roles", parameters.names("roles"))
+    }
+
+    /// `users` of `role:get`, `role:assign` and `role:revoke`.
+    package static func users(_ json: JSONView) throws(SkyrowError) -> [UserID] {
+        let parameters = Parameters(json)
+        return try parameters.required("users", parameters.names("users"))
+    }
+}
+
+// MARK: The client's side
+
+extension JSONWriter {
+    /// The parameters of `auth:signup`.
+    package func signUpParameters(_ request: SignUpRequest) {
+        beginObject()
+        if !request.authData.isEmpty {
+            key("auth_data")
+            authData(request.authData)
+        }
+        if let password = request.password {
+            key("password")
+            string(password)
+        }
+        if !request.profile.isEmpty {
+            key("profile")
+            beginObject()
+            for (name, value) in request.profile {
+                key(name.rawValue)
+                self.value(value)
+            }
+            endObject()
+        }
+        endObject()
+    }
+
+    /// The parameters of `auth:login`.
+    package func logInParameters(_ request: LogInRequest) {
+        beginObject()
+        key("auth_data")
+        authData(request.authData)
+        key("password")
+        string(request.password)
+        endObject()
+    }
+
+    /// The parameters of `auth:password`.
+    package func changePasswordParameters(_ request: ChangePasswordRequest) {
+        beginObject()
+        key("old_password")
+        string(request.oldPassword)
+        key("password")
+        string(request.password)
+        endObject()
+    }
+
+    /// The parameters of the `role:*` actions: those of the two lists that the action takes.
+    package func roleParameters(roles: [String]? = nil, users: [UserID]? = nil) {
+        beginObject()
+        if let roles {
+            key("roles")
+            strings(roles)
+        }
+        if let users {
+            key("users")
+            strings(users)
+        }
+        endObject()
+    }
+
+    private func authData(_ values: [String: String]) {
+        beginObject()
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            key(name)
+            string(value)
+        }
+        endObject()
+    }
+}

@@ -1,0 +1,75 @@
+package import SkyrowModel
+
+extension JSONWriter {
+    /// The result of `record:save`, `record:fetch` and `record:delete`: one entry an outcome.
+    package func outcomes(_ outcomes: [RecordOutcome]) {
+        beginArray()
+        for outcome in outcomes { self.outcome(outcome) }
+        endArray()
+    }
+
+    private func outcome(_ outcome: RecordOutcome) {
+        switch outcome {
+        case .record(let source):
+            record(source)
+        case .deleted(let id):
+            beginObject()
+            key("_id")
+            string(id.description)
+            key("_type")
+            string("record")
+            endObject()
+        case .failure(let error, let id):
+            beginObject()
+            if let id {
+                key("_id")
+                string(id)
+            }
+            key("_type")
+            string("error")
+            errorMembers(error)
+            endObject()
+        }
+    }
+
+    /// A list of records, as `record:query` answers it.
+    package func records(_ sources: [any RecordSource]) {
+        beginArray()
+        for source in sources { record(source) }
+        endArray()
+    }
+
+    /// The result of `auth:signup`, `auth:login`, `auth:password` and `me`.
+    package func authAnswer(_ answer: AuthAnswer) {
+        beginObject()
+        key("user_id")
+        string(answer.userID)
+        key("profile")
+        record(answer.profile)
+        if !answer.roles.isEmpty {
+            key("roles")
+            strings(answer.roles)
+        }
+        key("access_token")
+        string(answer.accessToken)
+        if let lastLoginAt = answer.lastLoginAt {
+            key("last_login_at")
+            timestamp(lastLoginAt)
+        }
+        if let lastSeenAt = answer.lastSeenAt {
+            key("last_seen_at")
+            timestamp(lastSeenAt)
+        }
+        endObject()
+    }
+
+    /// The result of `role:get`, users sorted.
+    package func rolesByUser(_ roles: [UserID: [String]]) {
+        beginObject()
+        for (user, names) in roles.sorted(by: { $0.key < $1.key }) {
+            key(user)
+            strings(names)
+        }
+        endObject()
+    }
+}

@@ -1,0 +1,155 @@
+package import SkyrowModel
+
+// Every request is read from the object that holds its named parameters: `params` of a JSON-RPC call, or the whole body
+// in the v1 envelope. Both have the same names.
+
+extension SaveRequest {
+    /// Reads `record:save`; a record that cannot be read becomes an item of its own, so that the others can be saved.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let database = try parameters.database()
+        let isAtomic = try parameters.boolean("atomic") ?? false
+        let idempotencyKey = try parameters.idempotencyKey()
+        let records = try parameters.required("records", parameters.array("records"))
+        guard records.count > 0 else { throw .invalidArgument("\"records\" is empty.", "records") }
+        guard records.count <= WireLimits.batchCount else { throw parameters.tooMany("records", WireLimits.batchCount) }
+        var items: [Item] = []
+        items.reserveCapacity(records.count)
+        for record in records.elements {
+            do throws(SkyrowError) {
+                items.append(.draft(try RecordDraft(record)))
+            } catch {
+                items.append(.failure(error, id: RecordDraft.sentID(record)))
+            }
+        }
+        self.init(
+            database: database,
+            items: items,
+            isAtomic: isAtomic,
+            idempotencyKey: idempotencyKey,
+            fingerprintSource: idempotencyKey == nil ? [] : fingerprint(parameters, list: records)
+        )
+    }
+}
+
+/// What makes two requests the same: database, atomicity and list in canonical form.
+private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
+    let writer = JSONWriter(capacity: list.source.count + 64)
+    writer.beginArray()
+    if let database = parameters["database_id"] { writer.canonical(database) } else { writer.null() }
+    writer.boolean(parameters["atomic"]?.boolean ?? false)
+    writer.canonical(list)
+    writer.endArray()
+    return writer.bytes
+}
+
+extension RecordIDsRequest {
+    /// Reads `record:fetch` and `record:delete`; also takes the newer `records` with `_recordType` and `_recordID`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let database = try parameters.database()
+        let isAtomic = try parameters.boolean("atomic") ?? false
+        let idempotencyKey = try parameters.idempotencyKey()
+        let list: JSONView
+        let name: StaticString
+        if let ids = try parameters.array("ids") {
+            (list, name) = (ids, "ids")
+        } else {
+            (list, name) = (try parameters.required("ids", parameters.array("records")), "records")
+        }
+        guard list.count > 0 else { throw .invalidArgument("\"\(name)\" is empty.", "\(name)") }
+        guard list.count <= WireLimits.batchCount else { throw parameters.tooMany(name, WireLimits.batchCount) }
+        var ids: [RecordID] = []
+        ids.reserveCapacity(list.count)
+        for element in list.elements {
+            do throws(SkyrowError) {
+                ids.append(try RecordID(entry: element))
+            } catch {
+                throw .invalidArgument(error.message, "\(name)")
+            }
+        }
+        self.init(database: database, ids: ids, isAtomic: isAtomic, idempotencyKey: idempotencyKey)
+    }
+}
+
+extension RecordID {
+    /// Reads an entry of a list of ids: `"type/id"` or an object in the newer form.
+    fileprivate init(entry json: JSONView) throws(SkyrowError) {
+        if let text = json.string {
+            try self.init(text)
+        } else if let type = json["_recordType"]?.string, let id = json["_recordID"]?.string {
+            try self.init(type: RecordTypeName(type), id: id)
+        } else if let text = json["_id"]?.string {
+            try self.init(text)
+        } else {
+            throw .invalidArgument("A record id has the form \"type/id\".")
+        }
+    }
+}
+
+extension QueryRequest {
+    /// Reads `record:query`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(database: try parameters.database(), query: try RecordQuery(parameters))
+    }
+}
+
+// MARK: The client's side
+
+extension JSONWriter {
+    /// The parameters of `record:save`.
+    package func saveParameters(
+        _ drafts: [RecordDraft], database: DatabaseName, isAtomic: Bool, idempotencyKey: String?
+    ) {
+        beginObject()
+        databaseID(database)
+        key("records")
+        beginArray()
+        for draft in drafts { self.draft(draft) }
+        endArray()
+        writeOptions(isAtomic: isAtomic, idempotencyKey: idempotencyKey)
+        endObject()
+    }
+
+    /// The parameters of `record:fetch` and `record:delete`.
+    package func recordIDsParameters(
+        _ ids: [RecordID], database: DatabaseName, isAtomic: Bool = false, idempotencyKey: String? = nil
+    ) {
+        beginObject()
+        databaseID(database)
+        key("ids")
+        strings(ids.map(\.description))
+        writeOptions(isAtomic: isAtomic, idempotencyKey: idempotencyKey)
+        endObject()
+    }
+
+    /// The parameters of `record:query`.
+    package func queryParameters(_ query: RecordQuery, database: DatabaseName) {
+        beginObject()
+        databaseID(database)
+        queryMembers(query)
+        endObject()
+    }
+
+    private func databaseID(_ database: DatabaseName) {
+        key("database_id")
+        switch database {
+        case .everyone: string("_public")
+        case .own: string("_private")
+        case .user(let id): string(id)
+        case .union: string("_union")
+        }
+    }
+
+    private func writeOptions(isAtomic: Bool, idempotencyKey: String?) {
+        if isAtomic {
+            key("atomic")
+            boolean(true)
+        }
+        if let idempotencyKey {
+            key("idempotency_key")
+            string(idempotencyKey)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package import SkyrowModel
+
+extension SchemaCreateRequest {
+    /// Reads `schema:create`, `{"record_types": {"note": {"fields": [{"name": "age", "type": "integer"}]}}}`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let types = try parameters.required("record_types", parameters.object("record_types"))
+        guard types.count > 0 else { throw .invalidArgument("\"record_types\" is empty.", "record_types") }
+        guard types.count <= WireLimits.batchCount else {
+            throw parameters.tooMany("record_types", WireLimits.batchCount)
+        }
+        var list: [RecordType] = []
+        for (name, value) in types.uniqueMembers {
+            do throws(SkyrowError) {
+                list.append(try RecordType(name: name, value))
+            } catch {
+                throw .invalidArgument(error.message, "record_types")
+            }
+        }
+        self.init(types: list)
+    }
+}
+
+extension RecordType {
+    /// Reads `{"fields": [{"name": …, "type": …}]}`.
+    fileprivate init(name: String, _ json: JSONView) throws(SkyrowError) {
+        self.init(name: try RecordTypeName(name))
+        guard let list = json["fields"], list.isArray else {
+            throw .invalidArgument("A record type is an object with the array \"fields\".")
+        }
+        for field in list.elements {
+            guard let name = field["name"]?.string, let type = field["type"]?.string else {
+                throw .invalidArgument("A field is an object with the strings \"name\" and \"type\".")
+            }
+            let fieldType = try FieldType(name: type)
+            if let other = fields.updateValue(fieldType, forKey: try FieldName(name)), other != fieldType {
+                throw .invalidArgument("The field \"\(name)\" has two types.")
+            }
+        }
+    }
+}
+
+extension SchemaRenameRequest {
+    /// Reads `schema:rename`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            type: try parameters.recordType(),
+            field: try parameters.fieldName("item_name"),
+            newName: try parameters.fieldName("new_name")
+        )
+    }
+}
+
+extension SchemaDeleteRequest {
+    /// Reads `schema:delete`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(type: try parameters.recordType(), field: try parameters.fieldName("item_name"))
+    }
+}
+
+extension RecordSchema {
+    /// Reads the answer of the `schema:*` actions.
+    package init(answer json: JSONView) throws(SkyrowError) {
+        self.init()
+        for (name, value) in json["record_types"]?.uniqueMembers ?? [] {
+            let type = try RecordTypeName(name)
+            var fields: [FieldName: FieldType] = [:]
+            for field in value["fields"]?.elements ?? json.elements {
+                guard let name = field["name"]?.string, let text = field["type"]?.string else { continue }
+                // A server may be newer than its client.
+                fields[try FieldName(name)] = (try? FieldType(name: text)) ?? .unknown(text)
+            }
+            types[type] = RecordType(name: type, fields: fields)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// The answer of the `schema:*` actions, types and fields sorted by name.
+    package func schema(_ schema: RecordSchema) {
+        recordTypes(Array(schema.types.values))
+    }
+
+    /// The parameters of `schema:create`.
+    package func schemaCreateParameters(_ request: SchemaCreateRequest) {
+        recordTypes(request.types)
+    }
+
+    /// The parameters of `schema:rename`.
+    package func schemaRenameParameters(_ request: SchemaRenameRequest) {
+        beginObject()
+        key("record_type")
+        string(request.type.rawValue)
+        key("item_name")
+        string(request.field.rawValue)
+        key("new_name")
+        string(request.newName.rawValue)
+        endObject()
+    }
+
+    /// The parameters of `schema:delete`.
+    package func schemaDeleteParameters(_ request: SchemaDeleteRequest) {
+        beginObject()
+        key("record_type")
+        string(request.type.rawValue)
+        key("item_name")
+        string(request.field.rawValue)
+        endObject()
+    }
+
+    private func recordTypes(_ types: [RecordType]) {
+        beginObject()
+        key("record_types")
+        beginObject()
+        for type in types.sorted(by: { $0.name < $1.name }) {
+            key(type.name.rawValue)
+            beginObject()
+            key("fields")
+            beginArray()
+            for (name, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) {
+                beginObject()
+                key("name")
+                string(name.rawValue)
+                key("type")
+                string(fieldType.name)
+                endObject()
+            }
+            endArray()
+            endObject()
+        }
+        endObject()
+        endObject()
+    }
+}

@@ -1,0 +1,17 @@
+/// How much one request may ask (Documentation/Decisions/0003); more is refused before any work is done.
+package enum WireLimits {
+    /// Records of `record:save`, ids of `record:fetch` and `record:delete`.
+    package static let batchCount = 10_000
+    /// Bytes of JSON of one record.
+    package static let recordBytes = 1_048_576
+    /// Values on the right side of one `in`.
+    package static let listCount = 10_000
+    /// Conditions of one predicate, `and`, `or` and `not` counted too; its depth is bounded by that of the JSON.
+    package static let predicateCount = 1_000
+    /// Keys of `sort`.
+    package static let sortCount = 32
+    /// Names of `include`.
+    package static let includeCount = 32
+    /// Bytes of an idempotency key.
+    package static let idempotencyKeyBytes = 64
+}

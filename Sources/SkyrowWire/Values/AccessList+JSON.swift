@@ -1,0 +1,95 @@
+package import SkyrowModel
+
+extension AccessList {
+    /// Reads `_access` (skygear.md 9.1); nil for `null`.
+    ///
+    /// An entry names one of `public`, `owner`, `user_id` and `role`, and the level `read` or `write`; the decoration
+    /// `"relation": "$direct"` that old SDKs put beside a user is dropped. Throws `108 InvalidArgument` for anything else:
+    /// an entry that would be read as less than it says must not be stored.
+    package init?(_ json: JSONView) throws(SkyrowError) {
+        if json.isNull { return nil }
+        guard json.isArray else { throw .invalidArgument("_access is null or a list of entries.", "_access") }
+        var entries: [AccessEntry] = []
+        entries.reserveCapacity(json.count)
+        for element in json.elements { entries.append(try AccessEntry(element)) }
+        self.init(entries)
+    }
+}
+
+extension AccessEntry {
+    fileprivate init(_ json: JSONView) throws(SkyrowError) {
+        guard json.isObject else { throw malformed("An entry of _access is an object.") }
+        var subjects: [AccessSubject] = []
+        var level: AccessLevel?
+        for (name, value) in json.uniqueMembers {
+            switch name {
+            case "public":
+                if try flag(value, name) { subjects.append(.everyone) }
+            case "owner":
+                if try flag(value, name) { subjects.append(.owner) }
+            case "user_id":
+                if let id = try text(value, name) { subjects.append(.user(id)) }
+            case "role":
+                if let role = try text(value, name) { subjects.append(.role(role)) }
+            case "level":
+                level = value.string.flatMap { AccessLevel(rawValue: $0) }
+            case "relation":
+                guard value.isNull || value.isString else { throw malformed("\"relation\" is a string.") }
+            default:
+                throw malformed("An entry of _access has no member \"\(excerpt(of: name))\".")
+            }
+        }
+        guard let level else { throw malformed("The level of an entry of _access is \"read\" or \"write\".") }
+        guard subjects.count == 1 else {
+            throw malformed("An entry of _access names exactly one of public, owner, user_id and role.")
+        }
+        self.init(subjects[0], level)
+    }
+}
+
+private func malformed(_ message: String) -> SkyrowError {
+    .invalidArgument(message, "_access")
+}
+
+private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool {
+    if json.isNull { return false }
+    guard let flag = json.boolean else { throw malformed("\"\(name)\" in _access is true or false.") }
+    return flag
+}
+
+private func text(_ json: JSONView, _ name: String) throws(SkyrowError) -> String? {
+    if json.isNull { return nil }
+    guard let text = json.string, isName(text) else {
+        throw malformed("\"\(name)\" in _access is a text of 1 to 255 bytes without NUL.")
+    }
+    return text
+}
+
+extension JSONWriter {
+    /// `_access` as the wire and the `_access` column have it; `null` for no list.
+    package func accessList(_ list: AccessList?) {
+        guard let list else { return null() }
+        beginArray()
+        for entry in list.entries {
+            beginObject()
+            switch entry.subject {
+            case .everyone:
+                key("public")
+                boolean(true)
+            case .owner:
+                key("owner")
+                boolean(true)
+            case .user(let id):
+                key("user_id")
+                string(id)
+            case .role(let role):
+                key("role")
+                string(role)
+            }
+            key("level")
+            string(entry.level.rawValue)
+            endObject()
+        }
+        endArray()
+    }
+}

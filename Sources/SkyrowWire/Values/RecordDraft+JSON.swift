@@ -1,0 +1,151 @@
+package import SkyrowModel
+
+extension RecordDraft {
+    /// Reads a record to be saved (skygear.md 3.1).
+    ///
+    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_access`, `_if_revision` and
+    /// the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
+    /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
+    package init(_ json: JSONView) throws(SkyrowError) {
+        guard json.isObject else { throw .invalidArgument("A record is an object.", "records") }
+        guard json.source.count <= WireLimits.recordBytes else {
+            throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
+        }
+        var members = DraftMembers()
+        for (key, value) in json.members {
+            if key.firstByte == UInt8(ascii: "_") {
+                members.readReserved(key, value)
+            } else if let name = key.string, !name.isEmpty {
+                try members.fields.append(name, value)
+            }
+        }
+        self.init(
+            id: try members.recordID(),
+            access: try members.access.flatMap { json throws(SkyrowError) in try AccessList(json) },
+            fields: members.fields.list,
+            precondition: try members.revision.flatMap { json throws(SkyrowError) in try SavePrecondition(json) }
+        )
+    }
+
+    /// The id of a record that cannot be read otherwise, as it was sent.
+    static func sentID(_ json: JSONView) -> String? {
+        if let type = json["_recordType"]?.string, let id = json["_recordID"]?.string { return "\(type)/\(id)" }
+        return json["_id"]?.string
+    }
+}
+
+/// What a draft is made of, as the members come.
+private struct DraftMembers {
+    var id: JSONView?
+    var type: JSONView?
+    var idInType: JSONView?
+    var access: JSONView?
+    var revision: JSONView?
+    var fields = DraftFields()
+
+    mutating func readReserved(_ key: JSONView, _ value: JSONView) {
+        if key.equals("_id") {
+            id = value
+        } else if key.equals("_access") {
+            access = value
+        } else if key.equals("_if_revision") {
+            revision = value
+        } else if key.equals("_recordType") {
+            type = value
+        } else if key.equals("_recordID") {
+            idInType = value
+        }
+    }
+
+    func recordID() throws(SkyrowError) -> RecordID {
+        if let type, let idInType, !type.isNull, !idInType.isNull {
+            guard let type = type.string, let id = idInType.string else {
+                throw .invalidArgument("_recordType and _recordID are strings.", "id")
+            }
+            return try RecordID(type: RecordTypeName(type), id: id)
+        }
+        guard let text = id?.string else {
+            throw .invalidArgument("A record has the member _id with \"type/id\".", "id")
+        }
+        return try RecordID(text)
+    }
+}
+
+/// Fields in the order of their names' first coming, each with its last value.
+struct DraftFields {
+    private(set) var list: [(name: FieldName, value: RecordValue)] = []
+    /// Made when a walk through the list would take long.
+    private var places: [FieldName: Int]?
+
+    /// Reads one member; throws `108 InvalidArgument` about it.
+    mutating func append(_ text: String, _ json: JSONView) throws(SkyrowError) {
+        let name: FieldName
+        do throws(SkyrowError) {
+            name = try FieldName(text)
+        } catch {
+            throw .invalidArgument(error.message, excerpt(of: text))
+        }
+        let value = try RecordValue(json, field: text)
+        let place = place(of: name)
+        switch (place, value) {
+        case (let place?, let value?): list[place].value = value
+        case (nil, let value?): add(name, value)
+        case (_, nil): break
+        }
+    }
+
+    private mutating func add(_ name: FieldName, _ value: RecordValue) {
+        places?[name] = list.count
+        list.append((name, value))
+        if list.count == 16 {
+            places = Dictionary(uniqueKeysWithValues: list.enumerated().map { ($1.name, $0) })
+        }
+    }
+
+    private func place(of name: FieldName) -> Int? {
+        if let places { return places[name] }
+        return list.firstIndex { $0.name == name }
+    }
+}
+
+extension SavePrecondition {
+    /// Reads `_if_revision`; nil for `null`.
+    fileprivate init?(_ json: JSONView) throws(SkyrowError) {
+        if json.isNull { return nil }
+        if json.equals("new") {
+            self = .isNew
+        } else if let revision = json.wholeNumber {
+            self = .revision(revision)
+        } else {
+            throw .invalidArgument("_if_revision is a revision's number or \"new\".", "_if_revision")
+        }
+    }
+}
+
+extension JSONWriter {
+    /// A record to be saved, as `record:save` takes it.
+    package func draft(_ draft: RecordDraft) {
+        beginObject()
+        key("_id")
+        string(draft.id.description)
+        if let access = draft.access {
+            key("_access")
+            accessList(access)
+        }
+        switch draft.precondition {
+        case .isNew:
+            key("_if_revision")
+            string("new")
+        case .revision(let revision):
+            key("_if_revision")
+            integer(revision)
+        case nil:
+            break
+        }
+        for (name, value) in draft.fields {
+            key(name.rawValue)
+            self.value(value)
+        }
+        endObject()
+    }
+}

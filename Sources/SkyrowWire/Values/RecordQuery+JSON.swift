@@ -1,0 +1,111 @@
+package import SkyrowModel
+
+extension RecordQuery {
+    /// Reads the members of `record:query` but for the database (skygear.md 6.5).
+    init(_ parameters: Parameters) throws(SkyrowError) {
+        self.init(
+            type: try parameters.recordType(),
+            predicate: try parameters["predicate"].map { json throws(SkyrowError) in try Predicate(json) },
+            sort: try sortKeys(parameters),
+            include: try inclusions(parameters),
+            desiredFields: try parameters.names("desired_keys"),
+            limit: try parameters.integer("limit", in: 0...RecordQuery.maximumLimit) ?? RecordQuery.defaultLimit,
+            offset: try parameters.integer("offset", in: 0...Int.max) ?? 0,
+            countsMatches: try parameters.boolean("count") ?? false
+        )
+    }
+}
+
+private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey] {
+    guard let array = try parameters.array("sort") else { return [] }
+    guard array.count <= WireLimits.sortCount else { throw parameters.tooMany("sort", WireLimits.sortCount) }
+    var keys: [SortKey] = []
+    for element in array.elements {
+        var pair = element.elements
+        guard element.count == 2, let expression = pair.next(), let direction = pair.next() else {
+            throw .invalidArgument("A sort key is a pair of a key path and \"asc\" or \"desc\".", "sort")
+        }
+        guard let direction = direction.string.flatMap({ SortKey.Direction(rawValue: $0) }) else {
+            throw .invalidArgument("The direction of a sort key is \"asc\" or \"desc\".", "sort")
+        }
+        keys.append(SortKey(try keyPath(expression, "sort"), direction))
+    }
+    return keys
+}
+
+private func inclusions(_ parameters: Parameters) throws(SkyrowError) -> [Inclusion] {
+    guard let object = try parameters.object("include") else { return [] }
+    guard object.count <= WireLimits.includeCount else {
+        throw parameters.tooMany("include", WireLimits.includeCount)
+    }
+    var inclusions: [Inclusion] = []
+    for (name, expression) in object.uniqueMembers {
+        inclusions.append(Inclusion(name: name, keyPath: try keyPath(expression, "include")))
+    }
+    return inclusions
+}
+
+private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> KeyPath {
+    if json.firstElement?.equals("func") ?? false {
+        throw SkyrowError(
+            .notSupported, "This server has no functions in \(argument).",
+            info: ["arguments": .list([.string(argument)])]
+        )
+    }
+    guard json.isObject, let path = try KeyPath(json: json) else {
+        throw .invalidArgument("\"\(argument)\" takes key paths, {\"$type\":\"keypath\",\"$val\":\"field\"}.", argument)
+    }
+    return path
+}
+
+extension JSONWriter {
+    /// The members of `record:query` but for the database, inside an object that is already open.
+    package func queryMembers(_ query: RecordQuery) {
+        key("record_type")
+        string(query.type.rawValue)
+        if let predicate = query.predicate {
+            key("predicate")
+            self.predicate(predicate)
+        }
+        if !query.sort.isEmpty {
+            key("sort")
+            beginArray()
+            for sortKey in query.sort {
+                beginArray()
+                keyPath(sortKey.keyPath)
+                string(sortKey.direction.rawValue)
+                endArray()
+            }
+            endArray()
+        }
+        if !query.include.isEmpty {
+            key("include")
+            beginObject()
+            for inclusion in query.include {
+                key(inclusion.name)
+                keyPath(inclusion.keyPath)
+            }
+            endObject()
+        }
+        if let fields = query.desiredFields {
+            key("desired_keys")
+            strings(fields)
+        }
+        key("limit")
+        integer(query.limit)
+        if query.offset > 0 {
+            key("offset")
+            integer(query.offset)
+        }
+        if query.countsMatches {
+            key("count")
+            boolean(true)
+        }
+    }
+
+    func strings(_ texts: [String]) {
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
+    }
+}

@@ -1,0 +1,147 @@
+package import SkyrowModel
+
+extension RecordValue {
+    /// Reads the value of a field (skygear.md 3.2); nil for `{"$type":"unknown"}`, which is ignored on input.
+    ///
+    /// Throws `108 InvalidArgument` about the field for what no field can hold, and `111 NotSupported` for the types that
+    /// this server does not have.
+    package init?(_ json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        switch json.kind {
+        case .null: self = .null
+        case .true: self = .boolean(true)
+        case .false: self = .boolean(false)
+        case .string, .escapedString: self = .string(try json.storableText(field()))
+        case .integer, .number: self = try RecordValue(number: json, field: field())
+        case .array: self = .json(try json.storableJSON(field()))
+        case .object:
+            if let type = json["$type"] {
+                guard let value = try RecordValue(typed: json, type: type, field: field()) else { return nil }
+                self = value
+            } else if json["$op"] != nil {
+                throw .invalidArgument("This server has no operators in records.", field())
+            } else {
+                self = .json(try json.storableJSON(field()))
+            }
+        }
+    }
+
+    private init(number json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        switch json.number {
+        case .integer(let value): self = .integer(value)
+        case .double(let value): self = .number(value)
+        case .outOfRange, nil: throw .invalidArgument("A number does not fit 64 bits.", field())
+        }
+    }
+
+    /// Reads an object with `$type`.
+    private init?(typed json: JSONView, type: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        switch type.string {
+        case "date":
+            guard let text = json["$date"]?.string else {
+                throw .invalidArgument("A date has the member $date with an RFC 3339 instant.", field())
+            }
+            do throws(SkyrowError) {
+                self = .datetime(try Timestamp(rfc3339: text))
+            } catch {
+                throw .invalidArgument(error.message, field())
+            }
+        case "ref":
+            self = .reference(try RecordID(reference: json, field: field()))
+        case "seq":
+            self = .sequence
+        case "bytes":
+            guard let text = json["$base64"]?.string, let bytes = decodeBase64(text.utf8) else {
+                throw .invalidArgument("Bytes have the member $base64 with base64 text (RFC 4648, padded).", field())
+            }
+            self = .bytes(bytes)
+        case "unknown":
+            return nil
+        case "geo", "geojson", "asset", "relation":
+            throw SkyrowError(
+                .notSupported,
+                "This server has no fields of the type \"\(type.string ?? "")\".",
+                info: ["arguments": .list([.string(field())])]
+            )
+        case let other:
+            throw .invalidArgument(
+                other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.", field()
+            )
+        }
+    }
+}
+
+extension RecordID {
+    /// Reads a reference, `{"$type":"ref","$id":"type/id"}` or the newer form with `$recordType` and `$recordID`.
+    fileprivate init(reference json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        do throws(SkyrowError) {
+            if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
+                try self.init(type: RecordTypeName(type), id: id)
+            } else if let text = json["$id"]?.string {
+                try self.init(text)
+            } else {
+                throw SkyrowError.invalidArgument("A reference has the member $id with \"type/id\".")
+            }
+        } catch {
+            throw .invalidArgument(error.message, field())
+        }
+    }
+}
+
+extension JSONView {
+    /// The text of a string, which PostgreSQL can store unless it holds NUL.
+    fileprivate func storableText(_ field: @autoclosure () -> String) throws(SkyrowError) -> String {
+        let text = string ?? ""
+        if kind == .escapedString, text.utf8.contains(0) {
+            throw .invalidArgument("Text cannot hold the character NUL (U+0000).", field())
+        }
+        return text
+    }
+
+    /// An array or object as it was sent, unless PostgreSQL's `jsonb` could not hold it.
+    fileprivate func storableJSON(_ field: @autoclosure () -> String) throws(SkyrowError) -> JSONText {
+        for part in descendants {
+            switch part.kind {
+            case .escapedString:
+                _ = try part.storableText(field())
+            case .number:
+                // A column of jsonb keeps 1e-16000 as a numeral of 16,000 digits, so what no double holds is refused.
+                if part.number == .outOfRange || part.isTiny {
+                    throw .invalidArgument("A number inside is beyond the range of a double.", field())
+                }
+            case .null, .false, .true, .integer, .string, .array, .object:
+                break
+            }
+        }
+        return jsonText
+    }
+}
+
+/// The beginning of a text that an error message repeats.
+func excerpt(of text: String) -> String {
+    text.count <= 40 ? text : text.prefix(40) + "…"
+}
+
+extension JSONWriter {
+    /// A value in the form in which a record has it.
+    package func value(_ value: RecordValue) {
+        switch value {
+        case .null: null()
+        case .string(let text): string(text)
+        case .integer(let value): integer(value)
+        case .number(let value): columnNumber(value)
+        case .boolean(let value): boolean(value)
+        case .datetime(let value): date(value)
+        case .json(let text): json(text)
+        case .reference(let id):
+            separate()
+            append("{\"$type\":\"ref\",\"$id\":")
+            string(id.description)
+            append("}")
+        case .sequence:
+            separate()
+            append("{\"$type\":\"seq\"}")
+        case .bytes(let value):
+            value.withUnsafeBytes { bytes($0) }
+        }
+    }
+}
