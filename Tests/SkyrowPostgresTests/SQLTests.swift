@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test func identifiersAreQuoted() throws {
-        let table = try SQLIdentifier("no\"te; DROP")
+        let name = "no\"te; DROP"
+        let table = try SQLIdentifier(name)
         #expect(("SELECT * FROM \(table)" as SQL).text == "SELECT * FROM \"no\"\"te; DROP\"")
     }
 

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Where the programs of the PostgreSQL server lie on this machine.
+struct PostgresInstallation: Sendable {
+    let programs: String
+
+    /// Asks `pg_config`, then looks where Debian keeps the server, newest version first.
+    ///
+    /// - Throws: ``TemporaryClusterError`` when there is no server, with the command that installs one.
+    static func find() async throws -> PostgresInstallation {
+        var candidates: [String] = []
+        if let named = try? await ChildProcess.run("/usr/bin/env", ["pg_config", "--bindir"]) {
+            candidates.append(named.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        let debian = "/usr/lib/postgresql"
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
+        candidates += versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(debian)/\($0)/bin" }
+        let complete = candidates.first { directory in
+            ["initdb", "pg_ctl", "postgres"].allSatisfy {
+                FileManager.default.isExecutableFile(atPath: "\(directory)/\($0)")
+            }
+        }
+        guard let complete else {
+            throw TemporaryClusterError(
+                description: """
+                    No PostgreSQL server was found (looked at: \(candidates.joined(separator: ", "))). \
+                    The tests need one: apt-get install postgresql
+                    """
+            )
+        }
+        return PostgresInstallation(programs: complete)
+    }
+
+    func path(of program: String) -> String {
+        let path = "\(programs)/\(program)"
+        return FileManager.default.isExecutableFile(atPath: path) ? path : "/usr/bin/\(program)"
+    }
+
+    /// Runs a program of the server, as the user `postgres` when this process is root, which the server refuses to be.
+    @discardableResult
+    func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
+        guard getuid() == 0 else {
+            return try await ChildProcess.run(path(of: program), arguments, input: input)
+        }
+        let asPostgres = ["--reuid=postgres", "--regid=postgres", "--init-groups", path(of: program)]
+        return try await ChildProcess.run("/usr/bin/setpriv", asPostgres + arguments, input: input)
+    }
+}

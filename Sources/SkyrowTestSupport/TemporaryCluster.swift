@@ -1,0 +1,170 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server of the tests' own: a fresh data directory under /tmp, reached through a socket in it only.
+///
+/// ```swift
+/// let cluster = try await TemporaryCluster.shared()                                  // one per test process
+/// let own = try await TemporaryCluster.start(settings: ["log_statement": "all"])    // for faults and settings
+/// ```
+///
+/// It ends with the process, however that ends: a watchdog waits for it, kills the server and removes the directory.
+package final class TemporaryCluster: Sendable {
+    /// Where the data, the socket and the log are.
+    package let directory: String
+    let installation: PostgresInstallation
+    private let settings: [String: String]
+    private let watchdog: ClusterWatchdog
+    let templates = Mutex<[String: Task<String, any Error>]>([:])
+    private let databaseCount = Atomic<Int>(0)
+
+    private static let sharedCluster = Task { try await start() }
+
+    /// The cluster that the tests of this process share; started by the first who asks.
+    package static func shared() async throws -> TemporaryCluster {
+        try await sharedCluster.value
+    }
+
+    /// Starts a cluster for one test. `settings` go into `postgresql.conf`, such as
+    /// `["shared_preload_libraries": "pg_stat_statements"]`.
+    package static func start(settings: [String: String] = [:]) async throws -> TemporaryCluster {
+        let installation = try await PostgresInstallation.find()
+        var template = Array("/tmp/skyrow-pg-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw TemporaryClusterError(description: "No directory can be made in /tmp: \(String(cString: strerror(errno)))")
+        }
+        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if getuid() == 0 {
+            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else {
+                throw TemporaryClusterError(description: "There is no user postgres to run the server as")
+            }
+        }
+        let watchdog = try ClusterWatchdog(directory: directory)
+        let cluster = TemporaryCluster(
+            directory: directory,
+            installation: installation,
+            settings: settings,
+            watchdog: watchdog
+        )
+        try await cluster.initialise()
+        try await cluster.launch()
+        return cluster
+    }
+
+    private init(
+        directory: String,
+        installation: PostgresInstallation,
+        settings: [String: String],
+        watchdog: ClusterWatchdog
+    ) {
+        self.directory = directory
+        self.installation = installation
+        self.settings = settings
+        self.watchdog = watchdog
+    }
+
+    private var dataDirectory: String { "\(directory)/data" }
+
+    /// The server's log.
+    package var logPath: String { "\(directory)/log" }
+
+    /// A connection URI for libpq, with all rights.
+    package func url(database: String = "postgres") -> String {
+        "postgresql:///\(database)?host=\(directory)&user=postgres"
+    }
+
+    /// Runs statements of the test's own with psql, so that the code under test is not its own witness; returns the
+    /// rows, a line each, columns separated by `|`.
+    @discardableResult
+    package func psql(_ statements: String, database: String = "postgres") async throws -> String {
+        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url(database: database), "-f", "-"]
+        return try await installation.run("psql", arguments, input: statements)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Kills every process of the server as a power cut would (SIGKILL), and returns when all are gone.
+    package func kill() async throws {
+        guard let postmaster = postmasterID else { return }
+        // The parent first, so that it can neither restart its children nor tell them to finish.
+        let processes = [postmaster] + Self.children(of: postmaster)
+        for process in processes { _ = Foundation.kill(process, SIGKILL) }
+        let dataDirectory = dataDirectory
+        while processes.contains(where: { Self.isRunning($0, in: dataDirectory) }) {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        // Where nobody reaps the dead postmaster (a container's first process may not), its id looks alive to the next.
+        try FileManager.default.removeItem(atPath: "\(dataDirectory)/postmaster.pid")
+    }
+
+    /// Stops the server in an orderly way, or `immediate` as a crash that recovers at the next start.
+    package func stop(mode: String = "fast") async throws {
+        try await installation.run("pg_ctl", ["-D", dataDirectory, "-m", mode, "-w", "stop"])
+    }
+
+    /// Starts a server that was killed or stopped and returns when it accepts connections.
+    package func launch() async throws {
+        do {
+            try await installation.run("pg_ctl", ["-D", dataDirectory, "-l", logPath, "-w", "-t", "120", "-s", "start"])
+        } catch {
+            let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
+            throw TemporaryClusterError(description: "The temporary cluster did not start: \(error)\n\(log.suffix(4000))")
+        }
+    }
+
+    /// Kills the server and starts it again.
+    package func restart() async throws {
+        try await kill()
+        try await launch()
+    }
+
+    /// A database name nobody else has.
+    func freshName(for test: String) -> String {
+        let number = databaseCount.add(1, ordering: .relaxed).newValue
+        let readable = test.prefix { $0 != "(" }.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        return "t\(number)_\(readable.prefix(40))"
+    }
+
+    private func initialise() async throws {
+        try await installation.run(
+            "initdb",
+            [
+                "-D", dataDirectory, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
+                "--no-instructions",
+            ]
+        )
+        var configuration = [
+            "listen_addresses": "",
+            "unix_socket_directories": directory,
+            "fsync": "off",
+            "full_page_writes": "off",
+            "max_connections": "300",
+            "shared_buffers": "64MB",
+            "max_wal_size": "512MB",
+            "timezone": "UTC",
+            "log_line_prefix": "%m [%p] %q%a ",
+            "max_prepared_transactions": "8",
+        ]
+        configuration.merge(settings) { _, own in own }
+        let lines = configuration.map { "\($0.key) = '\($0.value.replacingOccurrences(of: "'", with: "''"))'" }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(dataDirectory)/postgresql.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(("\n" + lines.sorted().joined(separator: "\n") + "\n").utf8))
+        try file.close()
+    }
+
+    private var postmasterID: pid_t? {
+        let lines = try? String(contentsOfFile: "\(dataDirectory)/postmaster.pid", encoding: .utf8)
+        return lines?.split(separator: "\n").first.flatMap { pid_t($0) }
+    }
+
+    private static func children(of parent: pid_t) -> [pid_t] {
+        let list = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
+        return list?.split(separator: " ").compactMap { pid_t($0) } ?? []
+    }
+
+    /// Whether a process with this id still has the data directory as its working directory.
+    private static func isRunning(_ process: pid_t, in dataDirectory: String) -> Bool {
+        let workingDirectory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")
+        return workingDirectory == dataDirectory
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+
+/// A database that is prepared once per cluster, under a key, and then copied for each test.
+///
+/// ```swift
+/// let migrated = DatabaseTemplate(key: "migrated") { url in try await Migrator(url).run() }
+/// ```
+package struct DatabaseTemplate: Sendable {
+    let key: String
+    let prepare: @Sendable (_ url: String) async throws -> Void
+
+    /// `prepare` must have closed its connections when it returns, since PostgreSQL copies a quiet database only.
+    package init(key: String, prepare: @escaping @Sendable (_ url: String) async throws -> Void) {
+        self.key = key
+        self.prepare = prepare
+    }
+}
+
+/// A database of a test's own.
+package struct TemporaryDatabase: Sendable {
+    package let cluster: TemporaryCluster
+    package let name: String
+
+    /// A connection URI for libpq, with all rights.
+    package var url: String { cluster.url(database: name) }
+
+    /// Runs statements with psql; returns the rows, a line each, columns separated by `|`.
+    @discardableResult
+    package func psql(_ statements: String) async throws -> String {
+        try await cluster.psql(statements, database: name)
+    }
+}
+
+/// Makes a database for one test, empty or a copy of a template, and drops it afterwards.
+///
+/// ```swift
+/// try await withTemporaryDatabase(template: migrated) { url in … }
+/// ```
+package func withTemporaryDatabase<Success>(
+    template: DatabaseTemplate? = nil,
+    on cluster: TemporaryCluster? = nil,
+    test: String = #function,
+    _ body: (_ url: String) async throws -> Success
+) async throws -> Success {
+    try await withTemporaryDatabaseAndPsql(template: template, on: cluster, test: test) { try await body($0.url) }
+}
+
+/// The same, for tests that also look at the database with psql.
+package func withTemporaryDatabaseAndPsql<Success>(
+    template: DatabaseTemplate? = nil,
+    on cluster: TemporaryCluster? = nil,
+    test: String = #function,
+    _ body: (TemporaryDatabase) async throws -> Success
+) async throws -> Success {
+    let cluster = if let cluster { cluster } else { try await TemporaryCluster.shared() }
+    let name = cluster.freshName(for: test)
+    let source = if let template { try await cluster.prepared(template) } else { "template0" }
+    try await cluster.psql("CREATE DATABASE \(name) TEMPLATE \(source)")
+    let database = TemporaryDatabase(cluster: cluster, name: name)
+    do {
+        let success = try await body(database)
+        try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+        return success
+    } catch {
+        // The body's error matters more than whether the database can be dropped; the cluster goes with the process.
+        _ = try? await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+        throw error
+    }
+}
+
+extension TemporaryCluster {
+    /// The name of the template's database, made by the first who asks.
+    fileprivate func prepared(_ template: DatabaseTemplate) async throws -> String {
+        let task = templates.withLock { templates in
+            if let task = templates[template.key] { return task }
+            let name = freshName(for: "template\(template.key)")
+            let task = Task {
+                try await psql("CREATE DATABASE \(name) TEMPLATE template0")
+                try await template.prepare(url(database: name))
+                return name
+            }
+            templates[template.key] = task
+            return task
+        }
+        return try await task.value
+    }
+}
