@@ -92,8 +92,11 @@ package final class TemporaryCluster: Sendable {
         while processes.contains(where: { Self.isRunning($0, in: dataDirectory) }) {
             try await Task.sleep(for: .milliseconds(2))
         }
-        // Where nobody reaps the dead postmaster (a container's first process may not), its id looks alive to the next.
-        try FileManager.default.removeItem(atPath: "\(dataDirectory)/postmaster.pid")
+        // Where nobody reaps the dead postmaster (a container's first process may not), its id looks alive to the next,
+        // which then minds its lock files.
+        for lockFile in ["\(dataDirectory)/postmaster.pid", "\(directory)/.s.PGSQL.5432.lock"] {
+            try FileManager.default.removeItem(atPath: lockFile)
+        }
     }
 
     /// Stops the server in an orderly way, or `immediate` as a crash that recovers at the next start.
