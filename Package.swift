@@ -51,7 +51,9 @@ let package = Package(
             dependencies: [
                 "SkyrowModel", "SkyrowPostgres",
                 .product(name: "Logging", package: "swift-log", condition: server),
-            ]
+            ],
+            // A link to sql/, whose files become part of the binary.
+            resources: [.embedInCode("SQLFiles")]
         ),
         .target(name: "SkyrowClient", dependencies: ["SkyrowModel", "SkyrowWire"]),
 

@@ -1,4 +1,5 @@
 package import Logging
+package import SkyrowModel
 package import SkyrowPostgres
 
 /// The application's records, accounts and schema in PostgreSQL; every SQL statement the service runs lives behind it.
@@ -18,18 +19,34 @@ package final class RecordStore: Sendable {
     package let mode: SchemaMode
     package let cache: SchemaCache
     package let logger: Logger
+    /// The fields of `user` that accounts log in with.
+    package let loginKeys: [FieldName]
+    let changer: SchemaChanger
 
-    package init(client: PostgresClient, schema: SQLIdentifier, mode: SchemaMode, logger: Logger) {
+    package init(
+        client: PostgresClient,
+        schema: SQLIdentifier,
+        mode: SchemaMode,
+        loginKeys: [FieldName] = LoginKeys.standard,
+        logger: Logger
+    ) {
         self.client = client
         self.schema = schema
         self.mode = mode
         self.logger = logger
+        self.loginKeys = loginKeys
         cache = SchemaCache(client: client, schema: schema)
+        changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 
     /// Brings the reserved tables up to date and reads the catalogue; call it before anything else.
+    ///
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, `108 InvalidArgument` for a
+    /// login key that cannot be one, and `PostgresError`.
     package func prepare() async throws {
+        try await MigrationRun(client: client, schema: schema, logger: logger)()
         try await cache.reload()
+        try await ensureLoginKeys()
     }
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.

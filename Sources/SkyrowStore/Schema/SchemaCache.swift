@@ -5,6 +5,8 @@ internal import Synchronization
 package final class SchemaCache: Sendable {
     private struct State {
         var catalog: SchemaCatalog
+        /// When the last reading began.
+        var loadedAt: ContinuousClock.Instant?
         /// True while somebody reads the catalogue.
         var isLoading = false
         /// Who came while it was being read, and so needs it to be read once more.
@@ -54,13 +56,27 @@ package final class SchemaCache: Sendable {
         }
     }
 
+    /// Reads the catalogue again unless that was done within the last second, so that requests with unknown names cannot
+    /// keep the database busy.
+    package func refresh() async throws {
+        let isFresh = state.withLock { state in
+            state.loadedAt.map { $0.duration(to: .now) < .seconds(1) } ?? false
+        }
+        guard !isFresh else { return }
+        try await reload()
+    }
+
     private func load(for followers: [CheckedContinuation<Turn, Never>]) async throws {
         var unserved: [CheckedContinuation<Turn, Never>] = []
         defer { passOn(to: unserved) }
         do {
             let previous = current
+            let start = ContinuousClock.now
             let next = try await SchemaCatalog.load(from: client, replacing: previous)
-            state.withLock { $0.catalog = next }
+            state.withLock { state in
+                state.catalog = next
+                state.loadedAt = start
+            }
             for follower in followers { follower.resume(returning: .loaded) }
         } catch is CancellationError {
             // Only the task that happened to read was cancelled; the others still want an answer.

@@ -4,15 +4,180 @@ internal import SkyrowPostgres
 extension SchemaCatalog {
     /// Reads the whole catalogue in one statement; tables that did not change keep their objects.
     static func load(from client: PostgresClient, replacing previous: SchemaCatalog) async throws -> SchemaCatalog {
-        let result = try await client.read(query(schema: previous.schema))
-        return try SchemaCatalog(rows: result, replacing: previous)
+        let result = try await client.read(query(schema: previous.schema, names: nil))
+        return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: previous)
     }
 
-    private static func query(schema: SQLIdentifier) -> SQL {
-        "SELECT 1"
+    /// Reads what a transaction sees of the named types.
+    static func load(
+        _ names: Set<String>,
+        of schema: SQLIdentifier,
+        in transaction: PostgresTransaction
+    ) async throws -> SchemaCatalog {
+        let result = try await transaction.query(query(schema: schema, names: names.sorted().map(PostgresName.init)))
+        let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
+        return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }
 
-    private init(rows: PostgresResult, replacing previous: SchemaCatalog) throws {
-        self = previous
+    /// One row for each field of a record table, and one for each other relation or table without fields.
+    private static func query(schema: SQLIdentifier, names: [PostgresName]?) -> SQL {
+        let reserved = ReservedColumn.allCases.map { column -> SQL in
+            "(\(PostgresName(column.rawValue)), \(column.oid))"
+        }.joined(separator: ", ")
+        let selection: SQL = names.map { " AND relname = ANY (\($0))" } ?? ""
+        return """
+            WITH app AS MATERIALIZED (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            ), relation AS MATERIALIZED (
+                SELECT oid, relname, relkind IN ('r', 'p') AND NOT relispartition AS is_table
+                FROM pg_catalog.pg_class
+                WHERE relnamespace = (SELECT oid FROM app) AND NOT starts_with(relname, '_')\(selection)
+            ), record_table AS MATERIALIZED (
+                SELECT attrelid AS oid, max(attnum) FILTER (WHERE attname = '_id') AS id_number
+                FROM pg_catalog.pg_attribute
+                WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
+                    AND (attname, atttypid) IN (\(reserved))
+                GROUP BY attrelid
+                HAVING count(*) = \(Int64(ReservedColumn.allCases.count))
+            ), reference AS MATERIALIZED (
+                SELECT conrelid, conkey[1] AS attnum, min(conname) AS name, min(target.relname) AS type
+                FROM pg_catalog.pg_constraint
+                JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
+                WHERE contype = 'f' AND connamespace = (SELECT oid FROM app) AND cardinality(conkey) = 1
+                    AND target.relnamespace = (SELECT oid FROM app) AND NOT starts_with(target.relname, '_')
+                    AND EXISTS (
+                        SELECT FROM pg_catalog.pg_attribute AS id
+                        WHERE id.attrelid = confrelid AND id.attnum = confkey[1] AND id.attname = '_id'
+                    )
+                GROUP BY 1, 2
+            )
+            SELECT
+                relation.relname,
+                record_table.oid IS NOT NULL,
+                attname,
+                atttypid,
+                format_type(atttypid, NULL),
+                attidentity <> '' OR coalesce((
+                    SELECT starts_with(pg_get_expr(adbin, adrelid), 'nextval(')
+                    FROM pg_catalog.pg_attrdef
+                    WHERE atthasdef AND atttypid = 'bigint'::regtype AND adrelid = attrelid AND adnum = attnum
+                ), false),
+                attgenerated = '' AND attidentity <> 'a',
+                reference.type,
+                reference.name
+            FROM relation
+            LEFT JOIN record_table USING (oid)
+            LEFT JOIN pg_catalog.pg_attribute AS field
+                ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped AND NOT starts_with(attname, '_')
+            LEFT JOIN reference ON conrelid = attrelid AND reference.attnum = field.attnum
+            """
+    }
+
+    /// Builds the catalogue of the rows; rows whose names the protocol cannot carry are left out.
+    init(rows: [CatalogRow], replacing previous: SchemaCatalog) {
+        var columns: [RecordTypeName: [RecordColumn]] = [:]
+        var otherNames: Set<String> = []
+        for row in rows {
+            guard row.isRecordTable, let name = try? RecordTypeName(row.relation) else {
+                otherNames.insert(row.relation)
+                continue
+            }
+            columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
+        }
+        var tables: [RecordTable] = []
+        for (name, columns) in columns {
+            guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
+            let table = RecordTable(name: name, schema: previous.schema, identifier: identifier, columns: columns)
+            if let known = previous[name], known.isSame(as: table) {
+                tables.append(known)
+            } else {
+                tables.append(table)
+            }
+        }
+        self.init(schema: previous.schema, version: previous.version + 1, tables: tables, otherNames: otherNames)
+    }
+}
+
+/// A row of the catalogue query.
+struct CatalogRow: Hashable, Sendable {
+    struct Column: Hashable, Sendable {
+        var name: String
+        var oid: PostgresOID
+        var typeName: String
+        /// The default is the next number of a sequence.
+        var isSequence = false
+        /// False for generated columns, which PostgreSQL fills itself.
+        var isWritable = true
+        /// The record type that a foreign key refers to.
+        var referredType: String?
+        var foreignKey: String?
+    }
+
+    var relation: String
+    var isRecordTable: Bool
+    var column: Column?
+
+    static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
+        var rows: [CatalogRow] = []
+        rows.reserveCapacity(result.rowCount)
+        for row in 0..<result.rowCount {
+            rows.append(try CatalogRow(result, row))
+        }
+        return rows
+    }
+
+    private init(_ result: PostgresResult, _ row: Int) throws(PostgresError) {
+        relation = try result.decode(row: row, column: 0)
+        isRecordTable = try result.decode(row: row, column: 1)
+        guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
+        column = Column(
+            name: name,
+            oid: try result.decode(row: row, column: 3),
+            typeName: try result.decode(row: row, column: 4),
+            isSequence: try result.decode(row: row, column: 5),
+            isWritable: try result.decode(row: row, column: 6),
+            referredType: try result.decode(row: row, column: 7),
+            foreignKey: try result.decode(row: row, column: 8)
+        )
+    }
+
+    init(relation: String, isRecordTable: Bool, column: Column? = nil) {
+        self.relation = relation
+        self.isRecordTable = isRecordTable
+        self.column = column
+    }
+}
+
+extension RecordColumn {
+    /// nil for a column whose name is no field's.
+    init?(_ column: CatalogRow.Column) {
+        guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else { return nil }
+        self.init(
+            field: field,
+            identifier: identifier,
+            type: FieldType(column),
+            oid: column.oid,
+            isWritable: column.isWritable,
+            foreignKey: column.foreignKey
+        )
+    }
+}
+
+extension FieldType {
+    init(_ column: CatalogRow.Column) {
+        if let referred = column.referredType, column.oid == .text, let type = try? RecordTypeName(referred) {
+            self = .reference(type)
+            return
+        }
+        switch column.oid {
+        case .text: self = .string
+        case .int8: self = column.isSequence ? .sequence : .integer
+        case .float8: self = .number
+        case .bool: self = .boolean
+        case .timestamptz: self = .datetime
+        case .jsonb: self = .json
+        case .bytea: self = .bytes
+        default: self = .unknown(column.typeName)
+        }
     }
 }

@@ -1,0 +1,27 @@
+/// One step on the way to the present schema: a file of `sql/migrations`.
+package struct Migration: Hashable, Sendable {
+    package let version: Int
+    /// The name of the file without its ending, `0001_initial`.
+    package let name: String
+    package let script: String
+
+    package init(version: Int, name: String, script: String) {
+        self.version = version
+        self.name = name
+        self.script = script
+    }
+}
+
+extension Migration {
+    /// The files of `sql/migrations`, which are part of the binary, in their order.
+    package static let all: [Migration] = [
+        Migration(version: 1, name: "0001_initial", script: text(PackageResources._001_initial_sql)),
+    ]
+
+    /// `sql/schema.sql`: what a new database gets at once instead of every step.
+    package static let present: String = text(PackageResources.schema_sql)
+
+    private static func text(_ utf8: [UInt8]) -> String {
+        String(decoding: utf8, as: UTF8.self)
+    }
+}

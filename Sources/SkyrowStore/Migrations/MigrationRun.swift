@@ -1,0 +1,138 @@
+package import Logging
+package import SkyrowPostgres
+
+/// Applies what a ``Migrator`` decides; any number of processes may do so at once.
+package struct MigrationRun {
+    private let client: PostgresClient
+    private let schema: SQLIdentifier
+    private let migrator: Migrator
+    private let logger: Logger
+
+    package init(client: PostgresClient, schema: SQLIdentifier, migrator: Migrator = Migrator(), logger: Logger) {
+        self.client = client
+        self.schema = schema
+        self.migrator = migrator
+        self.logger = logger
+    }
+
+    /// Brings the database up to date and returns what was done, each step in a transaction of its own.
+    ///
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, and `PostgresError`.
+    @discardableResult
+    package func callAsFunction() async throws -> [Migrator.Step] {
+        var done: [Migrator.Step] = []
+        while try await !pendingSteps().isEmpty {
+            guard let step = try await applyNext() else { continue }
+            logger.notice("The database was changed", metadata: ["step": "\(step.summary)"])
+            done.append(step)
+        }
+        return done
+    }
+
+    /// What ``callAsFunction()`` would do now.
+    package func pendingSteps() async throws -> [Migrator.Step] {
+        try await migrator.steps(for: state { try await client.read($0) })
+    }
+
+    /// Looks again under the lock, since another process may have been faster, and does the first step that is left.
+    private func applyNext() async throws -> Migrator.Step? {
+        try await client.withTransaction { transaction in
+            try await transaction.lockSchema(schema)
+            let steps = try await migrator.steps(for: state { try await transaction.query($0) })
+            guard let step = steps.first else { return nil }
+            try await apply(step, in: transaction)
+            return step
+        }
+    }
+
+    private func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
+        if case .install = step, try await !schemaExists(in: transaction) {
+            try await transaction.execute("CREATE SCHEMA \(schema)")
+        }
+        // The scripts name no schema: what they create goes into the first of the path.
+        let path = "\(schema.quoted), pg_temp"
+        _ = try await transaction.query("SELECT set_config('search_path', \(path), true)")
+        switch step {
+        case .install:
+            try await transaction.executeScript(SQL(trustedText: Migration.present))
+            for migration in migrator.migrations {
+                try await record(migration, in: transaction)
+            }
+        case .migrate(let migration):
+            try await transaction.executeScript(SQL(trustedText: migration.script))
+            try await record(migration, in: transaction)
+        case .rebaseRevisions:
+            _ = try await transaction.query("SELECT _rebase_revisions()")
+        case .watchSchema:
+            _ = try await transaction.query("SELECT _watch_schema()")
+        }
+    }
+
+    private func record(_ migration: Migration, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "INSERT INTO _migration (version, name) VALUES (\(Int32(migration.version)), \(migration.name))"
+        )
+    }
+
+    private func schemaExists(in transaction: PostgresTransaction) async throws -> Bool {
+        let found = try await transaction.query(
+            "SELECT FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))"
+        )
+        return !found.isEmpty
+    }
+
+    private func state(_ query: (SQL) async throws -> PostgresResult) async throws -> Migrator.DatabaseState {
+        let name = PostgresName(schema.name)
+        let found = try await query(
+            """
+            SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+            )
+            """
+        )
+        guard !found.isEmpty else { return Migrator.DatabaseState(versions: nil) }
+        let result = try await query(
+            """
+            SELECT
+                (SELECT array_agg(version) FROM \(schema)._migration),
+                coalesce((
+                    SELECT home.system_identifier = here.system_identifier
+                    FROM \(schema)._meta AS home, pg_catalog.pg_control_system() AS here
+                ), false),
+                (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AND 2 > (
+                    SELECT count(*)
+                    FROM pg_catalog.pg_event_trigger
+                    JOIN pg_catalog.pg_proc AS function ON function.oid = evtfoid
+                    JOIN pg_catalog.pg_namespace AS home ON home.oid = function.pronamespace
+                    WHERE home.nspname = \(name) AND function.proname = '_announce_schema'
+                )
+            """
+        )
+        let versions = try result.decode(row: 0, column: 0, as: [Int32]?.self) ?? []
+        return Migrator.DatabaseState(
+            versions: Set(versions.map(Int.init)),
+            isHomeCluster: try result.decode(row: 0, column: 1),
+            lacksEventTriggers: try result.decode(row: 0, column: 2)
+        )
+    }
+}
+
+extension PostgresTransaction {
+    /// Waits until no other transaction changes the reserved tables or the record types of this schema.
+    func lockSchema(_ schema: SQLIdentifier) async throws {
+        // The first number is Skyrow's own ("skyr" in ASCII), so that other users of advisory locks are not met.
+        _ = try await query("SELECT pg_advisory_xact_lock(1936423282, hashtext(\(schema.name)))")
+    }
+}
+
+extension Migrator.Step {
+    /// What the step does, for a log or a terminal.
+    package var summary: String {
+        switch self {
+        case .install: "created the reserved tables"
+        case .migrate(let migration): "applied \(migration.name)"
+        case .rebaseRevisions: "let revisions grow on after a restore"
+        case .watchSchema: "created event triggers"
+        }
+    }
+}

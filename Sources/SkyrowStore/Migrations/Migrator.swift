@@ -1,0 +1,69 @@
+/// Decides what a database needs before this version of Skyrow may use it.
+package struct Migrator: Sendable {
+    /// What is to be done in one transaction.
+    package enum Step: Hashable, Sendable {
+        /// Run `schema.sql` in a database that has no reserved tables yet, and record all versions.
+        case install
+        case migrate(Migration)
+        /// The database was restored from a dump into another cluster, whose transaction ids are smaller.
+        case rebaseRevisions
+        /// Create the event triggers that notice changes made in psql.
+        case watchSchema
+    }
+
+    /// What a look at the database showed.
+    package struct DatabaseState: Hashable, Sendable {
+        /// The versions recorded; nil when there are no reserved tables.
+        package var versions: Set<Int>?
+        /// Whether the revisions were counted on this very cluster.
+        package var isHomeCluster: Bool
+        /// Whether event triggers are missing that this role could create.
+        package var lacksEventTriggers: Bool
+
+        package init(versions: Set<Int>?, isHomeCluster: Bool = true, lacksEventTriggers: Bool = false) {
+            self.versions = versions
+            self.isHomeCluster = isHomeCluster
+            self.lacksEventTriggers = lacksEventTriggers
+        }
+    }
+
+    package let migrations: [Migration]
+
+    package init(migrations: [Migration] = Migration.all) {
+        self.migrations = migrations
+    }
+
+    /// The version of a database in which nothing is left to do.
+    package var latestVersion: Int {
+        migrations.map(\.version).max() ?? 0
+    }
+
+    /// The steps in their order, none for a database that is up to date.
+    ///
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow.
+    package func steps(for state: DatabaseState) throws(MigrationError) -> [Step] {
+        guard let versions = state.versions else { return [.install] }
+        if let newest = versions.max(), newest > latestVersion {
+            throw .databaseIsNewer(version: newest, supported: latestVersion)
+        }
+        var steps: [Step] = migrations.filter { !versions.contains($0.version) }.map { .migrate($0) }
+        if !state.isHomeCluster { steps.append(.rebaseRevisions) }
+        if state.lacksEventTriggers { steps.append(.watchSchema) }
+        return steps
+    }
+}
+
+/// Why a database cannot be brought up to date.
+package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible {
+    case databaseIsNewer(version: Int, supported: Int)
+
+    package var description: String {
+        switch self {
+        case .databaseIsNewer(let version, let supported):
+            """
+            The database is at schema version \(version), and this skyrow knows versions up to \(supported): \
+            run a newer skyrow, or restore a dump that an older one can use.
+            """
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// What saving these records would change of the schema as this process knows it; nothing waits.
+    ///
+    /// An empty plan is the rule. Where it is not empty, the caller's right to write is to be judged before
+    /// ``makeRoom(for:)``, so that nothing is created for one who may not. Throws `114 IncompatibleSchema` when a value
+    /// does not go with its field and `108 InvalidArgument` for a name that is reserved. In production mode a missing
+    /// type or field is a matter for ``makeRoom(for:)``: it may exist by now.
+    package func schemaPlan(saving drafts: [RecordDraft]) throws(SkyrowError) -> SchemaPlan {
+        try SchemaPlan(.save(drafts), in: cache.current, mode: .development)
+    }
+
+    /// Creates the types and fields that these records lack; the catalogue holds them when it returns.
+    ///
+    /// Throws `114 IncompatibleSchema` in production mode and when a value does not go with its field.
+    package func makeRoom(for drafts: [RecordDraft]) async throws(SkyrowError) {
+        try await changing {
+            guard case .production = mode else {
+                return try await changer.apply(.save(drafts), mode: mode)
+            }
+            // Perhaps an administrator made the field a moment ago.
+            try await cache.refresh()
+            _ = try SchemaPlan(.save(drafts), in: cache.current, mode: mode)
+        }
+    }
+
+    /// The table of a type, nil when there is none; an unknown name is looked for in the database at most once a second.
+    package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
+        if let table = cache.current[type] { return table }
+        try await changing { try await cache.refresh() }
+        return cache.current[type]
+    }
+
+    /// `schema:fetch`
+    package func recordSchema() async throws(SkyrowError) -> RecordSchema {
+        try await changing { try await cache.reload() }
+        return cache.current.recordSchema
+    }
+
+    /// `schema:create`: all of it or nothing; new types may refer to each other.
+    ///
+    /// Throws `114 IncompatibleSchema` when a field exists with another type or refers to a type that does not exist.
+    package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
+        try await changing { try await changer.apply(.create(request.types), mode: .development) }
+        return cache.current.recordSchema
+    }
+
+    /// `schema:rename`; throws `110 ResourceNotFound` when there is no such field, or one of the new name.
+    package func renameField(_ request: SchemaRenameRequest) async throws(SkyrowError) -> RecordSchema {
+        try await changing {
+            try await changer.apply(.rename(request.field, to: request.newName, of: request.type), mode: .development)
+        }
+        return cache.current.recordSchema
+    }
+
+    /// `schema:delete`: drops a field with its data; throws `110 ResourceNotFound` when there is no such field.
+    package func deleteField(_ request: SchemaDeleteRequest) async throws(SkyrowError) -> RecordSchema {
+        try await changing { try await changer.apply(.delete(request.field, of: request.type), mode: .development) }
+        return cache.current.recordSchema
+    }
+
+    private func changing(_ body: () async throws -> Void) async throws(SkyrowError) {
+        do {
+            try await body()
+        } catch let error as SkyrowError {
+            throw error
+        } catch let error as PostgresError {
+            throw reportSchemaFailure(error)
+        } catch is CancellationError {
+            throw .databaseUnavailable
+        } catch {
+            throw .unexpected
+        }
+    }
+
+    private func reportSchemaFailure(_ error: PostgresError) -> SkyrowError {
+        switch error.sqlState {
+        case "54011":
+            SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
+        case "2BP01":
+            SkyrowError(.incompatibleSchema, "A view or another object of the database depends on this field.")
+        case .some(.duplicateTable), .some(.duplicateColumn):
+            SkyrowError(.incompatibleSchema, "The name is taken by another object of the database.")
+        case .some(.insufficientPrivilege):
+            SkyrowError(.incompatibleSchema, "The service's database role may not change this table.")
+        default:
+            report(error)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package import SkyrowModel
+
+/// One change of the record types.
+package enum SchemaChange: Hashable, Sendable {
+    /// `SELECT _create_type('note')`
+    case createType(RecordTypeName)
+    /// `ALTER TABLE note ADD COLUMN title text`
+    case addField(FieldName, FieldType, to: RecordTypeName)
+    /// `ALTER TABLE note ALTER COLUMN stars TYPE double precision`: an integer field met a fraction.
+    case widenField(FieldName, of: RecordTypeName)
+    /// `ALTER TABLE note RENAME COLUMN title TO name`
+    case renameField(FieldName, to: FieldName, of: RecordTypeName)
+    /// `ALTER TABLE note DROP COLUMN title`
+    case deleteField(FieldName, of: RecordTypeName)
+}
+
+/// What somebody wants of the schema, before it is known what that takes.
+package enum SchemaRequest: Sendable {
+    /// Room for these records: their types and fields.
+    case save([RecordDraft])
+    /// These types and fields.
+    case create([RecordType])
+    case rename(FieldName, to: FieldName, of: RecordTypeName)
+    case delete(FieldName, of: RecordTypeName)
+
+    /// The record types that the plan depends on.
+    var types: Set<RecordTypeName> {
+        var types: Set<RecordTypeName> = []
+        switch self {
+        case .save(let drafts):
+            for draft in drafts {
+                types.insert(draft.id.type)
+                for case .reference(let target) in draft.fields.lazy.map(\.value) { types.insert(target.type) }
+            }
+        case .create(let wanted):
+            for type in wanted {
+                types.insert(type.name)
+                for case .reference(let target) in type.fields.values { types.insert(target) }
+            }
+        case .rename(_, _, let type), .delete(_, let type):
+            types.insert(type)
+        }
+        return types
+    }
+}

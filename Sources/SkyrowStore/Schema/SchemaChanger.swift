@@ -1,0 +1,57 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// Makes changes of the schema, each in a short transaction of its own.
+final class SchemaChanger: Sendable {
+    private let client: PostgresClient
+    private let cache: SchemaCache
+    private let schema: SQLIdentifier
+    private let gate = SerialGate()
+
+    /// How often a change is tried that meets a table which others keep locked.
+    private static let attempts = 5
+
+    init(client: PostgresClient, cache: SchemaCache, schema: SQLIdentifier) {
+        self.client = client
+        self.cache = cache
+        self.schema = schema
+    }
+
+    /// Does what the request takes by then, and returns when ``SchemaCache/current`` shows it.
+    ///
+    /// Throws what ``SchemaPlan`` throws, and `PostgresError`; its state is `lockNotAvailable` when somebody keeps a
+    /// table locked for longer than a few seconds.
+    func apply(_ request: SchemaRequest, mode: SchemaMode) async throws {
+        try await gate.pass {
+            try Task.checkCancellation()
+            for attempt in 1... {
+                do {
+                    try await change(request, mode: mode)
+                    break
+                } catch let error as PostgresError
+                    where error.sqlState == .lockNotAvailable && attempt < SchemaChanger.attempts
+                {
+                    // An attempt is short, since everybody who uses the table queues up behind one who wants it alone.
+                    try await Task.sleep(for: .milliseconds(50 << attempt))
+                }
+            }
+            try await cache.reload()
+        }
+    }
+
+    /// Plans again under a lock that other processes respect: what one of them has done meanwhile is not done twice.
+    private func change(_ request: SchemaRequest, mode: SchemaMode) async throws {
+        let names = Set(request.types.map(\.rawValue))
+        try await client.withTransaction { transaction in
+            try await transaction.lockSchema(schema)
+            let catalog = try await SchemaCatalog.load(names, of: schema, in: transaction)
+            let plan = try SchemaPlan(request, in: catalog, mode: mode)
+            guard !plan.isEmpty else { return }
+            _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+            for statement in try SchemaChange.statements(for: plan.changes, in: schema) {
+                _ = try await transaction.query(statement)
+            }
+            _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+        }
+    }
+}

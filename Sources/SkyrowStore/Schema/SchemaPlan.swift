@@ -1,0 +1,221 @@
+package import SkyrowModel
+
+/// The changes that a request takes, in an order in which they can be made: types before fields, so that new types may
+/// refer to each other.
+package struct SchemaPlan: Hashable, Sendable {
+    package private(set) var changes: [SchemaChange] = []
+
+    private var newTypes: [RecordTypeName] = []
+    private var newFields: [Field: FieldType] = [:]
+    private var widened: Set<Field> = []
+
+    private struct Field: Hashable {
+        var type: RecordTypeName
+        var name: FieldName
+    }
+
+    package var isEmpty: Bool { changes.isEmpty }
+
+    /// Decides what a request takes where the schema is as in `catalog`.
+    ///
+    /// Throws `114 IncompatibleSchema` when a value or a type does not go with what is there, or when a save takes a
+    /// change in `production`; `108 InvalidArgument` for a name that is reserved; `110 ResourceNotFound` when the field
+    /// to rename or delete is missing.
+    package init(_ request: SchemaRequest, in catalog: SchemaCatalog, mode: SchemaMode) throws(SkyrowError) {
+        switch request {
+        case .save(let drafts): try planSaving(drafts, in: catalog, mode: mode)
+        case .create(let types): try planCreating(types, in: catalog)
+        case .rename(let field, let newName, let type): try planRenaming(field, newName, type, in: catalog)
+        case .delete(let field, let type): try planDeleting(field, type, in: catalog)
+        }
+    }
+
+    // MARK: Saving
+
+    private mutating func planSaving(
+        _ drafts: [RecordDraft],
+        in catalog: SchemaCatalog,
+        mode: SchemaMode
+    ) throws(SkyrowError) {
+        var references: [RecordTypeName: FieldName] = [:]
+        for draft in drafts {
+            let type = draft.id.type
+            let table = catalog[type]
+            if table == nil { try need(type, in: catalog) }
+            for (name, value) in draft.fields {
+                if let column = table?[name] {
+                    try fit(value, into: column, of: type)
+                } else if let wanted = FieldType(holding: value) {
+                    try need(Field(type: type, name: name), wanted)
+                    if case .reference(let target) = wanted { references[target] = name }
+                }
+            }
+        }
+        guard !newTypes.isEmpty || !newFields.isEmpty || !widened.isEmpty else { return }
+        for (target, name) in references { try require(target, for: name, in: catalog) }
+        if case .production = mode { throw frozen }
+        settle()
+    }
+
+    private mutating func fit(
+        _ value: RecordValue,
+        into column: RecordColumn,
+        of type: RecordTypeName
+    ) throws(SkyrowError) {
+        guard column.isWritable else {
+            throw SkyrowError(
+                .incompatibleSchema,
+                "The field \(column.field) of \(type) can be read only; leave it out.",
+                info: ["arguments": .list([.string(column.field.rawValue)])]
+            )
+        }
+        switch column.type.admission(of: value) {
+        case .fits: break
+        case .fitsWidened: widened.insert(Field(type: type, name: column.field))
+        case .conflicts:
+            throw conflict(Field(type: type, name: column.field), column.type, FieldType(holding: value) ?? column.type)
+        }
+    }
+
+    // MARK: Creating
+
+    private mutating func planCreating(_ types: [RecordType], in catalog: SchemaCatalog) throws(SkyrowError) {
+        for type in types {
+            let table = catalog[type.name]
+            if table == nil { try need(type.name, in: catalog) }
+            for (name, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
+                let field = Field(type: type.name, name: name)
+                if let column = table?[name] {
+                    guard column.type == wanted else { throw conflict(field, column.type, wanted) }
+                } else {
+                    try need(field, wanted)
+                }
+            }
+        }
+        for type in types {
+            for (name, wanted) in type.fields {
+                if case .reference(let target) = wanted { try require(target, for: name, in: catalog) }
+            }
+        }
+        settle()
+    }
+
+    // MARK: Renaming and deleting
+
+    private mutating func planRenaming(
+        _ field: FieldName,
+        _ newName: FieldName,
+        _ type: RecordTypeName,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) {
+        let table = try requireField(field, type, in: catalog)
+        try refuseSystemName(newName)
+        guard table[newName] == nil else {
+            // Skygear's code for whatever keeps a field from being renamed.
+            throw SkyrowError(.resourceNotFound, "The type \(type) has a field \(newName) already.")
+        }
+        changes = [.renameField(field, to: newName, of: type)]
+    }
+
+    private mutating func planDeleting(
+        _ field: FieldName,
+        _ type: RecordTypeName,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) {
+        _ = try requireField(field, type, in: catalog)
+        changes = [.deleteField(field, of: type)]
+    }
+
+    private func requireField(
+        _ field: FieldName,
+        _ type: RecordTypeName,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) -> RecordTable {
+        guard let table = catalog[type], table[field] != nil else {
+            throw SkyrowError(.resourceNotFound, "The type \(type) has no field \(field).")
+        }
+        if type == .user, AccountField.all.contains(field.rawValue) {
+            throw .invalidArgument("Accounts need the field \(field) of \(type).", "item_name")
+        }
+        return table
+    }
+
+    // MARK: What is needed
+
+    private mutating func need(_ type: RecordTypeName, in catalog: SchemaCatalog) throws(SkyrowError) {
+        guard !newTypes.contains(type) else { return }
+        guard !catalog.otherNames.contains(type.rawValue) else {
+            throw SkyrowError(
+                .incompatibleSchema,
+                "The database has a relation named \(type) that is no record type; choose another name."
+            )
+        }
+        newTypes.append(type)
+    }
+
+    private mutating func need(_ field: Field, _ wanted: FieldType) throws(SkyrowError) {
+        try refuseSystemName(field.name)
+        guard let known = newFields[field] else {
+            newFields[field] = wanted
+            return
+        }
+        guard let both = known.joined(with: wanted) else { throw conflict(field, known, wanted) }
+        newFields[field] = both
+    }
+
+    private func require(
+        _ target: RecordTypeName,
+        for field: FieldName,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) {
+        guard catalog[target] == nil, !newTypes.contains(target) else { return }
+        throw SkyrowError(
+            .incompatibleSchema,
+            "The field \(field) refers to the type \(target), which does not exist; create it first or with it.",
+            info: ["arguments": .list([.string(field.rawValue)])]
+        )
+    }
+
+    private mutating func settle() {
+        changes = newTypes.map { .createType($0) }
+        let fields = newFields.sorted { ($0.key.type, $0.key.name) < ($1.key.type, $1.key.name) }
+        changes += fields.map { .addField($0.key.name, $0.value, to: $0.key.type) }
+        changes += widened.sorted { ($0.type, $0.name) < ($1.type, $1.name) }.map { .widenField($0.name, of: $0.type) }
+    }
+
+    // MARK: Refusals
+
+    /// PostgreSQL gives each table columns of these names (its manual, 5.5).
+    private func refuseSystemName(_ name: FieldName) throws(SkyrowError) {
+        guard ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(name.rawValue) else { return }
+        throw .invalidArgument("A field cannot be named \(name); PostgreSQL keeps that name.", name.rawValue)
+    }
+
+    private func conflict(_ field: Field, _ known: FieldType, _ wanted: FieldType) -> SkyrowError {
+        SkyrowError(
+            .incompatibleSchema,
+            "The field \(field.name) of \(field.type) is of the type \(known.name), not \(wanted.name).",
+            info: ["arguments": .list([.string(field.name.rawValue)])]
+        )
+    }
+
+    private var frozen: SkyrowError {
+        let advice = "the schema of this service changes through schema:create only"
+        if let type = newTypes.first {
+            return SkyrowError(.incompatibleSchema, "There is no record type \(type), and \(advice).")
+        }
+        let fields = (Array(newFields.keys) + Array(widened)).sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+        let names = Set(fields.map(\.name.rawValue)).sorted()
+        return SkyrowError(
+            .incompatibleSchema,
+            "There is no room for the fields \(names.joined(separator: ", ")), and \(advice).",
+            info: ["arguments": .list(names.map { .string($0) })]
+        )
+    }
+}
+
+/// The fields of the type `user` that accounts depend on.
+enum AccountField {
+    static let lastLoginAt = "last_login_at"
+    static let all: Set<String> = ["username", "email", lastLoginAt]
+}

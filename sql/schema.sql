@@ -1,0 +1,398 @@
+-- The reserved tables and functions of one application, as they are at present; migrations/ is the way here.
+--
+-- Both are run with the application's schema first in search_path and name nothing outside it and pg_catalog, so the
+-- schema's name is nowhere in the text:
+--
+--     CREATE SCHEMA app; SET search_path = app, pg_temp; \i schema.sql
+--
+-- "SET search_path FROM CURRENT" keeps that path with each function that needs it.
+
+-- Bookkeeping ---------------------------------------------------------------------------------------------------------
+
+CREATE TABLE _migration (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE _migration IS 'The versions that this schema has reached.';
+COMMENT ON COLUMN _migration.version IS 'The number of a file in sql/migrations.';
+COMMENT ON COLUMN _migration.name IS 'The name of that file.';
+COMMENT ON COLUMN _migration.applied_at IS 'When the schema reached this version.';
+
+CREATE TABLE _meta (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    system_identifier bigint NOT NULL,
+    revision_offset bigint NOT NULL
+);
+COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
+COMMENT ON COLUMN _meta.only_row IS 'Always true.';
+COMMENT ON COLUMN _meta.system_identifier IS
+    'The number of the cluster; another one tells that the database was restored from a dump.';
+COMMENT ON COLUMN _meta.revision_offset IS 'What _revision() adds to the transaction id.';
+
+-- Revisions -----------------------------------------------------------------------------------------------------------
+
+-- The offset is part of the body, so a revision reads no table, and the planner inlines the call.
+CREATE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE
+    RETURN pg_current_xact_id()::text::bigint + 0::bigint;
+COMMENT ON FUNCTION _revision() IS
+    'The revision of all that this transaction writes: its id plus an offset that only grows over dump and restore.';
+
+CREATE FUNCTION _set_revision_offset(new_offset bigint) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    EXECUTE format(
+        'CREATE OR REPLACE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE '
+        'RETURN pg_current_xact_id()::text::bigint + %L::bigint',
+        new_offset
+    );
+    INSERT INTO _meta (system_identifier, revision_offset)
+    SELECT control.system_identifier, new_offset FROM pg_control_system() AS control
+    ON CONFLICT (only_row) DO UPDATE
+    SET system_identifier = EXCLUDED.system_identifier, revision_offset = EXCLUDED.revision_offset;
+END $$;
+COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset.';
+
+-- Transaction ids begin anew in the cluster that a dump is restored to. The next revision is then the first multiple of
+-- 2^32 above all that are stored: a reader of the old cluster may have caught up to its last transaction, which is
+-- beyond its last write.
+CREATE FUNCTION _rebase_revisions() RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    record_table regclass;
+    highest bigint := coalesce((SELECT max(revision) FROM _tombstone), 0);
+    highest_here bigint;
+BEGIN
+    FOR record_table IN
+        SELECT attrelid
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE attname = '_revision' AND atttypid = 'bigint'::regtype AND NOT attisdropped
+            AND relkind IN ('r', 'p') AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+    LOOP
+        EXECUTE format('SELECT coalesce(max(_revision), 0) FROM %s', record_table) INTO highest_here;
+        highest := greatest(highest, highest_here);
+    END LOOP;
+    PERFORM _set_revision_offset(((highest >> 32) + 1 << 32) - pg_current_xact_id()::text::bigint);
+END $$;
+COMMENT ON FUNCTION _rebase_revisions() IS
+    'Lets revisions grow on after a restore into another cluster; the service calls it when it starts there.';
+
+SELECT _set_revision_offset(0);
+
+-- Tombstones ----------------------------------------------------------------------------------------------------------
+
+CREATE TABLE _tombstone (
+    type text NOT NULL,
+    id text NOT NULL,
+    database text NOT NULL,
+    owner text,
+    access jsonb,
+    revision bigint NOT NULL,
+    deleted_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (revision, type, id)
+);
+COMMENT ON TABLE _tombstone IS 'The records that were deleted, for readers who catch up from a revision.';
+COMMENT ON COLUMN _tombstone.type IS 'The record type.';
+COMMENT ON COLUMN _tombstone.id IS 'The _id that the row had.';
+COMMENT ON COLUMN _tombstone.database IS 'The _database that the row had.';
+COMMENT ON COLUMN _tombstone.owner IS 'The _owner that the row had.';
+COMMENT ON COLUMN _tombstone.access IS 'The _access that the row had, which says who may learn that it is gone.';
+COMMENT ON COLUMN _tombstone.revision IS 'The revision of the deletion.';
+COMMENT ON COLUMN _tombstone.deleted_at IS 'When the row was deleted.';
+
+-- These run as the owner of the schema, so that whoever may delete a record leaves a tombstone.
+CREATE FUNCTION _bury() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO _tombstone (type, id, database, owner, access, revision)
+    SELECT TG_TABLE_NAME, _id, _database, _owner, _access, _revision() FROM deleted_row
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _bury() IS 'Leaves a tombstone for every row that a statement deleted.';
+
+CREATE FUNCTION _bury_all() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    EXECUTE format(
+        'INSERT INTO _tombstone (type, id, database, owner, access, revision) '
+        'SELECT %L, _id, _database, _owner, _access, _revision() FROM %s ON CONFLICT DO NOTHING',
+        TG_TABLE_NAME, TG_RELID::regclass
+    );
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _bury_all() IS 'Leaves a tombstone for every row of a table that is about to be truncated.';
+
+CREATE FUNCTION _bury_renamed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO _tombstone (type, id, database, owner, access, revision)
+    VALUES (TG_TABLE_NAME, OLD._id, OLD._database, OLD._owner, OLD._access, _revision())
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _bury_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
+
+-- Record tables -------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION _stamp() RETURNS trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    NEW._revision := _revision();
+    IF NEW._updated_at IS NOT DISTINCT FROM OLD._updated_at THEN
+        NEW._updated_at := now();
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new revision and time.';
+
+-- The table of a record type with everything that design.md 5.1 asks of one. Indexes are few, since each one costs
+-- every insert (Documentation/Decisions/0004-tables.md); a row is in three of them.
+CREATE FUNCTION _create_type(type text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    about record;
+BEGIN
+    IF type !~ '^[A-Za-z][A-Za-z0-9_]{0,62}$' THEN
+        RAISE EXCEPTION 'A record type is named by a letter and at most 62 letters, digits or underscores.'
+            USING ERRCODE = 'invalid_name';
+    END IF;
+    EXECUTE format($table$
+        CREATE TABLE %I (
+            _id text PRIMARY KEY DEFAULT gen_random_uuid()::text,
+            _database text NOT NULL DEFAULT '_public',
+            _owner text,
+            _access jsonb CONSTRAINT _access_is_list CHECK (jsonb_typeof(_access) = 'array'),
+            _created_at timestamptz NOT NULL DEFAULT now(),
+            _created_by text,
+            _updated_at timestamptz NOT NULL DEFAULT now(),
+            _updated_by text,
+            _revision bigint NOT NULL DEFAULT _revision(),
+            CONSTRAINT _id_fits_database CHECK (
+                CASE _database
+                    WHEN '_public' THEN octet_length(_id) BETWEEN 1 AND 255 AND NOT starts_with(_id, '~')
+                    ELSE starts_with(_id, '~' || replace(replace(_database, '%%', '%%25'), '/', '%%2F') || '/')
+                        AND octet_length(substr(_id, strpos(_id, '/') + 1)) BETWEEN 1 AND 255
+                        AND _database <> '' AND NOT starts_with(_database, '_')
+                END
+            )
+        )$table$, type);
+    EXECUTE format('CREATE INDEX ON %I (_created_at) WHERE _database = ''_public''', type);
+    EXECUTE format(
+        'CREATE INDEX ON %I (_owner, _created_at) WHERE _database = ''_public'' AND _owner IS NOT NULL', type
+    );
+    EXECUTE format('CREATE INDEX ON %I (_database, _created_at) WHERE _database <> ''_public''', type);
+    EXECUTE format(
+        'CREATE TRIGGER _stamp BEFORE UPDATE ON %I FOR EACH ROW '
+        'WHEN (NEW._revision IS NOT DISTINCT FROM OLD._revision) EXECUTE FUNCTION _stamp()', type
+    );
+    EXECUTE format(
+        'CREATE TRIGGER _bury AFTER DELETE ON %I REFERENCING OLD TABLE AS deleted_row '
+        'FOR EACH STATEMENT EXECUTE FUNCTION _bury()', type
+    );
+    EXECUTE format(
+        'CREATE TRIGGER _bury_all BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION _bury_all()', type
+    );
+    EXECUTE format(
+        'CREATE TRIGGER _bury_renamed AFTER UPDATE OF _id ON %I FOR EACH ROW '
+        'WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION _bury_renamed()', type
+    );
+    EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
+    FOR about IN
+        SELECT * FROM (VALUES
+            ('_id', 'The record''s id; a private one is ~<user id>/<id>, with %25 and %2F for % and / in the user id.'),
+            ('_database', 'The database the row is in: _public, or the id of the user who sees it alone.'),
+            ('_owner', 'The id of the user who owns the record.'),
+            ('_access', 'The record''s own access list; NULL: everyone reads it, its owner writes it.'),
+            ('_created_at', 'When the record was created.'),
+            ('_created_by', 'The id of the user who created the record.'),
+            ('_updated_at', 'When the record was last changed.'),
+            ('_updated_by', 'The id of the user who last changed the record.'),
+            ('_revision', 'A number that grows with every change; see _revision().')
+        ) AS text_of (name, sentence)
+    LOOP
+        EXECUTE format('COMMENT ON COLUMN %I.%I IS %L', type, about.name, about.sentence);
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION _create_type(text) IS
+    'Creates the table of a record type: SELECT _create_type(''movie''); its fields are added with ALTER TABLE.';
+
+-- Accounts ------------------------------------------------------------------------------------------------------------
+
+SELECT _create_type('user');
+ALTER TABLE "user"
+    ADD COLUMN username text,
+    ADD COLUMN email text,
+    ADD COLUMN last_login_at timestamptz;
+COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; credentials are in _user.';
+COMMENT ON COLUMN "user".username IS 'A name to log in with.';
+COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
+COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
+CREATE UNIQUE INDEX _login_key_username ON "user" (lower(normalize(username, NFC)));
+CREATE UNIQUE INDEX _login_key_email ON "user" (lower(normalize(email, NFC)));
+
+CREATE TABLE _user (
+    id text PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,
+    password_hash text,
+    token_valid_since timestamptz NOT NULL DEFAULT '-infinity',
+    disabled boolean NOT NULL DEFAULT false,
+    disabled_message text,
+    disabled_until timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_login_at timestamptz,
+    last_seen_at timestamptz
+);
+COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
+COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
+COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: nobody can log in with one.';
+COMMENT ON COLUMN _user.token_valid_since IS 'Access tokens made before are refused.';
+COMMENT ON COLUMN _user.disabled IS 'Whether the account is shut.';
+COMMENT ON COLUMN _user.disabled_message IS 'What a user whose account is shut is told.';
+COMMENT ON COLUMN _user.disabled_until IS 'When a shut account opens by itself; NULL: never.';
+COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
+COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
+COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
+
+CREATE TABLE _session (
+    token_hash bytea PRIMARY KEY,
+    user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz
+);
+CREATE INDEX ON _session (user_id);
+CREATE INDEX ON _session (expires_at);
+COMMENT ON TABLE _session IS 'The access tokens that were given out.';
+COMMENT ON COLUMN _session.token_hash IS 'SHA-256 of the token; the token itself is not stored.';
+COMMENT ON COLUMN _session.user_id IS 'Whose token it is.';
+COMMENT ON COLUMN _session.created_at IS 'When it was given out.';
+COMMENT ON COLUMN _session.expires_at IS 'When it ends; NULL: never.';
+
+CREATE TABLE _role (
+    name text PRIMARY KEY,
+    by_default boolean NOT NULL DEFAULT false,
+    is_admin boolean NOT NULL DEFAULT false
+);
+COMMENT ON TABLE _role IS 'The roles that access lists name.';
+COMMENT ON COLUMN _role.name IS 'The name of the role.';
+COMMENT ON COLUMN _role.by_default IS 'Whether new accounts are given the role.';
+COMMENT ON COLUMN _role.is_admin IS 'Whether its users are administrators.';
+INSERT INTO _role (name, is_admin) VALUES ('Admin', true);
+
+CREATE TABLE _user_role (
+    user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    role text NOT NULL REFERENCES _role (name) ON UPDATE CASCADE ON DELETE CASCADE,
+    PRIMARY KEY (user_id, role)
+);
+CREATE INDEX ON _user_role (role);
+COMMENT ON TABLE _user_role IS 'Who has which role.';
+COMMENT ON COLUMN _user_role.user_id IS 'The account.';
+COMMENT ON COLUMN _user_role.role IS 'The role.';
+
+CREATE TABLE _idempotency (
+    scope text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    answer bytea,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (scope, key)
+);
+CREATE INDEX ON _idempotency (created_at);
+COMMENT ON TABLE _idempotency IS 'Answers kept for a day, so that a repeated request has one effect.';
+COMMENT ON COLUMN _idempotency.scope IS 'Who asked; the same key of another caller is another key.';
+COMMENT ON COLUMN _idempotency.key IS 'The key that the request carried.';
+COMMENT ON COLUMN _idempotency.fingerprint IS 'SHA-256 of the request; another one means that the key was reused.';
+COMMENT ON COLUMN _idempotency.answer IS 'The answer that the first request got.';
+COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
+
+-- Notices -------------------------------------------------------------------------------------------------------------
+-- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them
+-- are rare, which is why NOTIFY is affordable here and is not for records.
+
+CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL) > 100 THEN
+        PERFORM pg_notify('skyrow_session', 'all');
+    ELSE
+        PERFORM pg_notify('skyrow_session', 'token:' || encode(token_hash, 'hex'))
+        FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL;
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_session() IS 'Tells every process which sessions were ended.';
+CREATE TRIGGER _announce AFTER DELETE ON _session REFERENCING OLD TABLE AS deleted_row
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_session();
+
+CREATE FUNCTION _announce_user() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('skyrow_session', 'user:' || NEW.id);
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
+CREATE TRIGGER _announce AFTER UPDATE OF password_hash, token_valid_since, disabled, disabled_message, disabled_until
+    ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
+
+CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        PERFORM pg_notify('skyrow_session', 'user:' || OLD.user_id);
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        PERFORM pg_notify('skyrow_session', 'user:' || NEW.user_id);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_user_role() IS 'Tells every process that a user has other roles now.';
+CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_role
+    FOR EACH ROW EXECUTE FUNCTION _announce_user_role();
+
+CREATE FUNCTION _announce_all_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('skyrow_session', 'all');
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_all_sessions() IS 'Tells every process that all sessions must be looked up again.';
+CREATE TRIGGER _announce AFTER UPDATE OF name, is_admin OR DELETE ON _role
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
+CREATE TRIGGER _announce_all AFTER TRUNCATE ON _session
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
+CREATE TRIGGER _announce_all AFTER TRUNCATE ON _user_role
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
+
+CREATE FUNCTION _announce_schema() RETURNS event_trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF TG_EVENT = 'sql_drop' THEN
+        IF NOT EXISTS (SELECT FROM pg_event_trigger_dropped_objects() WHERE schema_name = current_schema()) THEN
+            RETURN;
+        END IF;
+    ELSIF NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = current_schema()) THEN
+        RETURN;
+    END IF;
+    PERFORM pg_notify('skyrow_schema', current_schema());
+END $$;
+COMMENT ON FUNCTION _announce_schema() IS 'Tells every process that a table of this schema was changed by hand.';
+
+-- Only a superuser may create event triggers. Without them a process finds out when it meets a name that it does not
+-- know, or when PostgreSQL does not know one.
+CREATE FUNCTION _watch_schema() RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    watched text;
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        RETURN;
+    END IF;
+    FOREACH watched IN ARRAY ARRAY['ddl_command_end', 'sql_drop'] LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM pg_event_trigger
+            WHERE evtfoid = '_announce_schema()'::regprocedure AND evtevent = watched
+        );
+        EXECUTE format(
+            'CREATE EVENT TRIGGER %I ON %s EXECUTE FUNCTION _announce_schema()',
+            left('skyrow_' || watched || '_' || current_schema(), 63), watched
+        );
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION _watch_schema() IS 'Creates the event triggers that notice changes made by hand, where permitted.';
+
+SELECT _watch_schema();
