@@ -123,6 +123,15 @@ public struct SkyrowError: Error, Hashable, Sendable {
             info: arguments.isEmpty ? [:] : ["arguments": .list(arguments.map { .string($0) })]
         )
     }
+
+    /// `115 AtomicOperationFailure`; `info` has the failures by record id, as in Skygear.
+    package static func atomicFailure(_ failures: [String: SkyrowError]) -> SkyrowError {
+        SkyrowError(
+            .atomicOperationFailure,
+            "Nothing was changed, because some of the records failed.",
+            info: failures.mapValues { .error($0) }
+        )
+    }
 }
 
 extension SkyrowError: CustomStringConvertible {
@@ -139,8 +148,8 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     /// An instant, a plain RFC 3339 string on the wire.
     case datetime(Timestamp)
     case list([ErrorInfo])
-    /// Errors by record id, as `AtomicOperationFailure` reports them.
-    case errors([String: SkyrowError])
+    /// The failure of one record.
+    case error(SkyrowError)
     /// The stored record that a failed precondition met.
     case record(Record)
 }

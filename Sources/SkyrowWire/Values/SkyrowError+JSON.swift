@@ -68,13 +68,8 @@ extension JSONWriter {
             beginArray()
             for value in values { self.info(value) }
             endArray()
-        case .errors(let errors):
-            beginObject()
-            for (id, error) in errors.sorted(by: { $0.key < $1.key }) {
-                key(id)
-                self.error(error)
-            }
-            endObject()
+        case .error(let error):
+            self.error(error)
         case .record(let record):
             self.record(record)
         }
