@@ -2,11 +2,31 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
+    /// Answers a query in one statement and one round trip, included records and count among it.
+    ///
+    /// Records the caller may not read are neither sent nor counted. A type without a table has no records. Throws
+    /// `108 InvalidArgument`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning.
     package func query(
         _ query: RecordQuery,
         in scope: DatabaseScope,
         caller: Caller
     ) async throws -> QueryAnswer {
-        throw SkyrowError(.unexpectedError, "The service failed.")
+        guard query.limit >= 0, query.offset >= 0 else {
+            throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
+        }
+        return try await withCatalog { catalog in
+            guard let table = catalog[query.type] else {
+                return QueryAnswer(records: [], count: query.countsMatches ? 0 : nil)
+            }
+            let statement = try QueryStatement(
+                query,
+                table: table,
+                catalog: catalog,
+                scope: scope,
+                caller: caller,
+                variables: nil
+            )
+            return try statement.answer(try await self.client.read(statement.sql))
+        }
     }
 }

@@ -1,0 +1,165 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// The one statement of a query: access, predicate, joined records, order, page and, when asked, the count.
+///
+/// ```sql
+/// SELECT "r"."_id", …, "j1"."_id", … FROM "app"."note" AS "r" LEFT JOIN "app"."category" AS "j1" ON …
+/// WHERE <access> AND (<predicate>) ORDER BY "r"."stars" DESC, "r"."_id" LIMIT $3 OFFSET $4
+/// ```
+///
+/// The order always ends with the id, so that pages neither repeat nor skip a record; without a `sort` it is the order
+/// of the ids. With a count the page is joined to it, so that a page beyond the last still tells how many there are:
+///
+/// ```sql
+/// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m"
+/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "o", … ) AS "p" ON true ORDER BY "p"."o"
+/// ```
+struct QueryStatement {
+    let sql: SQL
+    let plan: RowPlan
+    /// Whether column 0 has the count, and a row may hold nothing else.
+    let hasCount: Bool
+
+    /// Throws `108`, `111` or `120` for what cannot be asked.
+    init(
+        _ query: RecordQuery,
+        table: RecordTable,
+        catalog: SchemaCatalog,
+        scope: DatabaseScope,
+        caller: Caller,
+        variables: AccessVariables?
+    ) throws(SkyrowError) {
+        let access = AccessScope(caller: caller, level: .read, database: scope)
+        var compiler = PredicateCompiler(
+            names: QueryNames(catalog: catalog, root: table, scope: scope, caller: caller, variables: variables)
+        )
+        hasCount = query.countsMatches
+        let fields = try Self.fields(query.desiredFields, of: table)
+        let own: RecordSelection =
+            query.desiredFields == nil && scope != .union && !hasCount
+            ? table.wholeRow
+            : RecordSelection(
+                of: table.name,
+                as: "r",
+                fields: fields,
+                showsDatabase: scope == .union,
+                firstColumn: hasCount ? 2 : 0
+            )
+        var columns = own.columns
+
+        // The order in which joins are made is the order of these: predicate, sort, include.
+        let condition: SQL? = if let predicate = query.predicate { try compiler.condition(predicate) } else { nil }
+        let order = try Self.order(query.sort, names: &compiler.names)
+        let inclusions = try Self.inclusions(
+            query.include,
+            names: &compiler.names,
+            showsDatabase: scope == .union,
+            firstColumn: (hasCount ? 2 : 0) + own.width,
+            columns: &columns
+        )
+        plan = inclusions.isEmpty ? own.plan : own.plan.including(inclusions)
+
+        var source: SQL = "FROM \(table.qualifiedName) AS \"r\""
+        for join in compiler.names.joins { source += " \(join.sql)" }
+        source += " WHERE \(access.condition(on: "r", variables: variables))"
+        if let condition { source += " AND (\(condition))" }
+
+        var page: SQL = " LIMIT \(Int64(min(max(query.limit, 0), RecordQuery.maximumLimit)))"
+        if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
+        if hasCount {
+            sql = """
+                SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
+                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "o", \(columns) \(source) \
+                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."o"
+                """
+        } else {
+            sql = "SELECT \(columns) \(source) ORDER BY \(order)\(page)"
+        }
+    }
+
+    /// The answer that a result of the statement is.
+    func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
+        var records: [any RecordSource] = []
+        records.reserveCapacity(result.rowCount)
+        for row in 0..<result.rowCount where !result.isNull(row: row, column: plan.idColumn) {
+            records.append(StoredRow(result: result, plan: plan, row: row))
+        }
+        let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
+        return QueryAnswer(records: records, count: count)
+    }
+
+    /// The fields to send; reserved names are passed over, since they are always sent.
+    private static func fields(_ desired: [String]?, of table: RecordTable) throws(SkyrowError) -> [RecordColumn] {
+        guard let desired else { return table.columns }
+        var names = Set<FieldName>()
+        for name in desired where !name.hasPrefix("_") {
+            guard let field = try? FieldName(name), table[field] != nil else {
+                throw SkyrowError(
+                    .recordQueryInvalid,
+                    "There is no such field in this record type.",
+                    info: ["arguments": .list([.string("desired_keys"), .string(name)])]
+                )
+            }
+            names.insert(field)
+        }
+        return table.columns.filter { names.contains($0.field) }
+    }
+
+    private static func order(_ sort: [SortKey], names: inout QueryNames) throws(SkyrowError) -> SQL {
+        var order = SQL()
+        for key in sort {
+            let column = try names.column(key.keyPath)
+            switch column.kind {
+            case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database: break
+            case .json, .access, .unknown:
+                throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", key.keyPath)
+            }
+            switch key.direction {
+            case .ascending: order += "\(column.sql), "
+            case .descending: order += "\(column.sql) DESC, "
+            }
+            // Nothing after a unique key changes the order.
+            if case .id = column.kind, key.keyPath.components.count == 1 { break }
+        }
+        return order + "\"r\".\"_id\""
+    }
+
+    /// Adds the columns of the included records and tells where they are.
+    private static func inclusions(
+        _ inclusions: [Inclusion],
+        names: inout QueryNames,
+        showsDatabase: Bool,
+        firstColumn: Int,
+        columns: inout SQL
+    ) throws(SkyrowError) -> [RowPlan.Inclusion] {
+        var selections: [SQLIdentifier: RecordSelection] = [:]
+        var nextColumn = firstColumn
+        var result: [RowPlan.Inclusion] = []
+        for inclusion in inclusions {
+            // As in Skygear, includes go one level deep: a longer path names nothing.
+            guard inclusion.keyPath.components.count == 1 else {
+                result.append(.init(name: inclusion.name, plan: nil))
+                continue
+            }
+            let join = try names.join(inclusion.keyPath.components[0], for: inclusion.keyPath)
+            let selection: RecordSelection
+            if let known = selections[join.alias] {
+                selection = known
+            } else {
+                selection = RecordSelection(
+                    of: join.table.name,
+                    as: join.alias,
+                    fields: join.table.columns,
+                    showsDatabase: showsDatabase,
+                    firstColumn: nextColumn
+                )
+                selections[join.alias] = selection
+                nextColumn += selection.width
+                columns += ", \(selection.columns)"
+            }
+            result.append(.init(name: inclusion.name, plan: selection.plan))
+        }
+        return result
+    }
+}
