@@ -1,0 +1,203 @@
+import Glibc
+import Synchronization
+
+/// A program to start, with exactly what it inherits.
+struct Command: Sendable {
+    /// The program, looked up in the service's `PATH` when it has no slash, and its arguments.
+    var arguments: [String]
+    var environment: [String: String]
+    /// The child's descriptors 0, 1, 2, …; it gets no others. `FileDescriptor`s stay open at least until it has started.
+    var descriptors: [FileDescriptor]
+    /// Whether it leaves the terminal's process group, so that Ctrl-C reaches the service alone.
+    var leavesProcessGroup = false
+
+    init(_ arguments: [String], environment: [String: String], descriptors: [FileDescriptor]) {
+        self.arguments = arguments
+        self.environment = environment
+        self.descriptors = descriptors
+    }
+
+    /// Starts the program and returns its process id; throws ``ToolError`` when there is no such program.
+    fileprivate func spawn() throws(ToolError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        // First out of the way, so that no dup2 overwrites a descriptor that is still to be copied.
+        let aside = (descriptors.map(\.number).max() ?? 0) + 1
+        for (place, descriptor) in descriptors.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor.number, aside + Int32(place))
+        }
+        for place in descriptors.indices {
+            posix_spawn_file_actions_adddup2(&actions, aside + Int32(place), Int32(place))
+        }
+        // What others have opened, a socket that listens for instance, must not live on in the child.
+        for open in contentsOfDirectory("/proc/self/fd") ?? [] {
+            if let number = Int32(open), number >= descriptors.count { posix_spawn_file_actions_addclose(&actions, number) }
+        }
+        for place in descriptors.indices { posix_spawn_file_actions_addclose(&actions, aside + Int32(place)) }
+
+        // The service ignores some signals and an ignored signal stays ignored in a new program.
+        var all = sigset_t()
+        var none = sigset_t()
+        sigfillset(&all)
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        var flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        if leavesProcessGroup { flags |= POSIX_SPAWN_SETPGROUP }
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        let argv = arguments.map { strdup($0) }
+        let envp = environment.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") }
+        defer {
+            for string in argv + envp { free(string) }
+        }
+        var pid: pid_t = 0
+        let failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, argv + [nil], envp + [nil])
+        guard failure == 0 else {
+            errno = failure
+            throw .system("Cannot start \(arguments[0])")
+        }
+        return pid
+    }
+}
+
+/// How a process ended.
+enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
+    case exited(Int32)
+    case killed(signal: Int32)
+
+    var description: String {
+        switch self {
+        case .exited(let code): "exit code \(code)"
+        case .killed(let signal): "signal \(signal)"
+        }
+    }
+}
+
+/// A running program, and the thread that started it and waits for its end.
+///
+/// The thread matters: Linux sends the parent-death signal, by which an orphaned PostgreSQL learns that the service is
+/// gone, when the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
+final class ChildProcess: Sendable {
+    private enum State {
+        case running(waiting: [CheckedContinuation<ExitStatus, Never>])
+        case ended(ExitStatus)
+    }
+
+    let processID: pid_t
+    private let state = Mutex(State.running(waiting: []))
+
+    private init(processID: pid_t) {
+        self.processID = processID
+    }
+
+    /// Starts a program; throws ``ToolError`` when it cannot be started.
+    static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
+        let started = await withCheckedContinuation { (continuation: CheckedContinuation<Result<ChildProcess, ToolError>, Never>) in
+            do throws(ToolError) {
+                try runOnThread {
+                    do throws(ToolError) {
+                        let child = ChildProcess(processID: try command.spawn())
+                        continuation.resume(returning: .success(child))
+                        child.awaitEnd()
+                    } catch {
+                        continuation.resume(returning: .failure(error))
+                    }
+                }
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+        return try started.get()
+    }
+
+    /// How it ended, as soon as it has.
+    var exit: ExitStatus {
+        get async {
+            await withCheckedContinuation { continuation in
+                let status: ExitStatus? = state.withLock { state in
+                    switch state {
+                    case .ended(let status):
+                        return status
+                    case .running(let waiting):
+                        state = .running(waiting: waiting + [continuation])
+                        return nil
+                    }
+                }
+                if let status { continuation.resume(returning: status) }
+            }
+        }
+    }
+
+    /// How it ended, or nil while it runs.
+    var exitIfEnded: ExitStatus? {
+        state.withLock { state in
+            switch state {
+            case .running: nil
+            case .ended(let status): status
+            }
+        }
+    }
+
+    /// Sends a signal unless it has ended.
+    func send(signal: Int32) {
+        state.withLock { state in
+            switch state {
+            case .running: _ = kill(processID, signal)
+            case .ended: break
+            }
+        }
+    }
+
+    private func awaitEnd() {
+        // The id stays taken until waitpid, which happens under the lock: no signal can reach a stranger.
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        let (status, waiting) = state.withLock { state -> (ExitStatus, [CheckedContinuation<ExitStatus, Never>]) in
+            var word: Int32 = 0
+            while waitpid(processID, &word, 0) < 0, errno == EINTR {}
+            let signal = word & 0x7f
+            let status: ExitStatus = signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
+            defer { state = .ended(status) }
+            switch state {
+            case .running(let waiting): return (status, waiting)
+            case .ended: return (status, [])
+            }
+        }
+        for continuation in waiting { continuation.resume(returning: status) }
+    }
+}
+
+/// Runs `body` on a thread of its own, where it may block.
+private func runOnThread(_ body: @escaping @Sendable () -> Void) throws(ToolError) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let box = Unmanaged.passRetained(Box(body))
+    var thread = pthread_t()
+    let failure = pthread_create(
+        &thread,
+        &attributes,
+        { argument in
+            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+            return nil
+        },
+        box.toOpaque()
+    )
+    guard failure == 0 else {
+        box.release()
+        errno = failure
+        throw .system("Cannot start a thread")
+    }
+}

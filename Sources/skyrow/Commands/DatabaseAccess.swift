@@ -1,0 +1,57 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+
+/// The database that a command beside the service works on: one given by its address, that of a running service, or the
+/// embedded one, started for as long as the command runs.
+struct DatabaseAccess: Sendable {
+    /// A libpq connection string.
+    let connection: String
+    private let embedded: EmbeddedPostgres?
+    /// The embedded cluster and an open descriptor of it, by which the connection string may name it.
+    private let cluster: (path: String, folder: FileDescriptor)?
+
+    /// Throws ``ToolError`` when there is no database to be had.
+    init(_ settings: DatabaseSettings, logger: Logger) async throws(ToolError) {
+        if let url = settings.databaseURL {
+            connection = url
+            embedded = nil
+            cluster = nil
+            return
+        }
+        guard access(settings.dataDirectory, F_OK) == 0 else {
+            throw .failure("There is no data directory \(settings.dataDirectory): start the service first, or give --data-directory.")
+        }
+        let directory = try DataDirectory(existing: settings.dataDirectory)
+        switch try DataDirectoryLock.take(in: directory) {
+        case .taken(let lock):
+            let embedded = try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)
+            self.embedded = embedded
+        case .held:
+            // A service that has just been started may still be making its cluster.
+            let deadline = ContinuousClock.now + .seconds(30)
+            while !directory.serverIsReady() {
+                guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                    throw .failure("The service on \(directory.path) has no PostgreSQL running; its log is \(directory.log).")
+                }
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+            embedded = nil
+        }
+        let folder = try FileDescriptor(opening: directory.cluster, O_RDONLY | O_DIRECTORY)
+        connection = DatabaseAddress(cluster: directory.cluster, folder: folder.number).connection
+        cluster = (directory.cluster, folder)
+    }
+
+    /// The connection string for a child that gets `descriptors` and then this value's own.
+    func connection(forChildWith descriptors: [FileDescriptor]) -> (String, [FileDescriptor]) {
+        guard let cluster else { return (connection, descriptors) }
+        let address = DatabaseAddress(cluster: cluster.path, folder: Int32(descriptors.count))
+        return (address.connection, descriptors + [cluster.folder])
+    }
+
+    /// Ends what was started for the command.
+    func close() async {
+        await embedded?.stop()
+    }
+}

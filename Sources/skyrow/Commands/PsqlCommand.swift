@@ -1,0 +1,62 @@
+import ArgumentParser
+import Glibc
+import Logging
+
+/// `skyrow psql`
+struct PsqlCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "psql",
+        abstract: "Open psql on the service's database.",
+        discussion: """
+            The tables of the application and those of the schema public are found by their plain names. What is not an \
+            option of skyrow is passed to psql: skyrow psql -c 'SELECT * FROM note'. The embedded PostgreSQL is started \
+            for the session when no service runs on the data directory.
+            """
+    )
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Argument(parsing: .allUnrecognized, help: "Options and arguments of psql.")
+    var arguments: [String] = []
+
+    func run() async throws {
+        try await reportingErrors {
+            let environment = processEnvironment()
+            let settings = try DatabaseSettings(SettingValues(flags: database.flags, environment: environment))
+            let access = try await DatabaseAccess(settings, logger: toolLogger())
+            let status: ExitStatus
+            do throws(ToolError) {
+                status = try await PsqlCommand.psql(access, settings, arguments, environment)
+            } catch {
+                await access.close()
+                throw error
+            }
+            await access.close()
+            switch status {
+            case .exited(0): break
+            case .exited(let code): throw ExitCode(code)
+            case .killed(let signal): throw ExitCode(128 + signal)
+            }
+        }
+    }
+
+    private static func psql(
+        _ access: DatabaseAccess,
+        _ settings: DatabaseSettings,
+        _ arguments: [String],
+        _ environment: [String: String]
+    ) async throws(ToolError) -> ExitStatus {
+        var environment = environment
+        let searchPath = "-c search_path=\"\(settings.schema)\",public"
+        environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")
+        // Ctrl-C at psql's prompt is psql's.
+        signal(SIGINT, SIG_IGN)
+        let terminal = try (0...2).map { number throws(ToolError) in
+            FileDescriptor(owning: dup(Int32(number)))
+        }
+        let (connection, descriptors) = access.connection(forChildWith: terminal)
+        return try await ChildProcess.launch(
+            Command(["psql", "--dbname", connection] + arguments, environment: environment, descriptors: descriptors)
+        ).exit
+    }
+}

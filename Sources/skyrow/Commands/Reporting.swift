@@ -1,0 +1,24 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+/// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
+func reportingErrors(_ work: () async throws -> Void) async throws {
+    do {
+        try await work()
+    } catch let error as ToolError {
+        FileHandle.standardError.write(Data("skyrow: \(error)\n".utf8))
+        throw ExitCode(error.exitCode)
+    }
+}
+
+func processEnvironment() -> [String: String] {
+    ProcessInfo.processInfo.environment
+}
+
+/// The logger of the commands beside the service, which tell only what goes wrong.
+func toolLogger() -> Logger {
+    var logger = Logger(label: "skyrow") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .warning
+    return logger
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// The tool: the service and what an operator needs beside it.
+@main
+struct SkyrowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "skyrow",
+        abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
+        version: version,
+        subcommands: [PsqlCommand.self],
+        defaultSubcommand: nil
+    )
+
+    static let version = "0.1.0"
+}

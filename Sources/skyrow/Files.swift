@@ -1,0 +1,109 @@
+import Glibc
+
+/// A file descriptor that is closed with its last reference; children do not inherit it.
+final class FileDescriptor: Sendable {
+    let number: Int32
+
+    /// Throws ``ToolError`` when the file cannot be opened.
+    init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
+        number = open(path, flags | O_CLOEXEC, mode)
+        guard number >= 0 else { throw .system("Cannot open \(path)") }
+    }
+
+    init(owning number: Int32) {
+        self.number = number
+    }
+
+    /// The two ends of a new pipe.
+    static func pipe() throws(ToolError) -> (reading: FileDescriptor, writing: FileDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw .system("Cannot make a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// Reads up to `count` bytes; an empty result is the end.
+    func read(upTo count: Int) throws(ToolError) -> [UInt8] {
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var received = -1
+            repeat {
+                received = Glibc.read(number, buffer.baseAddress, count)
+            } while received < 0 && errno == EINTR
+            failed = received < 0
+            initialized = max(received, 0)
+        }
+        guard !failed else { throw .system("Cannot read") }
+        return bytes
+    }
+
+    /// Writes all of it.
+    func write(_ bytes: some Collection<UInt8>) throws(ToolError) {
+        let bytes = Array(bytes)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+            if count < 0 {
+                guard errno == EINTR else { throw .system("Cannot write") }
+            } else {
+                written += count
+            }
+        }
+    }
+}
+
+/// The text of a small file; nil when it does not exist or cannot be read.
+func contentsOfFile(_ path: String) -> String? {
+    guard let file = try? FileDescriptor(opening: path, O_RDONLY) else { return nil }
+    var bytes: [UInt8] = []
+    while let chunk = try? file.read(upTo: 65536), !chunk.isEmpty {
+        bytes += chunk
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// The names in a directory without `.` and `..`; nil when it is not there or not readable.
+func contentsOfDirectory(_ path: String) -> [String]? {
+    guard let directory = opendir(path) else { return nil }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+}
+
+/// Removes a directory with all it holds; symbolic links are removed, not followed.
+func removeTree(_ path: String) throws(ToolError) {
+    for name in contentsOfDirectory(path) ?? [] {
+        let child = "\(path)/\(name)"
+        var status = stat()
+        if lstat(child, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            try removeTree(child)
+        } else if unlink(child) != 0 {
+            throw .system("Cannot remove \(child)")
+        }
+    }
+    guard rmdir(path) == 0 || errno == ENOENT else { throw .system("Cannot remove \(path)") }
+}
+
+/// The target of a symbolic link, or nil.
+func targetOfLink(_ path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &buffer, buffer.count)
+    return count < 0 ? nil : String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
+
+/// An absolute path without `.`, `..` and links; nil when there is nothing there.
+func resolvedPath(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+}

@@ -1,0 +1,180 @@
+import Glibc
+
+/// The cluster of the embedded PostgreSQL: its making, and the commands that work on it.
+struct EmbeddedCluster: Sendable {
+    static let name = "skyrow"
+
+    let directory: DataDirectory
+    let account: ServerAccount
+    let installations: [PostgresInstallation]
+
+    init(directory: DataDirectory) throws(ToolError) {
+        self.directory = directory
+        account = try .current()
+        installations = PostgresInstallation.installed()
+    }
+
+    /// What to do next so that a server may start; see ``ClusterStep``.
+    func nextStep() throws(ToolError) -> ClusterStep {
+        let observation = directory.observeCluster(account: account, installations: installations)
+        return try .next(after: observation, at: directory.cluster)
+    }
+
+    /// The settings of a new cluster, at the end of its `postgresql.conf`, where the operator may change them.
+    static let settings = """
+
+        # Skyrow's choices for a small machine, made once with the cluster; change them as you like.
+        # The service itself sets listen_addresses, port and unix_socket_* on the command line.
+        shared_buffers = 128MB
+        effective_cache_size = 512MB
+        random_page_cost = 1.1
+        jit = off
+        max_wal_size = 2GB
+        checkpoint_timeout = 15min
+        wal_compression = on
+        timezone = 'UTC'
+        log_timezone = 'UTC'
+        log_checkpoints = off
+        # No statement's text or error in the log: the service logs what concerns it.
+        log_min_messages = log
+        log_min_error_statement = panic
+
+        """
+
+    /// Makes the cluster under another name first and renames it, so that an interrupted start leaves nothing half made.
+    ///
+    /// It is UTF-8 in the locale C.UTF-8, whose order no update of the system's libraries changes, with data checksums.
+    func initialize(majorVersion: Int) async throws(ToolError) {
+        let unfinished = directory.unfinishedCluster
+        try removeTree(unfinished)
+        try account.makePrivateDirectory(unfinished)
+        try await run(
+            majorVersion,
+            "initdb",
+            in: unfinished,
+            [
+                "--username=\(Self.name)", "--encoding=UTF8", "--locale=C.UTF-8", "--data-checksums", "--auth=trust",
+                "--no-instructions",
+            ]
+        )
+        let configuration = try FileDescriptor(opening: "\(unfinished)/postgresql.conf", O_WRONLY | O_APPEND)
+        try configuration.write(Self.settings.utf8)
+        guard fsync(configuration.number) == 0 else { throw .system("Cannot write postgresql.conf") }
+        try await run(
+            majorVersion,
+            "postgres",
+            mode: "--single",
+            in: unfinished,
+            ["postgres"],
+            input: "CREATE DATABASE \(Self.name);\n"
+        )
+
+        guard rename(unfinished, directory.cluster) == 0 else { throw .system("Cannot rename \(unfinished)") }
+        let parent = try FileDescriptor(opening: directory.path, O_RDONLY | O_DIRECTORY)
+        guard fsync(parent.number) == 0 else { throw .system("Cannot write \(directory.path)") }
+    }
+
+    /// Starts the server; it accepts connections a moment later.
+    func startServer(majorVersion: Int) async throws(ToolError) -> ChildProcess {
+        try await launch(
+            majorVersion,
+            "postgres",
+            in: directory.cluster,
+            [
+                "-c", "listen_addresses=", "-c", "port=\(DatabaseAddress.port)", "-c", "unix_socket_directories=.",
+                "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off", "-c", "log_destination=stderr",
+            ]
+        )
+    }
+
+    private func run(
+        _ majorVersion: Int,
+        _ program: String,
+        mode: String? = nil,
+        in path: String,
+        _ arguments: [String],
+        input: String? = nil
+    ) async throws(ToolError) {
+        let logLength = Self.length(of: directory.log)
+        let status = try await launch(majorVersion, program, mode: mode, in: path, arguments, input: input).exit
+        guard status == .exited(0) else {
+            throw .failure("\(program) failed with \(status). \(logExcerpt(from: logLength))")
+        }
+    }
+
+    /// As the account `postgres` the command names the cluster's directory by descriptor 3, which it inherits: it need not
+    /// be able to enter the directories above, such as root's home.
+    private func launch(
+        _ majorVersion: Int,
+        _ program: String,
+        mode: String? = nil,
+        in path: String,
+        _ arguments: [String],
+        input: String? = nil
+    ) async throws(ToolError) -> ChildProcess {
+        guard let binaries = installations.first(where: { $0.majorVersion == majorVersion })?.binaries else {
+            throw .failure("PostgreSQL \(majorVersion) is not installed.")
+        }
+        let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND)
+        let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
+        let place = account == .oneself ? path : "/proc/self/fd/3"
+        // `postgres` wants --single before everything else.
+        let words = account.commandPrefix + ["\(binaries)/\(program)"] + (mode.map { [$0] } ?? []) + ["-D", place]
+        var command = Command(
+            words + arguments,
+            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"],
+            descriptors: [try Self.input(input), log, log, folder]
+        )
+        command.leavesProcessGroup = true
+        return try await ChildProcess.launch(command)
+    }
+
+    private static func input(_ text: String?) throws(ToolError) -> FileDescriptor {
+        guard let text else { return try FileDescriptor(opening: "/dev/null", O_RDONLY) }
+        let (reading, writing) = try FileDescriptor.pipe()
+        try writing.write(text.utf8)
+        return reading
+    }
+
+    // MARK: - The log
+
+    /// Begins a new log, keeping one old one, when it has grown beyond 16 MB.
+    func rotateLog() {
+        if Self.length(of: directory.log) > 16 << 20 { _ = rename(directory.log, "\(directory.log).1") }
+    }
+
+    /// What was logged since it had this length, for a sentence: its last lines.
+    func logExcerpt(from offset: Int) -> String {
+        let text = contentsOfFile(directory.log).map { String(decoding: $0.utf8.dropFirst(offset), as: UTF8.self) } ?? ""
+        let lines = text.split(separator: "\n").suffix(3)
+        return lines.isEmpty ? "See \(directory.log)." : "\(directory.log) ends with:\n\(lines.joined(separator: "\n"))"
+    }
+
+    var logLength: Int { Self.length(of: directory.log) }
+
+    private static func length(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+}
+
+/// How to reach the embedded PostgreSQL.
+struct DatabaseAddress: Hashable, Sendable {
+    static let port = 5432
+
+    /// The directory of the socket.
+    var socketDirectory: String
+
+    /// The address of a cluster; `folder` is an open descriptor of its directory, which a path too long for a socket is
+    /// named by. A socket's address holds 107 bytes (unix(7)).
+    init(cluster: String, folder: Int32) {
+        let isShort = "\(cluster)/.s.PGSQL.\(Self.port)".utf8.count <= 107
+        socketDirectory = isShort ? cluster : "/proc/self/fd/\(folder)"
+    }
+
+    /// A libpq connection string; values are quoted as libpq's manual says (34.1.1.1).
+    var connection: String {
+        let host = socketDirectory.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+        return "host='\(host)' port=\(Self.port) user=\(EmbeddedCluster.name) dbname=\(EmbeddedCluster.name)"
+    }
+}

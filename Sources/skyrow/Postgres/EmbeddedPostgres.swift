@@ -1,0 +1,182 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// A PostgreSQL server of the service's own, on a private socket, for as long as the service runs.
+///
+/// It starts the server before anything else needs it, starts it again when it dies, and ends it last. When the service
+/// itself is killed, the kernel sends the server a fast shutdown (``ServerAccount/commandPrefix``).
+final class EmbeddedPostgres: Service, Sendable {
+    private struct State {
+        var server: ChildProcess
+        var isStopping = false
+    }
+
+    let address: DatabaseAddress
+    private let cluster: EmbeddedCluster
+    /// Keeps ``address`` valid when it names the directory by its descriptor.
+    private let folder: FileDescriptor
+    private let lock: DataDirectoryLock
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Starts the server, after making the cluster if there is none, and returns when it accepts connections.
+    ///
+    /// Throws ``ToolError`` with what the operator is to do.
+    init(in directory: DataDirectory, lock: DataDirectoryLock, logger: Logger) async throws(ToolError) {
+        cluster = try EmbeddedCluster(directory: directory)
+        cluster.rotateLog()
+        let server = try await Self.startServer(of: cluster, logger: logger)
+        folder = try FileDescriptor(opening: directory.cluster, O_RDONLY | O_DIRECTORY)
+        address = DatabaseAddress(cluster: directory.cluster, folder: folder.number)
+        self.lock = lock
+        self.logger = logger
+        state = Mutex(State(server: server))
+    }
+
+    /// Watches over the server; returns after a graceful shutdown, or cancellation, has ended it.
+    func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.superviseServer() }
+            group.addTask { await self.insistOnStopping() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Ends the server without a service group around it.
+    func stop() async {
+        beginStopping()
+        await insist()
+    }
+
+    // MARK: - Watching
+
+    private func superviseServer() async {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            while true {
+                let server = state.withLock { $0.server }
+                let status = await server.exit
+                if state.withLock({ $0.isStopping }) { return }
+                logger.error("PostgreSQL ended by itself and is started again", metadata: ["status": "\(status)"])
+                await restartServer()
+            }
+        } onCancelOrGracefulShutdown: {
+            self.beginStopping()
+        }
+    }
+
+    private func restartServer() async {
+        var pause = Duration.milliseconds(100)
+        while !state.withLock({ $0.isStopping }) {
+            do throws(ToolError) {
+                let server = try await Self.startServer(of: cluster, logger: logger)
+                let isStopping = state.withLock { state in
+                    state.server = server
+                    return state.isStopping
+                }
+                if isStopping { server.send(signal: SIGINT) }
+                return
+            } catch {
+                logger.error("PostgreSQL could not be started", metadata: ["reason": "\(error)"])
+            }
+            await cancelWhenGracefulShutdown { [pause] in try? await Task.sleep(for: pause) }
+            pause = min(pause * 2, .seconds(5))
+        }
+    }
+
+    /// Asks for PostgreSQL's fast shutdown: transactions are rolled back, everything committed is written.
+    private func beginStopping() {
+        let server = state.withLock { state in
+            state.isStopping = true
+            return state.server
+        }
+        server.send(signal: SIGINT)
+    }
+
+    /// Waits for the shutdown to begin, and then no longer than a fast shutdown may take.
+    private func insistOnStopping() async {
+        try? await gracefulShutdown()
+        await insist()
+    }
+
+    private func insist() async {
+        let server = state.withLock { $0.server }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await server.exit }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(20))
+                // Immediate shutdown: the next start recovers from the write-ahead log.
+                if !Task.isCancelled { server.send(signal: SIGQUIT) }
+            }
+            await group.next()
+            group.cancelAll()
+            _ = await server.exit
+        }
+    }
+
+    // MARK: - Starting
+
+    /// Does what is needed, step by step, until a server runs and accepts connections.
+    private static func startServer(of cluster: EmbeddedCluster, logger: Logger) async throws(ToolError) -> ChildProcess {
+        while true {
+            switch try cluster.nextStep() {
+            case .initialize(let version):
+                logger.info("Making a PostgreSQL cluster", metadata: ["path": "\(cluster.directory.cluster)"])
+                try await cluster.initialize(majorVersion: version)
+            case .stopServer(let process):
+                logger.notice("An earlier service's PostgreSQL still runs: ending it", metadata: ["pid": "\(process)"])
+                await end([process], escalating: [(.zero, SIGINT), (.seconds(15), SIGQUIT), (.seconds(20), SIGKILL)])
+            case .awaitProcesses(let processes):
+                await end(processes, escalating: [(.seconds(5), SIGTERM), (.seconds(8), SIGQUIT), (.seconds(10), SIGKILL)])
+            case .removeServerRecord:
+                for name in ["postmaster.pid", ".s.PGSQL.\(DatabaseAddress.port).lock"] {
+                    let path = "\(cluster.directory.cluster)/\(name)"
+                    guard unlink(path) == 0 || errno == ENOENT else { throw .system("Cannot remove \(path)") }
+                }
+            case .start(let version):
+                return try await start(majorVersion: version, of: cluster)
+            }
+        }
+    }
+
+    private static func start(majorVersion: Int, of cluster: EmbeddedCluster) async throws(ToolError) -> ChildProcess {
+        let logLength = cluster.logLength
+        let server = try await cluster.startServer(majorVersion: majorVersion)
+        // Recovery after a crash may take long; as long as the server lives there is hope.
+        while !cluster.directory.serverIsReady(server.processID) {
+            if let status = server.exitIfEnded {
+                throw .failure("PostgreSQL did not start (\(status)). \(cluster.logExcerpt(from: logLength))")
+            }
+            do {
+                try await Task.sleep(for: .milliseconds(3))
+            } catch {
+                server.send(signal: SIGINT)
+                throw .failure("The start of PostgreSQL was interrupted.")
+            }
+        }
+        return server
+    }
+
+    /// Waits until none of these processes, which are not ours to wait for, is left, and signals them as time goes by.
+    private static func end(_ processes: Set<Int32>, escalating signals: [(after: Duration, signal: Int32)]) async {
+        let start = ContinuousClock.now
+        var signals = signals[...]
+        var left = processes
+        while !left.isEmpty, !Task.isCancelled {
+            if let next = signals.first, ContinuousClock.now - start >= next.after {
+                for process in left { _ = kill(process, next.signal) }
+                signals.removeFirst()
+            }
+            try? await Task.sleep(for: .milliseconds(5))
+            left = left.filter { kill($0, 0) == 0 && !isZombie($0) }
+        }
+    }
+
+    private static func isZombie(_ process: Int32) -> Bool {
+        // "pid (comm) state …", where comm may hold anything (proc(5)).
+        guard let status = contentsOfFile("/proc/\(process)/stat"), let end = status.lastIndex(of: ")") else { return true }
+        return status[end...].dropFirst(2).first == "Z"
+    }
+}

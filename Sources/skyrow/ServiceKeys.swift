@@ -1,0 +1,59 @@
+import Glibc
+
+/// The two keys of a service, given by its environment or kept in its data directory.
+struct ServiceKeys: Hashable, Sendable {
+    var apiKey: String
+    var masterKey: String
+    /// Whether a key was just made, so that nobody has seen it yet.
+    var areNew = false
+
+    /// Takes what is given, then what is kept in the file, and makes and keeps the rest.
+    ///
+    /// The file can be read by a shell (`. data/keys`), and by its owner alone. Throws ``ToolError`` when it cannot be
+    /// read or written.
+    static func resolve(apiKey: String?, masterKey: String?, file: String) throws(ToolError) -> ServiceKeys {
+        if let apiKey, let masterKey { return ServiceKeys(apiKey: apiKey, masterKey: masterKey) }
+        var areNew = false
+        if access(file, F_OK) != 0 {
+            let content = "SKYROW_API_KEY=\(randomKey())\nSKYROW_MASTER_KEY=\(randomKey())\n"
+            areNew = try publish(content, as: file)
+        }
+        guard let kept = contentsOfFile(file) else { throw .system("Cannot read \(file)") }
+        guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept), let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
+        else {
+            throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: mend it or move it away.")
+        }
+        return ServiceKeys(apiKey: apiKey ?? keptAPIKey, masterKey: masterKey ?? keptMasterKey, areNew: areNew)
+    }
+
+    private static func value(of name: String, in content: String) -> String? {
+        for line in content.split(separator: "\n") where line.hasPrefix("\(name)=") {
+            let value = String(line.dropFirst(name.count + 1))
+            return value.isEmpty ? nil : value
+        }
+        return nil
+    }
+
+    /// Puts a complete file in place, unless another process was first; tells whether this one was.
+    private static func publish(_ content: String, as path: String) throws(ToolError) -> Bool {
+        let draft = "\(path).\(getpid())"
+        let file = try FileDescriptor(opening: draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        defer { unlink(draft) }
+        try file.write(content.utf8)
+        guard fsync(file.number) == 0 else { throw .system("Cannot write \(draft)") }
+        guard link(draft, path) == 0 else {
+            guard errno == EEXIST else { throw .system("Cannot make \(path)") }
+            return false
+        }
+        return true
+    }
+
+    /// 256 random bits in hexadecimal.
+    private static func randomKey() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<32).map { _ in
+            let byte = UInt8.random(in: .min ... .max, using: &generator)
+            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}
