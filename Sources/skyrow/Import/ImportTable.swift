@@ -1,0 +1,39 @@
+import SkyrowModel
+
+/// The table of columns that is shown before an import writes anything.
+func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
+    let rows = plan.columns.map { column -> [String] in
+        let values = "\(decimal(column.valueCount)) of \(decimal(recordCount))"
+        return switch column.target {
+        case .id: [column.source, "_id", "the record's id", values]
+        case .field(let name, let type, let isNew):
+            [column.source, name.rawValue, type.name + (isNew ? " (new)" : ""), values]
+        case .leftOut(let reason): [column.source, "", "left out: \(reason)", values]
+        }
+    }
+    let all = [["column", "field", "type", "values"]] + rows
+    let widths = (0..<4).map { place in all.map { $0[place].count }.max() ?? 0 }
+    return all.map { row in
+        let padded = zip(row, widths).map { text, width in text + String(repeating: " ", count: width - text.count) }
+        return padded.joined(separator: "  ").trimmingTrailingSpaces
+    }.joined(separator: "\n")
+}
+
+/// A count with commas between thousands: `58,788`.
+func decimal(_ count: Int) -> String {
+    let digits = Array(String(abs(count)))
+    var text = count < 0 ? "-" : ""
+    for (place, digit) in digits.enumerated() {
+        if place > 0, (digits.count - place) % 3 == 0 { text.append(",") }
+        text.append(digit)
+    }
+    return text
+}
+
+extension String {
+    fileprivate var trimmingTrailingSpaces: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,64 @@
+import SkyrowModel
+
+/// Finds the type of a new field from all of its values.
+///
+/// Text of a CSV file is a string unless every value can be read as one other type. A JSON value has a type already; the
+/// first decides, and integers among numbers are numbers.
+struct TypeInference: Hashable, Sendable {
+    /// How many values there were.
+    private(set) var valueCount = 0
+    private var textCandidates: Set<FieldType> = [.integer, .number, .boolean, .datetime, .json]
+    /// Integers that a `double precision` cannot tell from their neighbours.
+    private var hasLongInteger = false
+    private var jsonType: FieldType?
+
+    /// Takes the text of a CSV field that is not empty.
+    mutating func observe(text: String) {
+        valueCount += 1
+        if textCandidates.isEmpty { return }
+        for candidate in textCandidates {
+            let isPossible =
+                switch candidate {
+                case .integer: CSVText.integer(text) != nil
+                case .number: CSVText.number(text) != nil
+                case .boolean: CSVText.boolean(text) != nil
+                case .datetime: CSVText.instant(text) != nil
+                case .json: CSVText.json(text) != nil
+                case .string, .reference, .sequence, .bytes, .unknown: false
+                }
+            if !isPossible { textCandidates.remove(candidate) }
+        }
+        if textCandidates.contains(.number), let value = CSVText.integer(text), value.magnitude > 1 << 53 {
+            hasLongInteger = true
+        }
+    }
+
+    /// Takes a JSON value other than null.
+    mutating func observe(_ value: RecordValue) {
+        let type: FieldType? =
+            switch value {
+            case .null: nil
+            case .string: .string
+            case .integer: .integer
+            case .number: .number
+            case .boolean: .boolean
+            case .datetime: .datetime
+            case .json: .json
+            case .reference(let id): .reference(id.type)
+            case .sequence: .sequence
+            case .bytes: .bytes
+            }
+        guard let type else { return }
+        valueCount += 1
+        if jsonType == nil || jsonType == .integer && type == .number { jsonType = type }
+    }
+
+    /// The type; nil when there was no value to tell it by.
+    var type: FieldType? {
+        if valueCount == 0 { return nil }
+        if let jsonType { return jsonType }
+        if textCandidates.contains(.integer) { return .integer }
+        if textCandidates.contains(.number), !hasLongInteger { return .number }
+        return [.boolean, .datetime, .json].first { textCandidates.contains($0) } ?? .string
+    }
+}
