@@ -1,0 +1,73 @@
+import Logging
+import SkyrowModel
+
+/// How a service is to run, decided once from flags and environment.
+struct ServeSettings: Hashable, Sendable {
+    var database: DatabaseSettings
+    var host: String
+    /// 0 takes any free port.
+    var port: Int
+    var isDevelopment: Bool
+    /// nil takes the one kept in the data directory, making it at the first start.
+    var apiKey: String?
+    /// nil likewise.
+    var masterKey: String?
+    /// Groups of fields that identify a user together.
+    var loginKeys: [[String]]
+    var logLevel: Logger.Level
+    /// The longest request body, in bytes.
+    var maximumBody: Int
+    /// How many connections clients may have open at once.
+    var maximumConnections: Int
+
+    static let hostName = SettingValues.Name(flag: "host", environment: "SKYROW_HOST")
+    static let portName = SettingValues.Name(flag: "port", environment: "SKYROW_PORT")
+    static let developmentName = SettingValues.Name(flag: "development", environment: "SKYROW_DEVELOPMENT")
+    static let apiKeyName = SettingValues.Name(flag: nil, environment: "SKYROW_API_KEY")
+    static let masterKeyName = SettingValues.Name(flag: nil, environment: "SKYROW_MASTER_KEY")
+    static let loginKeysName = SettingValues.Name(flag: "login-keys", environment: "SKYROW_LOGIN_KEYS")
+    static let logLevelName = SettingValues.Name(flag: "log-level", environment: "SKYROW_LOG_LEVEL")
+    static let maximumBodyName = SettingValues.Name(flag: "maximum-body", environment: "SKYROW_MAXIMUM_BODY")
+    static let maximumConnectionsName = SettingValues.Name(
+        flag: "maximum-connections",
+        environment: "SKYROW_MAXIMUM_CONNECTIONS"
+    )
+
+    /// Throws ``ToolError`` about the first setting that is wrong.
+    init(_ values: SettingValues) throws(ToolError) {
+        database = try DatabaseSettings(values)
+        host = try values.value(Self.hostName, default: "127.0.0.1", mustBe: "a host name or an address") { text in
+            text.isEmpty || text.contains(where: { $0.isWhitespace || $0 == "/" }) ? nil : text
+        }
+        port = try values.integer(Self.portName, default: 3000, in: 0...65535)
+        isDevelopment = try values.boolean(Self.developmentName, default: false)
+        apiKey = try values.secret(Self.apiKeyName, minimumLength: 8)
+        masterKey = try values.secret(Self.masterKeyName, minimumLength: 16)
+        guard apiKey == nil || apiKey != masterKey else {
+            throw .usage("SKYROW_API_KEY and SKYROW_MASTER_KEY must differ.")
+        }
+        loginKeys = try values.value(
+            Self.loginKeysName,
+            default: [["username"], ["email"]],
+            mustBe: "names of fields with commas between them, such as username,email",
+            ServeSettings.loginKeys
+        )
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        logLevel = try values.value(Self.logLevelName, default: .info, mustBe: "one of \(levels)") { text in
+            Logger.Level(rawValue: text.lowercased())
+        }
+        maximumBody = try values.integer(Self.maximumBodyName, default: 8 << 20, in: 1024...1 << 30)
+        maximumConnections = try values.integer(Self.maximumConnectionsName, default: 10_000, in: 1...1_000_000)
+    }
+
+    /// `username,email`; `country+phone` are two fields that identify a user together.
+    private static func loginKeys(_ text: String) -> [[String]]? {
+        var groups: [[String]] = []
+        for group in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let names = group.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
+            guard names.allSatisfy({ (try? FieldName($0)) != nil }), Set(names).count == names.count else { return nil }
+            groups.append(names)
+        }
+        return Set(groups).count == groups.count ? groups : nil
+    }
+}
