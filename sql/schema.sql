@@ -223,7 +223,8 @@ SELECT _create_type('user');
 ALTER TABLE "user"
     ADD COLUMN username text,
     ADD COLUMN email text,
-    ADD COLUMN last_login_at timestamptz;
+    ADD COLUMN last_login_at timestamptz,
+    ADD CONSTRAINT _user_is_public CHECK (_database = '_public');
 COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; credentials are in _user.';
 COMMENT ON COLUMN "user".username IS 'A name to log in with.';
 COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';

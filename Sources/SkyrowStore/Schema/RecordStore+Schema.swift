@@ -62,20 +62,13 @@ extension RecordStore {
     }
 
     private func changing(_ body: () async throws -> Void) async throws(SkyrowError) {
-        do {
-            try await body()
-        } catch let error as SkyrowError {
-            throw error
-        } catch let error as PostgresError {
-            throw reportSchemaFailure(error)
-        } catch is CancellationError {
-            throw .databaseUnavailable
-        } catch {
-            throw .unexpected
-        }
+        try await reporting(special: SkyrowError.schemaFailure, body)
     }
+}
 
-    private func reportSchemaFailure(_ error: PostgresError) -> SkyrowError {
+extension SkyrowError {
+    /// What keeps PostgreSQL from changing a table.
+    fileprivate static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         switch error.sqlState {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
@@ -86,7 +79,7 @@ extension RecordStore {
         case .some(.insufficientPrivilege):
             SkyrowError(.incompatibleSchema, "The service's database role may not change this table.")
         default:
-            report(error)
+            nil
         }
     }
 }

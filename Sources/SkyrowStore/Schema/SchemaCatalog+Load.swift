@@ -60,7 +60,8 @@ extension SchemaCatalog {
                 attidentity <> '' OR coalesce((
                     SELECT starts_with(pg_get_expr(adbin, adrelid), 'nextval(')
                     FROM pg_catalog.pg_attrdef
-                    WHERE atthasdef AND atttypid = 'bigint'::regtype AND adrelid = attrelid AND adnum = attnum
+                    WHERE atthasdef AND atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+                        AND adrelid = attrelid AND adnum = attnum
                 ), false),
                 attgenerated = '' AND attidentity <> 'a',
                 reference.type,
@@ -171,8 +172,8 @@ extension FieldType {
         }
         switch column.oid {
         case .text: self = .string
-        case .int8: self = column.isSequence ? .sequence : .integer
-        case .float8: self = .number
+        case .int8, .int4, .int2: self = column.isSequence ? .sequence : .integer
+        case .float8, .float4: self = .number
         case .bool: self = .boolean
         case .timestamptz: self = .datetime
         case .jsonb: self = .json

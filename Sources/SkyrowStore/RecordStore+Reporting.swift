@@ -1,0 +1,24 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// Runs `body`; whatever goes wrong leaves as `SkyrowError`.
+    ///
+    /// - Parameter special: errors of the database that mean something of their own here.
+    func reporting<Success>(
+        special: (PostgresError) -> SkyrowError? = { _ in nil },
+        _ body: () async throws -> Success
+    ) async throws(SkyrowError) -> Success {
+        do {
+            return try await body()
+        } catch let error as SkyrowError {
+            throw error
+        } catch let error as PostgresError {
+            throw special(error) ?? report(error)
+        } catch is CancellationError {
+            throw .databaseUnavailable
+        } catch {
+            throw .unexpected
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import SkyrowModel
+
+/// What signing up stores.
+package struct NewAccount: Sendable {
+    package var id: UserID
+    /// nil for an account that nobody can log in to with a password.
+    package var passwordHash: String?
+    /// The fields of the `user` record, login keys among them.
+    package var profile: [(name: FieldName, value: RecordValue)]
+
+    package init(id: UserID, passwordHash: String?, profile: [(name: FieldName, value: RecordValue)]) {
+        self.id = id
+        self.passwordHash = passwordHash
+        self.profile = profile
+    }
+}
+
+/// A session to be stored; its token is known by its hash alone.
+package struct NewSession: Sendable {
+    package var tokenHash: [UInt8]
+    /// nil means never.
+    package var expiresAt: Timestamp?
+
+    package init(tokenHash: [UInt8], expiresAt: Timestamp?) {
+        self.tokenHash = tokenHash
+        self.expiresAt = expiresAt
+    }
+}
+
+/// What a log-in compares with.
+package struct AccountCredentials: Hashable, Sendable {
+    package var id: UserID
+    package var passwordHash: String?
+    package var suspension: AccountSuspension?
+}
+
+/// An account that was shut.
+package struct AccountSuspension: Hashable, Sendable {
+    /// What the user is told.
+    package var message: String?
+    /// When it ends by itself; nil means never.
+    package var until: Timestamp?
+}
+
+/// An account as the answer to logging in shows it.
+package struct SignedInAccount: Sendable {
+    package var profile: any RecordSource
+    /// Sorted.
+    package var roles: [String]
+    package var isAdministrator: Bool
+    /// The times before this call; nil at signup.
+    package var lastLoginAt: Timestamp?
+    package var lastSeenAt: Timestamp?
+}

@@ -1,0 +1,91 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The answers that requests with an `idempotency_key` got, kept for a day.
+///
+/// It is used inside the transaction of the request's own work, so that the work and the remembered answer are committed
+/// together:
+///
+/// ```swift
+/// try await store.client.withTransaction { transaction in
+///     switch try await store.idempotency.claim(key, scope: user, fingerprint: hash, in: transaction) {
+///     case .answered(let answer): return answer
+///     case .claimed: …
+///     }
+/// }
+/// ```
+package struct IdempotencyTable: Sendable {
+    /// What becomes of a request that carries a key.
+    package enum Claim: Hashable, Sendable {
+        /// It is the first: do the work, then ``IdempotencyTable/complete(_:scope:answer:in:)``.
+        case claimed
+        /// It was answered before.
+        case answered([UInt8])
+    }
+
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Claims a key, waiting for another request that works under it at this moment.
+    ///
+    /// Throws `133 IdempotencyKeyReused` when the key was used for another request, and `PostgresError`.
+    package func claim(
+        _ key: String,
+        scope: String,
+        fingerprint: [UInt8],
+        in transaction: PostgresTransaction
+    ) async throws -> Claim {
+        while true {
+            let claimed = try await transaction.query(
+                """
+                INSERT INTO \(schema)._idempotency AS known (scope, key, fingerprint)
+                VALUES (\(scope), \(key), \(fingerprint))
+                ON CONFLICT (scope, key) DO UPDATE
+                SET fingerprint = EXCLUDED.fingerprint, answer = NULL, created_at = EXCLUDED.created_at
+                WHERE known.created_at < now() - interval '24 hours' OR known.answer IS NULL
+                RETURNING true
+                """
+            )
+            guard claimed.isEmpty else { return .claimed }
+            let known = try await transaction.query(
+                "SELECT fingerprint, answer FROM \(schema)._idempotency WHERE scope = \(scope) AND key = \(key)"
+            )
+            // Nothing is there when the key was purged between the two statements: it is free again.
+            guard !known.isEmpty else { continue }
+            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
+                throw SkyrowError(
+                    .idempotencyKeyReused,
+                    "This idempotency key was used for another request; send a new one."
+                )
+            }
+            return .answered(try known.decode(row: 0, column: 1))
+        }
+    }
+
+    /// Remembers the answer of the request that claimed the key.
+    package func complete(
+        _ key: String,
+        scope: String,
+        answer: [UInt8],
+        in transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            "UPDATE \(schema)._idempotency SET answer = \(answer) WHERE scope = \(scope) AND key = \(key)"
+        )
+    }
+
+    /// Forgets the answers that are older than a day; returns how many.
+    @discardableResult
+    package func purgeExpired() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            try await store.client.write(
+                "DELETE FROM \(schema)._idempotency WHERE created_at < now() - interval '24 hours'"
+            ).affectedRows
+        }
+    }
+}
+
+extension RecordStore {
+    package var idempotency: IdempotencyTable { IdempotencyTable(store: self) }
+}

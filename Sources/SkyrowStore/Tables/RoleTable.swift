@@ -1,0 +1,81 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The roles that access lists name, and who has them; a name comes into being when it is first used.
+package struct RoleTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Gives each of the users all of the roles; unknown users are passed over.
+    package func assign(_ roles: [String], to users: [UserID]) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                WITH named AS (
+                    INSERT INTO \(schema)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1 ON CONFLICT DO NOTHING
+                )
+                INSERT INTO \(schema)._user_role (user_id, role)
+                SELECT id, role FROM \(schema)._user CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
+                WHERE id = ANY (\(users)) ORDER BY 1, 2
+                ON CONFLICT DO NOTHING
+                """
+            )
+        }
+    }
+
+    /// Takes all of the roles from each of the users.
+    package func revoke(_ roles: [String], from users: [UserID]) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                "DELETE FROM \(schema)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))"
+            )
+        }
+    }
+
+    /// The roles of each of the users, sorted; none for an unknown user.
+    package func roles(of users: [UserID]) async throws(SkyrowError) -> [UserID: [String]] {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT user_id, role FROM \(schema)._user_role
+                WHERE user_id = ANY (\(users)) ORDER BY user_id, role COLLATE "C"
+                """
+            )
+            var roles = Dictionary(users.map { ($0, [String]()) }) { first, _ in first }
+            for row in 0..<result.rowCount {
+                let user = try result.decode(row: row, column: 0, as: String.self)
+                roles[user, default: []].append(try result.decode(row: row, column: 1))
+            }
+            return roles
+        }
+    }
+
+    /// Makes these the roles of new accounts, and no others.
+    package func setDefault(_ roles: [String]) async throws(SkyrowError) {
+        try await replace(roles, flag: "by_default")
+    }
+
+    /// Makes these the roles of administrators, and no others.
+    package func setAdmin(_ roles: [String]) async throws(SkyrowError) {
+        try await replace(roles, flag: "is_admin")
+    }
+
+    private func replace(_ roles: [String], flag: SQLIdentifier) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                WITH chosen AS (
+                    INSERT INTO \(schema)._role (name, \(flag)) SELECT DISTINCT unnest(\(roles)), true ORDER BY 1
+                    ON CONFLICT (name) DO UPDATE SET \(flag) = true
+                )
+                UPDATE \(schema)._role SET \(flag) = false WHERE \(flag) AND name <> ALL (\(roles))
+                """
+            )
+        }
+    }
+}
+
+extension RecordStore {
+    package var roles: RoleTable { RoleTable(store: self) }
+}

@@ -1,0 +1,81 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// A stored session with what its user may do.
+package struct StoredSession: Hashable, Sendable {
+    package var userID: UserID
+    /// Sorted.
+    package var roles: [String]
+    package var isAdministrator: Bool
+    /// nil means never; a session that has ended may still be stored.
+    package var expiresAt: Timestamp?
+    package var suspension: AccountSuspension?
+}
+
+/// The access tokens that were given out, by their hashes.
+///
+/// Whatever ends a session sends a notice on the channel `skyrow_session` (`token:<hash in hexadecimal>`, `user:<id>` or
+/// `all`), by triggers in the database, so that it also holds for what is done in psql.
+package struct SessionTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Finds a session with its user's roles, in one statement; nil also when the user's tokens were revoked since.
+    package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT account.id, session.expires_at,
+                    account.disabled, account.disabled_message, account.disabled_until,
+                    coalesce(given.roles, '{}'), coalesce(given.is_admin, false)
+                FROM \(schema)._session AS session
+                JOIN \(schema)._user AS account ON account.id = session.user_id
+                LEFT JOIN LATERAL (
+                    SELECT array_agg(role ORDER BY role COLLATE "C") AS roles, bool_or(is_admin) AS is_admin
+                    FROM \(schema)._user_role JOIN \(schema)._role ON name = role
+                    WHERE user_id = account.id
+                ) AS given ON true
+                WHERE session.token_hash = \(tokenHash) AND session.created_at >= account.token_valid_since
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return StoredSession(
+                userID: try result.decode(row: 0, column: 0),
+                roles: try result.decode(row: 0, column: 5),
+                isAdministrator: try result.decode(row: 0, column: 6),
+                expiresAt: try Timestamp(result, row: 0, column: 1),
+                suspension: try AccountSuspension(result, row: 0, column: 2)
+            )
+        }
+    }
+
+    /// Ends a session; true when there was one.
+    @discardableResult
+    package func delete(tokenHash: [UInt8]) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                "DELETE FROM \(schema)._session WHERE token_hash = \(tokenHash)"
+            ).affectedRows > 0
+        }
+    }
+
+    /// Ends every session of a user.
+    package func deleteAll(of user: UserID) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write("DELETE FROM \(schema)._session WHERE user_id = \(user)")
+        }
+    }
+
+    /// Forgets the sessions that have expired; returns how many.
+    @discardableResult
+    package func purgeExpired() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            try await store.client.write("DELETE FROM \(schema)._session WHERE expires_at < now()").affectedRows
+        }
+    }
+}
+
+extension RecordStore {
+    package var sessions: SessionTable { SessionTable(store: self) }
+}

@@ -1,0 +1,270 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The accounts: `_user` holds credentials, the record table `user` the profiles.
+package struct UserTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Makes an account with its profile, its default roles and a first session, in one statement.
+    ///
+    /// The profile's fields must exist (``RecordStore/makeRoom(for:)``). Throws `109 Duplicated` when the id or a login
+    /// key is taken; `info.arguments` names the key.
+    package func create(_ account: NewAccount, session: NewSession) async throws(SkyrowError) -> SignedInAccount {
+        try await store.reporting {
+            try await store.withCatalog { catalog in
+                let table = try catalog.userTable
+                var names: [SQL] = ["_id, _owner, _created_by, _updated_by"]
+                var values: [SQL] = ["\(account.id), \(account.id), \(account.id), \(account.id)"]
+                for (name, value) in account.profile {
+                    guard let column = table[name], let value = value.parameter else { continue }
+                    names.append("\(column.identifier)")
+                    values.append(value)
+                }
+                let statement: SQL =
+                    """
+                    WITH "r" AS (
+                        INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
+                        VALUES (\(values.joined(separator: ", "))) RETURNING *
+                    ), account AS (
+                        INSERT INTO \(schema)._user (id, password_hash)
+                        VALUES (\(account.id), \(account.passwordHash as String?))
+                    ), session AS (
+                        \(insertion(of: session, for: account.id))
+                    ), given AS (
+                        INSERT INTO \(schema)._user_role (user_id, role)
+                        SELECT \(account.id), name FROM \(schema)._role WHERE by_default RETURNING role
+                    )
+                    SELECT \(table.wholeRow.columns), \(roles(from: "SELECT role FROM given"))
+                    FROM "r"
+                    """
+                do {
+                    return try SignedInAccount(try await store.client.write(statement), table.wholeRow)
+                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                    throw SkyrowError.accountExists(error)
+                }
+            }
+        }
+    }
+
+    /// Finds an account by a login key, whose letters may differ in case.
+    package func credentials(of value: String, in key: FieldName) async throws(SkyrowError) -> AccountCredentials? {
+        try await store.reporting {
+            let column = try SQLIdentifier(key.rawValue)
+            return try await credentials(
+                where: "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(value)"))"
+            )
+        }
+    }
+
+    /// The credentials of an account by its id.
+    package func credentials(of id: UserID) async throws(SkyrowError) -> AccountCredentials? {
+        try await store.reporting { try await credentials(where: "account.id = \(id)") }
+    }
+
+    private func credentials(where condition: SQL) async throws -> AccountCredentials? {
+        let result = try await store.client.read(
+            """
+            SELECT account.id, password_hash, disabled, disabled_message, disabled_until
+            FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+            WHERE \(condition)
+            """
+        )
+        guard !result.isEmpty else { return nil }
+        return AccountCredentials(
+            id: try result.decode(row: 0, column: 0),
+            passwordHash: try result.decode(row: 0, column: 1),
+            suspension: try AccountSuspension(result, row: 0, column: 2)
+        )
+    }
+
+    /// Opens a session after a log-in; nil when the account is gone or has another password by now.
+    package func logIn(
+        _ credentials: AccountCredentials,
+        session: NewSession
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(
+            credentials.id,
+            setting: "last_login_at = now(), last_seen_at = now()",
+            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            isLogIn: true,
+            session: session
+        )
+    }
+
+    /// Opens a further session for a user who has one; nil when the account is gone.
+    package func touch(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(id, setting: "last_seen_at = now()", where: "", isLogIn: false, session: session)
+    }
+
+    /// Changes the password, ends every session and opens a new one; nil when the password is no longer the one that
+    /// was compared.
+    package func changePassword(
+        of credentials: AccountCredentials,
+        to passwordHash: String,
+        session: NewSession
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(
+            credentials.id,
+            setting: "password_hash = \(passwordHash), token_valid_since = now(), last_seen_at = now()",
+            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            isLogIn: false,
+            session: session,
+            endsOtherSessions: true
+        )
+    }
+
+    /// Replaces a password's hash by one of the same password with newer parameters.
+    package func rehash(_ credentials: AccountCredentials, as passwordHash: String) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                UPDATE \(schema)._user SET password_hash = \(passwordHash)
+                WHERE id = \(credentials.id) AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
+                """
+            )
+        }
+    }
+
+    private func signIn(
+        _ id: UserID,
+        setting changes: SQL,
+        where condition: SQL,
+        isLogIn: Bool,
+        session: NewSession,
+        endsOtherSessions: Bool = false
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        try await store.reporting {
+            try await store.withCatalog { catalog in
+                let table = try catalog.userTable
+                let profile: SQL =
+                    if isLogIn {
+                        // _updated_by stays: nobody edited the profile.
+                        """
+                        UPDATE \(table.qualifiedName)
+                        SET last_login_at = now(), _updated_at = now(), _revision = \(schema)._revision()
+                        WHERE _id IN (SELECT id FROM account) RETURNING *
+                        """
+                    } else {
+                        "SELECT * FROM \(table.qualifiedName) WHERE _id IN (SELECT id FROM account)"
+                    }
+                let ended: SQL =
+                    endsOtherSessions
+                    ? ", ended AS (DELETE FROM \(schema)._session WHERE user_id IN (SELECT id FROM account))" : ""
+                // Every part sees the account as it was before the statement.
+                let result = try await store.client.write(
+                    """
+                    WITH account AS (
+                        UPDATE \(schema)._user SET \(changes) WHERE id = \(id) \(condition) RETURNING id
+                    ), "r" AS (
+                        \(profile)
+                    ), session AS (
+                        \(insertion(of: session, for: id)) WHERE EXISTS (SELECT FROM account)
+                    )\(ended)
+                    SELECT \(table.wholeRow.columns),
+                        \(roles(from: "SELECT role FROM \(schema)._user_role WHERE user_id = \(id)")),
+                        before.last_login_at, before.last_seen_at
+                    FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
+                    """
+                )
+                return result.isEmpty ? nil : try SignedInAccount(result, table.wholeRow)
+            }
+        }
+    }
+
+    private func insertion(of session: NewSession, for id: UserID) -> SQL {
+        """
+        INSERT INTO \(schema)._session (token_hash, user_id, expires_at)
+        SELECT \(session.tokenHash), \(id), \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?)
+        """
+    }
+
+    /// The sorted names, and whether one of them is an administrator's.
+    private func roles(from selection: SQL) -> SQL {
+        """
+        ARRAY(\(selection) ORDER BY role COLLATE "C"),
+        EXISTS (SELECT FROM \(schema)._role WHERE is_admin AND name IN (\(selection)))
+        """
+    }
+}
+
+extension RecordStore {
+    package var users: UserTable { UserTable(store: self) }
+}
+
+extension SchemaCatalog {
+    fileprivate var userTable: RecordTable {
+        get throws(SkyrowError) {
+            guard let table = self[.user] else { throw .unexpected }
+            return table
+        }
+    }
+}
+
+extension SignedInAccount {
+    /// Reads a row of the profile's columns, the roles, whether an administrator's is among them, and the times.
+    fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
+        let next = profile.width
+        self.init(
+            profile: StoredRow(result: result, plan: profile.plan, row: 0),
+            roles: try result.decode(row: 0, column: next),
+            isAdministrator: try result.decode(row: 0, column: next + 1)
+        )
+        guard result.columnCount > next + 2 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 2)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 3)
+    }
+}
+
+extension AccountSuspension {
+    /// Reads whether the account is shut, the message, and the end; nil when it is not.
+    init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
+        guard try result.decode(row: row, column: column, as: Bool.self) else { return nil }
+        message = try result.decode(row: row, column: column + 1)
+        until = try Timestamp(result, row: row, column: column + 2)
+    }
+}
+
+extension Timestamp {
+    init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
+        guard let value = try result.decode(row: row, column: column, as: PostgresTimestamp?.self) else { return nil }
+        self.init(microseconds: value.microsecondsSince2000)
+    }
+}
+
+extension PostgresTimestamp {
+    init(_ timestamp: Timestamp) {
+        self.init(microsecondsSince2000: timestamp.microseconds)
+    }
+}
+
+extension RecordValue {
+    /// The value as a parameter of a public record's column; nil where the column's default is wanted.
+    fileprivate var parameter: SQL? {
+        switch self {
+        case .null: "NULL"
+        case .string(let text): "\(text)"
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .boolean(let flag): "\(flag)"
+        case .datetime(let instant): "\(PostgresTimestamp(instant))"
+        case .json(let text): "\(PostgresJSONB(utf8: text.utf8))"
+        case .reference(let id): "\(StoredID(id.id, in: .everyone).text)"
+        case .sequence: nil
+        case .bytes(let bytes): "\(bytes)"
+        }
+    }
+}
+
+extension SkyrowError {
+    /// `109 Duplicated` for an id or login key that another account has.
+    fileprivate static func accountExists(_ error: PostgresError) -> SkyrowError {
+        let key = error.constraint.flatMap { LoginKeys.key(ofIndex: $0) }
+        return SkyrowError(
+            .duplicated,
+            "There is such a user already.",
+            info: key.map { ["arguments": .list([.string($0)])] } ?? [:]
+        )
+    }
+}
