@@ -30,27 +30,21 @@ package struct JSONDocument: Sendable {
 
     /// Parses a text where it lies, without a copy, and lends its outermost value; views must not leave the closure.
     ///
-    /// What `failure` makes of a parse error is thrown in its place.
+    /// Only the text can fail here: what a request lacks is a value that the closure returns.
     ///
     /// ```swift
-    /// let request = try JSONDocument.withRoot(of: body, orThrow: SkyrowError.init(unreadable:)) { root in
-    ///     try SaveRequest(parameters: root)
+    /// let request = try JSONDocument.read(body) { root in
+    ///     Result { () throws(SkyrowError) in try SaveRequest(parameters: root) }
     /// }
     /// ```
-    package static func withRoot<R, E: Error>(
-        of text: UnsafeRawBufferPointer,
+    package static func read<R>(
+        _ text: UnsafeRawBufferPointer,
         depthLimit: Int = JSONDocument.defaultDepthLimit,
-        orThrow failure: (JSONParseError) -> E,
-        _ body: (JSONView) throws(E) -> R
-    ) throws(E) -> R {
-        let tape: [UInt64]
-        do {
-            tape = try makeTape(of: text, depthLimit: depthLimit)
-        } catch {
-            throw failure(error)
-        }
-        return try tape.withUnsafeBufferPointer { words throws(E) in
-            try body(JSONView(text: text.assumingMemoryBound(to: UInt8.self), tape: words))
+        _ body: (JSONView) -> R
+    ) throws(JSONParseError) -> R {
+        let tape = try makeTape(of: text, depthLimit: depthLimit)
+        return tape.withUnsafeBufferPointer { words in
+            body(JSONView(text: text.assumingMemoryBound(to: UInt8.self), tape: words))
         }
     }
 }
