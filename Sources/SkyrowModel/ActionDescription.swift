@@ -85,7 +85,7 @@ package struct JSONMember: Hashable, Sendable {
     package let shape: JSONShape
     package let isRequired: Bool
 
-    init(_ name: String, _ shape: JSONShape, isRequired: Bool = false) {
+    package init(_ name: String, _ shape: JSONShape, isRequired: Bool = false) {
         self.name = name
         self.shape = shape
         self.isRequired = isRequired
