@@ -1,0 +1,168 @@
+import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// Takes an action's call from either door to the service and brings its answer back.
+///
+/// `prepare` does all that can be done while the request's bytes are at hand; `perform` waits for the rest.
+struct ActionDispatcher: Sendable {
+    let service: ActionService
+
+    /// A call that needs the request's bytes no more.
+    struct PreparedCall: Sendable {
+        let action: ActionName
+        let credentials: Credentials
+        /// Who calls; nil inside when the database must be asked.
+        let caller: Result<Caller?, SkyrowError>
+        let call: Result<ActionCall, SkyrowError>
+    }
+
+    /// What became of a call.
+    enum Outcome: Sendable {
+        case answer(Answer)
+        /// The credentials were not enough.
+        case refused(SkyrowError)
+        case failed(SkyrowError)
+
+        var error: SkyrowError? {
+            switch self {
+            case .answer: nil
+            case .refused(let error), .failed(let error): error
+            }
+        }
+    }
+
+    func prepare(_ action: ActionName, credentials: Credentials, parameters: JSONView) -> PreparedCall {
+        let caller = Result { () throws(SkyrowError) in
+            try service.cachedCaller(credentials, for: ActionDispatcher.needs[action] ?? .key)
+        }
+        // Who may not call has nothing decoded for him.
+        if case .failure(let error) = caller {
+            return PreparedCall(action: action, credentials: credentials, caller: caller, call: .failure(error))
+        }
+        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters) }
+        return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
+    }
+
+    func perform(_ call: PreparedCall, id: RequestID) async -> Outcome {
+        let caller: Caller
+        do throws(SkyrowError) {
+            if let settled = try call.caller.get() {
+                caller = settled
+            } else {
+                caller = try await service.authenticate(call.credentials, for: ActionCatalog[call.action].need)
+            }
+        } catch {
+            return .refused(error.reported(as: id))
+        }
+        do throws(SkyrowError) {
+            return .answer(try await run(call.call.get(), by: caller, credentials: call.credentials, id: id))
+        } catch {
+            return .failed(error.reported(as: id))
+        }
+    }
+
+    private func run(
+        _ call: ActionCall,
+        by caller: Caller,
+        credentials: Credentials,
+        id: RequestID
+    ) async throws(SkyrowError) -> Answer {
+        switch call {
+        case .saveRecords(let request):
+            return Answer(try await service.save(request, by: caller) { encode($0, id: id) }, id: id)
+        case .fetchRecords(let request):
+            return .outcomes(reported(try await service.fetch(request, by: caller), as: id))
+        case .queryRecords(let request):
+            return .query(try await service.query(request, by: caller))
+        case .deleteRecords(let request):
+            return Answer(try await service.delete(request, by: caller) { encode($0, id: id) }, id: id)
+        case .fetchSchema:
+            return .schema(try await service.schema())
+        case .createTypes(let request):
+            return .schema(try await service.createTypes(request))
+        case .renameField(let request):
+            return .schema(try await service.renameField(request))
+        case .deleteField(let request):
+            return .schema(try await service.deleteField(request))
+        case .signUp(let request):
+            return .auth(try await service.signUp(request, by: caller))
+        case .logIn(let request):
+            return .auth(try await service.logIn(request))
+        case .logOut:
+            try await service.logOut(credentials)
+            return .status
+        case .changePassword(let request):
+            return .auth(try await service.changePassword(request, by: caller))
+        case .me:
+            return .auth(try await service.me(by: caller))
+        case .assignRoles(let request):
+            try await service.assignRoles(request, by: caller)
+            return .done
+        case .revokeRoles(let request):
+            try await service.revokeRoles(request, by: caller)
+            return .done
+        case .getRoles(let users):
+            return .rolesByUser(try await service.roles(of: users, by: caller))
+        case .setDefaultRoles(let roles):
+            return .roles(try await service.setDefaultRoles(roles))
+        case .setAdminRoles(let roles):
+            return .roles(try await service.setAdminRoles(roles))
+        }
+    }
+
+    /// The catalog's needs, so that a request does not make an action's whole description.
+    private static let needs = Dictionary(uniqueKeysWithValues: ActionCatalog.all.map { ($0.name, $0.need) })
+}
+
+extension Answer {
+    fileprivate init(_ answer: WriteAnswer, id: RequestID) {
+        switch answer {
+        case .outcomes(let outcomes): self = .outcomes(reported(outcomes, as: id))
+        case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
+        }
+    }
+}
+
+private func encode(_ outcomes: [RecordOutcome], id: RequestID) -> [UInt8] {
+    let writer = JSONWriter()
+    writer.outcomes(reported(outcomes, as: id))
+    return writer.bytes
+}
+
+/// Puts the request id into every unexpected error of a batch.
+private func reported(_ outcomes: [RecordOutcome], as id: RequestID) -> [RecordOutcome] {
+    guard outcomes.contains(where: { $0.isUnexpected }) else { return outcomes }
+    return outcomes.map { outcome in
+        switch outcome {
+        case .record, .deleted: outcome
+        case .failure(let error, let recordID): .failure(error.withRequestID(id), id: recordID)
+        }
+    }
+}
+
+extension RecordOutcome {
+    fileprivate var isUnexpected: Bool {
+        switch self {
+        case .record, .deleted: false
+        case .failure(let error, _): error.code == .unexpectedError
+        }
+    }
+}
+
+extension SkyrowError {
+    /// The error as it leaves: a cancelled request ran out of time, and an unexpected error leads to its log line.
+    fileprivate func reported(as id: RequestID) -> SkyrowError {
+        // Only the connection cancels a request, when its time is up or its client is gone. That a write's fate is
+        // unknown says more than that.
+        if Task.isCancelled, code != .outcomeUnknown { return .responseTimedOut }
+        return withRequestID(id)
+    }
+
+    fileprivate func withRequestID(_ id: RequestID) -> SkyrowError {
+        guard code == .unexpectedError else { return self }
+        var error = self
+        error.info["request_id"] = .string(id.description)
+        return error
+    }
+}

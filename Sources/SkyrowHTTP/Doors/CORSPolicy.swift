@@ -1,0 +1,54 @@
+/// Which web pages may call the service from a browser.
+///
+/// Access tokens travel in headers and never in cookies, so a page gains nothing by calling from somebody else's browser:
+/// any origin may call by default, without the browser's own credentials.
+package enum CORSPolicy: Hashable, Sendable {
+    /// No page of another origin.
+    case off
+    /// Every page, without cookies or client certificates.
+    case anyOrigin
+    /// The pages of these origins, such as `https://app.example`, with the browser's credentials.
+    case origins(Set<String>)
+
+    /// What every answer to a request from this origin carries.
+    func fields(origin: String?) -> [HTTPField] {
+        switch self {
+        case .off:
+            return []
+        case .anyOrigin:
+            guard origin != nil else { return [] }
+            return [HTTPField("access-control-allow-origin", "*"), CORSPolicy.exposed]
+        case .origins(let origins):
+            // Answers differ by origin, which a cache between us must know.
+            let vary = HTTPField("vary", "origin")
+            guard let origin, origins.contains(origin) else { return [vary] }
+            return [
+                vary,
+                HTTPField("access-control-allow-origin", origin),
+                HTTPField("access-control-allow-credentials", "true"),
+                CORSPolicy.exposed,
+            ]
+        }
+    }
+
+    /// What the answer to a preflight request carries besides.
+    func preflightFields(_ headers: RequestHeaders) -> [HTTPField] {
+        let isAllowed =
+            switch self {
+            case .off: false
+            case .anyOrigin: headers.origin != nil
+            case .origins(let origins): headers.origin.map(origins.contains) ?? false
+            }
+        guard isAllowed else { return [] }
+        return [
+            HTTPField("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+            // Echoed, as Skygear does: SDKs send headers of their own making.
+            HTTPField("access-control-allow-headers", headers.requestedHeaders ?? CORSPolicy.usualHeaders),
+            HTTPField("access-control-max-age", "7200"),
+        ]
+    }
+
+    private static let exposed = HTTPField("access-control-expose-headers", "X-Skygear-Request-Id, Retry-After")
+    private static let usualHeaders =
+        "Authorization, Content-Type, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, X-Skygear-SDK-Version"
+}

@@ -1,0 +1,197 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowModel
+import SkyrowWire
+
+/// `POST /rpc`: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
+///
+/// Whatever a call's outcome is, the HTTP status is 200: the status tells about the transport, `error.code` about the
+/// call. A body without any call to answer gets 204.
+struct JSONRPCDoor: Sendable {
+    /// Calls of one batch.
+    static let batchLimit = 100
+    /// Calls of one batch that run at once.
+    static let concurrency = 8
+
+    private let dispatcher: ActionDispatcher
+    private let description = OpenRPCDocument.text
+
+    init(dispatcher: ActionDispatcher) {
+        self.dispatcher = dispatcher
+    }
+
+    /// A call that was read; its answer is made apart from the request's bytes.
+    private enum Step: Sendable {
+        case action(ActionDispatcher.PreparedCall)
+        case discover
+        case failure(SkyrowError)
+
+        var name: String {
+            switch self {
+            case .action(let call): call.action.rawValue
+            case .discover: "rpc.discover"
+            case .failure: "rpc"
+            }
+        }
+    }
+
+    /// `id` is nil for a notification.
+    private struct Call: Sendable {
+        let step: Step
+        let id: RPCID?
+    }
+
+    private enum Body: Sendable {
+        case single(Call)
+        case batch([Call])
+    }
+
+    func reply(to body: ByteBuffer, headers: RequestHeaders, id: RequestID) async -> Reply {
+        switch read(body, headers: headers) {
+        case .single(let call):
+            let (text, error) = await answer(call, id: id)
+            let response = text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
+            return Reply(response, action: call.step.name, error: error?.code)
+        case .batch(let calls):
+            return await answer(calls, id: id)
+        }
+    }
+
+    // MARK: - Reading
+
+    private func read(_ body: ByteBuffer, headers: RequestHeaders) -> Body {
+        body.withUnsafeReadableBytes { bytes in
+            do throws(JSONParseError) {
+                return try JSONDocument.read(bytes) { read($0, credentials: headers.credentials) }
+            } catch {
+                return .single(Call(step: .failure(SkyrowError(rpcParseError: error)), id: .null))
+            }
+        }
+    }
+
+    private func read(_ root: JSONView, credentials: Credentials) -> Body {
+        // Counted before anything is made of the entries.
+        guard !root.isArray || root.count <= JSONRPCDoor.batchLimit else {
+            let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCDoor.batchLimit) calls.")
+            return .single(Call(step: .failure(error), id: .null))
+        }
+        switch RPCRequest(root) {
+        case .single(let entry): return .single(read(entry, credentials: credentials))
+        case .batch(let entries): return .batch(entries.map { read($0, credentials: credentials) })
+        }
+    }
+
+    private func read(_ entry: RPCEntry, credentials: Credentials) -> Call {
+        switch entry {
+        case .invalid(let error, let id):
+            return Call(step: .failure(error), id: id)
+        case .call(let call):
+            return Call(step: read(call, credentials: credentials), id: call.id)
+        }
+    }
+
+    private func read(_ call: RPCCall, credentials: Credentials) -> Step {
+        guard let action = ActionName(wireName: call.method) else {
+            if call.method == "rpc.discover" { return .discover }
+            return .failure(SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."))
+        }
+        if let parameters = call.parameters {
+            return read(action, parameters: parameters, credentials: credentials)
+        }
+        do throws(JSONParseError) {
+            return try JSONDocument.read(.emptyJSONObject) {
+                read(action, parameters: $0, credentials: credentials)
+            }
+        } catch {
+            return .failure(SkyrowError(rpcParseError: error))
+        }
+    }
+
+    private func read(_ action: ActionName, parameters: JSONView, credentials: Credentials) -> Step {
+        var credentials = credentials
+        if parameters["_user_id"] != nil {
+            do throws(SkyrowError) {
+                credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
+            } catch {
+                return .failure(error)
+            }
+        }
+        return .action(dispatcher.prepare(action, credentials: credentials, parameters: parameters))
+    }
+
+    // MARK: - Answering
+
+    private func answer(_ call: Call, id: RequestID) async -> (text: ByteBuffer?, error: SkyrowError?) {
+        let outcome: ActionDispatcher.Outcome =
+            switch call.step {
+            case .action(let prepared): await dispatcher.perform(prepared, id: id)
+            case .discover: .answer(.json(description))
+            case .failure(let error): .failed(error)
+            }
+        guard let callID = call.id else { return (nil, outcome.error) }
+        let writer = JSONWriter()
+        switch outcome {
+        case .answer(let answer): writer.answer(answer, in: .rpc(callID))
+        case .refused(let error), .failed(let error): writer.failure(error, in: .rpc(callID))
+        }
+        return (ByteBuffer(writer), outcome.error)
+    }
+
+    private func answer(_ calls: [Call], id: RequestID) async -> Reply {
+        var texts = [ByteBuffer?](repeating: nil, count: calls.count)
+        var firstError: ErrorCode?
+        await withTaskGroup(of: (Int, ByteBuffer?, SkyrowError?).self) { group in
+            var next = 0
+            func startNext() {
+                guard next < calls.count else { return }
+                let index = next
+                next += 1
+                group.addTask {
+                    let (text, error) = await answer(calls[index], id: id)
+                    return (index, text, error)
+                }
+            }
+            for _ in 0..<JSONRPCDoor.concurrency { startNext() }
+            for await (index, text, error) in group {
+                texts[index] = text
+                if firstError == nil { firstError = error?.code }
+                startNext()
+            }
+        }
+        let answers = texts.compactMap(\.self)
+        let response =
+            answers.isEmpty
+            ? HTTPResponse(status: .noContent) : HTTPResponse(status: .ok, body: JSONRPCDoor.array(answers))
+        return Reply(response, action: "rpc", error: firstError, calls: calls.count)
+    }
+
+    private static func array(_ answers: [ByteBuffer]) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(answers.reduce(2) { $0 + $1.readableBytes + 1 })
+        buffer.writeStaticString("[")
+        for (index, answer) in answers.enumerated() {
+            if index > 0 { buffer.writeStaticString(",") }
+            buffer.writeImmutableBuffer(answer)
+        }
+        buffer.writeStaticString("]")
+        return buffer
+    }
+}
+
+extension ActionName {
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
+
+    /// The action of that name.
+    init?(wireName: String) {
+        guard let name = ActionName.byName[wireName] else { return nil }
+        self = name
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// `{}`, for a call that comes without parameters.
+    static var emptyJSONObject: UnsafeRawBufferPointer {
+        let text: StaticString = "{}"
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,215 @@
+import SkyrowModel
+import SkyrowWire
+
+/// The answer of `rpc.discover`: every action in the form of OpenRPC 1.3 (https://spec.open-rpc.org), made from the catalog.
+enum OpenRPCDocument {
+    static let text: JSONText = {
+        let writer = JSONWriter(capacity: 64 * 1024)
+        writer.openRPCDocument()
+        return writer.jsonText
+    }()
+}
+
+extension JSONWriter {
+    fileprivate func openRPCDocument() {
+        beginObject()
+        member("openrpc", "1.3.2")
+        key("info")
+        beginObject()
+        member("title", "Skyrow")
+        member("version", "1.0.0")
+        member("description", "Records, accounts and roles in PostgreSQL, over JSON-RPC 2.0.")
+        endObject()
+        key("methods")
+        beginArray()
+        for action in ActionCatalog.all { method(action) }
+        endArray()
+        key("components")
+        beginObject()
+        key("schemas")
+        beginObject()
+        for name in JSONShapeName.allCases {
+            key(name.rawValue)
+            schema(ActionCatalog.shape(name))
+        }
+        endObject()
+        endObject()
+        endObject()
+    }
+
+    private func method(_ action: ActionDescription) {
+        beginObject()
+        member("name", action.name.rawValue)
+        member("summary", action.summary)
+        member("description", action.need.sentence)
+        key("tags")
+        beginArray()
+        beginObject()
+        member("name", String(action.name.rawValue.prefix { $0 != ":" }))
+        endObject()
+        endArray()
+        member("paramStructure", "by-name")
+        key("params")
+        beginArray()
+        for parameter in action.parameters { self.parameter(parameter) }
+        endArray()
+        key("result")
+        beginObject()
+        member("name", "result")
+        key("schema")
+        schema(action.rpcResult)
+        endObject()
+        key("errors")
+        beginArray()
+        for code in action.errors + ActionCatalog.commonErrors { error(code) }
+        endArray()
+        endObject()
+    }
+
+    private func parameter(_ parameter: ActionParameter) {
+        beginObject()
+        member("name", parameter.name)
+        member("summary", parameter.summary)
+        key("required")
+        boolean(parameter.isRequired)
+        key("schema")
+        schema(parameter.shape)
+        endObject()
+    }
+
+    private func error(_ code: ErrorCode) {
+        beginObject()
+        key("code")
+        integer(code.rawValue)
+        member("message", code.name)
+        endObject()
+    }
+
+    private func member(_ name: StaticString, _ value: String) {
+        key(name)
+        string(value)
+    }
+}
+
+// MARK: - JSON Schema
+
+extension JSONWriter {
+    /// A shape as JSON Schema draft 7, which OpenRPC uses.
+    fileprivate func schema(_ shape: JSONShape) {
+        beginObject()
+        schemaMembers(shape)
+        endObject()
+    }
+
+    private func schemaMembers(_ shape: JSONShape) {
+        switch shape {
+        case .any:
+            break
+        case .boolean:
+            member("type", "boolean")
+        case .number:
+            member("type", "number")
+        case .integer(let minimum, let maximum):
+            member("type", "integer")
+            bound("minimum", minimum)
+            bound("maximum", maximum)
+        case .string(let maximum):
+            member("type", "string")
+            bound("maxLength", maximum)
+        case .dateTime:
+            member("type", "string")
+            member("format", "date-time")
+        case .oneOfStrings(let values):
+            member("type", "string")
+            key("enum")
+            beginArray()
+            for value in values { string(value) }
+            endArray()
+        case .array(let element, let minimum):
+            member("type", "array")
+            key("items")
+            schema(element)
+            if minimum > 0 { bound("minItems", minimum) }
+        case .tuple(let elements, let rest):
+            tuple(elements, rest: rest)
+        case .object(let members, let others):
+            object(members, others: others)
+        case .either(let shapes):
+            key("anyOf")
+            beginArray()
+            for shape in shapes { schema(shape) }
+            endArray()
+        case .nullable(let shape):
+            key("anyOf")
+            beginArray()
+            schema(shape)
+            beginObject()
+            member("type", "null")
+            endObject()
+            endArray()
+        case .named(let name):
+            member("$ref", "#/components/schemas/\(name.rawValue)")
+        }
+    }
+
+    private func tuple(_ elements: [JSONShape], rest: JSONShape?) {
+        member("type", "array")
+        key("items")
+        beginArray()
+        for element in elements { schema(element) }
+        endArray()
+        bound("minItems", elements.count)
+        key("additionalItems")
+        if let rest { schema(rest) } else { boolean(false) }
+    }
+
+    private func object(_ members: [JSONMember], others: JSONShape?) {
+        member("type", "object")
+        if !members.isEmpty {
+            key("properties")
+            beginObject()
+            for member in members {
+                key(member.name)
+                schema(member.shape)
+            }
+            endObject()
+        }
+        let required = members.filter(\.isRequired)
+        if !required.isEmpty {
+            key("required")
+            beginArray()
+            for member in required { string(member.name) }
+            endArray()
+        }
+        key("additionalProperties")
+        if let others { schema(others) } else { boolean(false) }
+    }
+
+    private func bound(_ name: StaticString, _ value: Int?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
+    }
+}
+
+extension ActionDescription {
+    /// JSON-RPC has no room beside the result, so `info` moves inside.
+    fileprivate var rpcResult: JSONShape {
+        guard let info else { return result }
+        return .object([JSONMember("records", result, isRequired: true), JSONMember("info", info)])
+    }
+}
+
+extension ActionNeed {
+    /// What a caller must bring, in one sentence.
+    fileprivate var sentence: String {
+        switch self {
+        case .key: "Needs an API key or the master key."
+        case .keyOrToken: "Needs a key or an access token."
+        case .user: "Needs a logged-in user."
+        case .userOrMaster: "Needs a logged-in user or the master key."
+        case .administrator: "Needs a user with an administrator's role, or the master key."
+        case .masterOrDevelopment: "Needs the master key, or any key while the service is in development mode."
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import NIOHTTP1
+import SkyrowModel
+
+/// The header fields that the doors look at, picked out in one pass.
+struct RequestHeaders {
+    private(set) var key: String?
+    private(set) var accessToken: String?
+    private(set) var requestID: RequestID?
+    private(set) var origin: String?
+    private(set) var requestedMethod: String?
+    private(set) var requestedHeaders: String?
+
+    init(_ headers: HTTPHeaders) {
+        var bearer: String?
+        for (name, value) in headers where !value.isEmpty {
+            // Most fields are told apart by their length alone.
+            switch name.utf8.count {
+            case 6 where name.isSameHeader(as: "origin"): origin = value
+            case 12 where name.isSameHeader(as: "x-request-id"): requestID = RequestID(given: value)
+            case 13 where name.isSameHeader(as: "authorization"): bearer = RequestHeaders.bearerToken(value)
+            case 17 where name.isSameHeader(as: "x-skygear-api-key"): key = value
+            case 22 where name.isSameHeader(as: "x-skygear-access-token"): accessToken = value
+            case 29 where name.isSameHeader(as: "access-control-request-method"): requestedMethod = value
+            case 30 where name.isSameHeader(as: "access-control-request-headers"): requestedHeaders = value
+            default: continue
+            }
+        }
+        accessToken = bearer ?? accessToken
+    }
+
+    var credentials: Credentials {
+        Credentials(key: key, accessToken: accessToken)
+    }
+
+    /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.
+    private static func bearerToken(_ value: String) -> String? {
+        let scheme = value.prefix { $0 != " " }
+        guard String(scheme).isSameHeader(as: "bearer") else { return nil }
+        let token = value.dropFirst(scheme.count).drop { $0 == " " }
+        return token.isEmpty ? nil : String(token)
+    }
+}

@@ -1,0 +1,34 @@
+/// Where a request goes, by its path alone.
+enum Route: Hashable {
+    /// `/rpc`: JSON-RPC 2.0
+    case rpc
+    /// `/healthz`: the process lives
+    case health
+    /// `/readyz`: a request would find a database
+    case readiness
+    /// A path that Skygear or we give another meaning than an action's, and that is not served.
+    case unserved
+    /// Everything else is the Skygear v1 envelope's; the path without its leading slash.
+    case skygear(path: Substring)
+
+    init(uri: String) {
+        var path = uri.prefix { $0 != "?" && $0 != "#" }
+        // The absolute form, `http://host/path`, which proxies send.
+        if !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") {
+            let rest = path[scheme.upperBound...]
+            path = rest.firstIndex(of: "/").map { rest[$0...] } ?? ""
+        }
+        switch path {
+        case "/rpc": self = .rpc
+        case "/healthz": self = .health
+        case "/readyz": self = .readiness
+        case "/metrics", "/pubsub", "/_/pubsub", "/files", "/console": self = .unserved
+        default:
+            if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
+                self = .unserved
+            } else {
+                self = .skygear(path: path.hasPrefix("/") ? path.dropFirst() : path)
+            }
+        }
+    }
+}

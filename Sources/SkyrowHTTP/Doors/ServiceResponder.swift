@@ -1,0 +1,99 @@
+package import Logging
+import NIOCore
+package import NIOHTTP1
+package import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// Answers every request of the service: health, preflights, and the two doors to the actions.
+///
+/// ```swift
+/// let responder = ServiceResponder(service: service, logger: logger)
+/// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
+/// ```
+package struct ServiceResponder: HTTPResponder {
+    private let service: ActionService
+    private let rpc: JSONRPCDoor
+    private let skygear: SkygearDoor
+    private let cors: CORSPolicy
+    private let limits: HTTPLimits
+    private let log: RequestLog
+
+    /// - Parameter limits: the same as the server's, for the sentences that name them.
+    package init(
+        service: ActionService,
+        cors: CORSPolicy = .anyOrigin,
+        limits: HTTPLimits = HTTPLimits(),
+        logger: Logger
+    ) {
+        self.service = service
+        let dispatcher = ActionDispatcher(service: service)
+        rpc = JSONRPCDoor(dispatcher: dispatcher)
+        skygear = SkygearDoor(dispatcher: dispatcher)
+        self.cors = cors
+        self.limits = limits
+        log = RequestLog(logger: logger)
+    }
+
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let headers = RequestHeaders(request.head.headers)
+        let id = headers.requestID ?? request.id
+        let reply = await RequestTrace.$id.withValue(id) {
+            await route(request, headers: headers, id: id)
+        }
+        log.record(reply, method: request.head.method, id: id, since: request.arrival)
+        return finished(reply.response, headers: headers, id: id)
+    }
+
+    package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID) -> HTTPResponse {
+        let headers = RequestHeaders(head?.headers ?? HTTPHeaders())
+        let id = headers.requestID ?? id
+        let error = SkyrowError(fault, limits: limits)
+        let envelope: Envelope =
+            switch head.map({ Route(uri: $0.uri) }) {
+            case .rpc: .rpc(.null)
+            case nil, .health, .readiness, .unserved, .skygear: .v1
+            }
+        let reply = Reply.failure(error, in: envelope, status: fault.status, action: "http")
+        log.record(reply, method: head?.method, id: id, since: nil)
+        return finished(reply.response, headers: headers, id: id)
+    }
+
+    private func route(_ request: HTTPRequest, headers: RequestHeaders, id: RequestID) async -> Reply {
+        let method = request.head.method
+        if method == .OPTIONS {
+            let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
+            return Reply(response, action: "preflight")
+        }
+        switch Route(uri: request.head.uri) {
+        case .rpc:
+            guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
+            return await rpc.reply(to: request.body, headers: headers, id: id)
+        case .health:
+            guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
+            return .health(isWell: true)
+        case .readiness:
+            guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
+            return .health(isWell: service.isReady)
+        case .unserved:
+            return .failure(.undefinedRoute, in: .v1, status: .notFound, action: "http")
+        case .skygear(let path):
+            return await skygear.reply(to: request.body, path: path, headers: headers, id: id)
+        }
+    }
+
+    /// Adds what every answer carries.
+    private func finished(_ response: HTTPResponse, headers: RequestHeaders, id: RequestID) -> HTTPResponse {
+        var response = response
+        response.fields += cors.fields(origin: headers.origin)
+        response.fields.append(HTTPField("x-skygear-request-id", id.description))
+        if response.status == .serviceUnavailable || response.status == .tooManyRequests {
+            response.fields.append(HTTPField("retry-after", "1"))
+        }
+        return response
+    }
+}
+
+extension SkyrowError {
+    fileprivate static let undefinedRoute = SkyrowError(.undefinedOperation, "Nothing is served at this path.")
+}

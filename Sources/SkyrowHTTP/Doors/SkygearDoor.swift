@@ -1,0 +1,108 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowModel
+import SkyrowWire
+
+/// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with it in the path.
+///
+/// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request that names no action gets
+/// the home answer. Where that server answered unreadable JSON with an empty body, this one sends an error envelope.
+struct SkygearDoor: Sendable {
+    private let dispatcher: ActionDispatcher
+
+    init(dispatcher: ActionDispatcher) {
+        self.dispatcher = dispatcher
+    }
+
+    private enum Step: Sendable {
+        case action(ActionDispatcher.PreparedCall)
+        /// No action was named, or the one that asks for the server's health.
+        case home
+        case failure(SkyrowError)
+    }
+
+    func reply(to body: ByteBuffer, path: Substring, headers: RequestHeaders, id: RequestID) async -> Reply {
+        switch read(body, path: path, credentials: headers.credentials) {
+        case .home:
+            return Reply(SkygearDoor.home, action: "home")
+        case .failure(let error):
+            return .failure(error, in: .v1, status: error.code.httpStatus, action: "skygear")
+        case .action(let call):
+            let outcome = await dispatcher.perform(call, id: id)
+            switch outcome {
+            case .answer(let answer):
+                let writer = JSONWriter()
+                writer.answer(answer, in: .v1)
+                return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), action: call.action.rawValue)
+            case .refused(let error):
+                let status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
+                return .failure(error, in: .v1, status: status, action: call.action.rawValue)
+            case .failed(let error):
+                return .failure(error, in: .v1, status: error.code.httpStatus, action: call.action.rawValue)
+            }
+        }
+    }
+
+    // MARK: - Reading
+
+    private func read(_ body: ByteBuffer, path: Substring, credentials: Credentials) -> Step {
+        body.withUnsafeReadableBytes { bytes in
+            do throws(JSONParseError) {
+                // An empty body stands for an empty object.
+                return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) { read($0, path: path, credentials: credentials) }
+            } catch {
+                return .failure(SkyrowError(unreadable: error))
+            }
+        }
+    }
+
+    private func read(_ root: JSONView, path: Substring, credentials: Credentials) -> Step {
+        do throws(SkyrowError) {
+            return try read(V1Request(root), path: path, credentials: credentials)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func read(
+        _ request: V1Request,
+        path: Substring,
+        credentials: Credentials
+    ) throws(SkyrowError) -> Step {
+        let merged = Credentials(
+            key: credentials.key ?? request.credentials.key,
+            accessToken: credentials.accessToken ?? request.credentials.accessToken,
+            actingUserID: request.credentials.actingUserID
+        )
+        for name in [SkygearDoor.actionName(path: path), request.action].compactMap(\.self) {
+            if name == "_status:healthz" { return .home }
+            if let action = ActionName(wireName: name) {
+                return .action(dispatcher.prepare(action, credentials: merged, parameters: request.parameters))
+            }
+        }
+        guard request.action == nil else {
+            throw SkyrowError(.undefinedOperation, "There is no action of that name.")
+        }
+        return .home
+    }
+
+    /// `record/save` names `record:save`.
+    private static func actionName(path: Substring) -> String? {
+        path.isEmpty ? nil : String(path.map { $0 == "/" ? ":" : $0 })
+    }
+
+    // MARK: - Answering
+
+    /// Skygear's checks before an action force a status of their own: who is no administrator gets 401, not 403.
+    private static func status(refusal code: ErrorCode, need: ActionNeed) -> HTTPResponseStatus {
+        switch need {
+        case .administrator: code == .permissionDenied ? .unauthorized : code.httpStatus
+        case .key, .keyOrToken, .user, .userOrMaster, .masterOrDevelopment: code.httpStatus
+        }
+    }
+
+    private static let home = HTTPResponse(
+        status: .ok,
+        body: ByteBuffer(staticString: #"{"result":{"status":"OK"}}"#)
+    )
+}

@@ -1,0 +1,62 @@
+import NIOHTTP1
+import SkyrowModel
+
+extension ErrorCode {
+    /// The HTTP status of the v1 envelope: Skygear's table (its SDKs read the status before the body), and ours from 130.
+    var httpStatus: HTTPResponseStatus {
+        switch rawValue {
+        case 107, 108, 120: .badRequest
+        case 101, 103, 104, 105, 106: .unauthorized
+        case 102, 123, 124, 127, 128: .forbidden
+        case 110, 117: .notFound
+        case 109, 113, 114, 115: .conflict
+        case 111, 112: .notImplemented
+        case 118, 121, 122, 125, 10002: .serviceUnavailable
+        case 119: .gatewayTimeout
+        case 116: .ok
+        case 130, 133: .conflict
+        case 131: .tooManyRequests
+        case 132: .payloadTooLarge
+        case 134: .badRequest
+        case 135: .serviceUnavailable
+        // 136 must not be 503, on which proxies repeat a request.
+        default: .internalServerError
+        }
+    }
+
+    /// Whether the failure is the service's own, so that somebody should look at it.
+    var isServerFault: Bool {
+        rawValue >= 10_000 || self == .outcomeUnknown
+    }
+}
+
+extension SkyrowError {
+    /// What a client is told when the channel refuses its request.
+    init(_ fault: HTTPFault, limits: HTTPLimits) {
+        switch fault {
+        case .malformed:
+            self.init(.badRequest, "This is not a valid HTTP/1.1 request.")
+        case .headerTooLarge:
+            self.init(.badRequest, "The header fields of the request are too large.")
+        case .bodyTooLarge:
+            self.init(
+                .payloadTooLarge,
+                "The body of a request is at most \(limits.body) bytes.",
+                info: ["limit": .integer(Int64(limits.body))]
+            )
+        case .expectationFailed:
+            self.init(.badRequest, "The only expectation that can be met is 100-continue.")
+        case .requestTimeout:
+            self.init(.badRequest, "The request did not arrive whole in time.")
+        case .responseTimeout:
+            self = .responseTimedOut
+        case .overloaded:
+            self.init(.overloaded, "The service has too many clients; try again in a moment.")
+        }
+    }
+
+    static let responseTimedOut = SkyrowError(
+        .responseTimeout,
+        "The service took too long; what was asked may or may not have been done."
+    )
+}

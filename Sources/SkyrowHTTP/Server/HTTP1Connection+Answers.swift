@@ -1,0 +1,142 @@
+import NIOCore
+import NIOHTTP1
+
+extension HTTP1Connection {
+    /// Takes the next waiting requests, as long as they are answered at once, and writes what there is in one go.
+    func drain() {
+        // An answer that is ready at once, or a flush, calls back into here; the outer call carries on.
+        guard !isDraining, let context, context.channel.isActive else { return }
+        isDraining = true
+        repeat {
+            while canStart, let item = queue.popFirst() { start(item) }
+            if hasUnflushedBytes {
+                hasUnflushedBytes = false
+                context.flush()
+            }
+        } while canStart && !queue.isEmpty
+        isDraining = false
+
+        guard case .open = phase else { return }
+        if !context.channel.isWritable, stall == nil { expectProgress() }
+        resumeReading()
+        sendOwedContinue()
+        if inputIsClosed && isIdle && context.channel.isWritable { close() }
+    }
+
+    private var canStart: Bool {
+        guard case .open = phase else { return false }
+        // A client that does not read its answers gets no further ones made.
+        return current == nil && context?.channel.isWritable == true
+    }
+
+    private func start(_ item: Item) {
+        switch item {
+        case .refusal(let fault, let head):
+            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID())
+            write(response, to: head, keepsAlive: false)
+            finish(lingers: true)
+        case .request(let request):
+            start(request)
+        }
+    }
+
+    private func start(_ request: HTTPRequest) {
+        lastNumber += 1
+        let number = lastNumber
+        current = Current(
+            number: number,
+            head: request.head,
+            id: request.id,
+            keepsAlive: request.head.isKeepAlive && !RequestAssembly.endsHTTP(request.head),
+            deadline: request.arrival + loop.limits.response
+        )
+        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let responder = loop.responder
+        let task = Task.startingNow(on: loop.executor) {
+            let response = await responder.respond(to: request)
+            connection.value.answer(response, number: number, bodyBytes: request.body.readableBytes)
+        }
+        // A request that was answered without waiting has left already.
+        if current?.number == number { current?.task = task }
+    }
+
+    private func answer(_ response: HTTPResponse, number: UInt64, bodyBytes: Int) {
+        loop.releaseBodyBytes(bodyBytes)
+        // The connection may be gone, or the client may have been told that its time is up.
+        guard case .open = phase, let current, current.number == number else { return }
+        self.current = nil
+        headDeadline = .now() + loop.limits.idle
+        let isLast = queue.isEmpty && (inputIsClosed || (shutdown != nil && isIdle))
+        let keepsAlive = current.keepsAlive && !isLast
+        write(response, to: current.head, keepsAlive: keepsAlive)
+        // A client that asked for the close sends nothing more; any other may have, and must not meet a reset.
+        if !keepsAlive { finish(lingers: current.keepsAlive) }
+        drain()
+    }
+
+    /// Gives up on the current request, which did not even answer to its cancellation.
+    func abandonCurrent() {
+        guard let current else { return }
+        self.current = nil
+        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id)
+        write(response, to: current.head, keepsAlive: false)
+        finish(lingers: true)
+        drain()
+    }
+
+    private func write(_ response: HTTPResponse, to head: HTTPRequestHead?, keepsAlive: Bool) {
+        guard let context else { return }
+        let hasBody = head?.method != .HEAD && response.status.mayHaveResponseBody && response.body.readableBytes > 0
+        let joinsBody = hasBody && response.body.readableBytes <= HTTP1Connection.joinedBodyLimit
+        let capacity = response.headSize + (joinsBody ? response.body.readableBytes : 0)
+        var buffer = context.channel.allocator.buffer(capacity: capacity)
+        response.writeHead(
+            into: &buffer,
+            date: loop.dateLine(),
+            keepsAlive: keepsAlive,
+            version: head?.version ?? .http1_1
+        )
+        if joinsBody { buffer.writeImmutableBuffer(response.body) }
+        context.write(wrapOutboundOut(buffer), promise: nil)
+        if hasBody && !joinsBody { context.write(wrapOutboundOut(response.body), promise: nil) }
+        hasUnflushedBytes = true
+    }
+
+    /// Up to here, copying a body behind its head costs less than a second buffer in the system call.
+    private static let joinedBodyLimit = 16 * 1024
+
+    /// Closes once everything is written: at once, or with time for the client to read it.
+    ///
+    /// A socket that is closed while it holds unread bytes answers them with a reset, which would take the answer away
+    /// from a client that still sends; so our side closes first, and the rest follows when the client has closed its own.
+    private func finish(lingers: Bool) {
+        guard let context else { return }
+        phase = .finishing
+        expectProgress()
+        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { result in
+            let connection = connection.value
+            guard case .success = result, lingers, !connection.inputIsClosed, case .finishing = connection.phase else {
+                connection.close()
+                return
+            }
+            connection.phase = .lingering(until: .now() + connection.loop.limits.linger)
+            connection.context?.close(mode: .output, promise: nil)
+        }
+        hasUnflushedBytes = false
+    }
+}
+
+extension Task where Success == Void, Failure == Never {
+    /// Starts a task on the calling thread, which must be the executor's, and keeps it on that executor afterwards.
+    fileprivate static func startingNow(
+        on executor: EventLoopTaskExecutor,
+        _ operation: sending @escaping @isolated(any) () async -> Void
+    ) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, *) {
+            Task.immediate(executorPreference: executor, operation: operation)
+        } else {
+            Task(executorPreference: executor, operation: operation)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import NIOCore
+
+extension HTTP1Connection {
+    /// Looks at the clock on behalf of this connection, a few times a second.
+    func checkDeadlines(now: NIODeadline) {
+        if let stall, now >= stall.deadline, !hasProgressed(since: stall.bytes) {
+            close()
+            return
+        }
+        switch phase {
+        case .open:
+            checkRequests(now: now)
+        case .lingering(let until):
+            if now >= until { close() }
+        case .finishing, .closed:
+            break
+        }
+    }
+
+    private func checkRequests(now: NIODeadline) {
+        if let shutdown, now >= shutdown.all || (isIdle && now >= shutdown.idle) {
+            close()
+            return
+        }
+        if let assemblyDeadline, now >= assemblyDeadline {
+            refuse(.requestTimeout, head: nil)
+        }
+        if let current, now >= current.deadline {
+            if current.isCancelled {
+                abandonCurrent()
+            } else {
+                self.current?.isCancelled = true
+                self.current?.deadline = now + loop.limits.cancellation
+                current.task?.cancel()
+            }
+        } else if isIdle, now >= headDeadline {
+            close()
+        }
+    }
+
+    /// Starts the clock for a client that has bytes to read.
+    func expectProgress() {
+        stall = (deadline: .now() + loop.limits.writeStall, bytes: unwrittenBytes)
+    }
+
+    private func hasProgressed(since bytes: Int) -> Bool {
+        let left = unwrittenBytes
+        guard left < bytes else { return false }
+        stall = (deadline: .now() + loop.limits.writeStall, bytes: left)
+        return true
+    }
+
+    private var unwrittenBytes: Int {
+        (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    }
+}

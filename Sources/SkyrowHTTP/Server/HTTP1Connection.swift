@@ -1,0 +1,245 @@
+import NIOCore
+import NIOHTTP1
+
+/// The server's end of one HTTP/1.1 connection: collects requests, has them answered one after another, keeps time.
+///
+/// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`; one of them
+/// is answered at a time, so answers leave in the order of the requests. All of it runs on the connection's event loop.
+/// Reading and collecting is here, answering in HTTP1Connection+Answers, time in HTTP1Connection+Deadlines.
+final class HTTP1Connection: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    enum Phase {
+        /// Requests are read and answered. Next: finishing, closed.
+        case open
+        /// The last answer is being written. Next: lingering, closed.
+        case finishing
+        /// Our side is closed; what still comes is dropped until the client closes its side. Next: closed.
+        case lingering(until: NIODeadline)
+        case closed
+    }
+
+    /// What waits for its turn.
+    enum Item {
+        case request(HTTPRequest)
+        /// Nothing comes after it.
+        case refusal(HTTPFault, HTTPRequestHead?)
+    }
+
+    /// The request that is being answered.
+    struct Current {
+        let number: UInt64
+        let head: HTTPRequestHead
+        let id: RequestID
+        let keepsAlive: Bool
+        var deadline: NIODeadline
+        var isCancelled = false
+        var task: Task<Void, Never>?
+    }
+
+    let loop: EventLoopContext
+    let onClose: @Sendable () -> Void
+    var context: ChannelHandlerContext?
+    var phase = Phase.open
+
+    private var assembly: RequestAssembly?
+    /// Set once a refusal is queued: whatever else the client sends is dropped.
+    private var isDeaf = false
+    private(set) var inputIsClosed = false
+    private var readIsHeldBack = false
+    var queue = CircularBuffer<Item>(initialCapacity: 2)
+
+    var current: Current?
+    var lastNumber: UInt64 = 0
+    var isDraining = false
+    var hasUnflushedBytes = false
+
+    /// By when the next head must have come.
+    var headDeadline: NIODeadline
+    /// When a client that does not read its answers is given up, and how many bytes it had left to read.
+    var stall: (deadline: NIODeadline, bytes: Int)?
+    /// By when an idle connection and by when any connection closes, once the server shuts down.
+    var shutdown: (idle: NIODeadline, all: NIODeadline)?
+
+    /// - Parameter refusal: what to tell a connection that is one too many.
+    init(loop: EventLoopContext, refusal: HTTPFault? = nil, onClose: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        self.onClose = onClose
+        headDeadline = .now() + loop.limits.firstHead
+        if let refusal { refuse(refusal, head: nil) }
+    }
+
+    var assemblyDeadline: NIODeadline? { assembly?.deadline }
+    var isIdle: Bool { current == nil && queue.isEmpty && assembly == nil }
+
+    // MARK: - The connection opens and closes
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.add(self)
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        drain()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+    }
+
+    private func end() {
+        if case .closed = phase { return }
+        phase = .closed
+        // Nobody is left to answer. A write that has been sent goes on in the database.
+        current?.task?.cancel()
+        dropAssembly()
+        while let item = queue.popFirst() {
+            if case .request(let request) = item { loop.releaseBodyBytes(request.body.readableBytes) }
+        }
+        loop.remove(self)
+        onClose()
+    }
+
+    func close() {
+        context?.close(promise: nil)
+    }
+
+    // MARK: - Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDeaf, case .open = phase else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head): begin(head)
+        case .body(let part): collect(part)
+        case .end: complete()
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if queue.count >= loop.limits.pipelinedRequests {
+            readIsHeldBack = true
+        } else {
+            context.read()
+        }
+    }
+
+    func resumeReading() {
+        guard readIsHeldBack, queue.count < loop.limits.pipelinedRequests else { return }
+        readIsHeldBack = false
+        context?.read()
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        if let fault = RequestAssembly.fault(in: head, bodyLimit: loop.limits.body) {
+            refuse(fault, head: head)
+            return
+        }
+        assembly = RequestAssembly(head: head, deadline: .now() + loop.limits.bodyTime)
+        if RequestAssembly.expectsContinue(head) {
+            assembly?.owesContinue = true
+            sendOwedContinue()
+        }
+    }
+
+    func sendOwedContinue() {
+        guard assembly?.owesContinue == true, current == nil, queue.isEmpty, let context else { return }
+        assembly?.owesContinue = false
+        var buffer = context.channel.allocator.buffer(capacity: 32)
+        buffer.writeStaticString("HTTP/1.1 100 Continue\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+    }
+
+    private func collect(_ part: ByteBuffer) {
+        guard let assembly else { return }
+        guard assembly.body.readableBytes + part.readableBytes <= loop.limits.body else {
+            refuse(.bodyTooLarge, head: assembly.head)
+            return
+        }
+        guard loop.reserveBodyBytes(part.readableBytes) else {
+            refuse(.overloaded, head: assembly.head)
+            return
+        }
+        self.assembly?.append(part)
+    }
+
+    private func complete() {
+        guard let assembly else { return }
+        self.assembly = nil
+        let now = NIODeadline.now()
+        headDeadline = now + loop.limits.idle
+        let request = HTTPRequest(head: assembly.head, body: assembly.body, id: loop.nextRequestID(), arrival: now)
+        queue.append(.request(request))
+        drain()
+    }
+
+    private func dropAssembly() {
+        if let assembly { loop.releaseBodyBytes(assembly.body.readableBytes) }
+        assembly = nil
+    }
+
+    /// Queues a refusal behind the answers that come before it.
+    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
+        guard !isDeaf else { return }
+        isDeaf = true
+        dropAssembly()
+        queue.append(.refusal(fault, head))
+        drain()
+    }
+
+    // MARK: - Events
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            if case .open = phase { stall = nil }
+            drain()
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent {
+            let now = NIODeadline.now()
+            shutdown = (idle: now + loop.limits.lastRequest, all: now + loop.limits.shutdown)
+        } else if case .inputClosed? = event as? ChannelEvent {
+            inputWasClosed()
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func inputWasClosed() {
+        inputIsClosed = true
+        switch phase {
+        case .open:
+            // Half a request is no request; whole ones are still answered.
+            dropAssembly()
+            if isIdle { close() }
+        case .finishing, .closed:
+            break
+        case .lingering:
+            close()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError else {
+            close()
+            return
+        }
+        switch error {
+        case .invalidEOFState:
+            // The client left in the middle of a request.
+            inputWasClosed()
+        case .headerOverflow:
+            refuse(.headerTooLarge, head: assembly?.head)
+        default:
+            refuse(.malformed, head: assembly?.head)
+        }
+    }
+}

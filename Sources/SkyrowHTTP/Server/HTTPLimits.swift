@@ -1,0 +1,80 @@
+package import NIOCore
+
+/// What one server takes from its clients, in bytes, counts and time.
+package struct HTTPLimits: Sendable, Hashable {
+    /// Bytes of one body; more is answered with 413.
+    package var body: Int
+    /// Bytes of all bodies that wait in memory at once; more is answered with 503.
+    package var bodiesInMemory: Int
+    /// Bytes of one header field, name and value.
+    package var headerField: Int
+    /// Bytes of all header fields of a request.
+    package var headerList: Int
+    package var headerCount: Int
+    /// Open connections; one more is answered with 503 and closed.
+    package var connections: Int
+    /// Requests of one connection that wait for the answers before them; then its socket is not read.
+    package var pipelinedRequests: Int
+
+    /// From the opening of a connection to its first complete head.
+    package var firstHead: TimeAmount
+    /// From one answer to the next complete head.
+    package var idle: TimeAmount
+    /// From a head to the end of its body.
+    package var bodyTime: TimeAmount
+    /// From a request to its answer; then the work is cancelled.
+    package var response: TimeAmount
+    /// For cancelled work to answer in its own words.
+    package var cancellation: TimeAmount
+    /// Without progress of a client that reads an answer slowly.
+    package var writeStall: TimeAmount
+    /// For a refused client to read why, before the connection is closed under it.
+    package var linger: TimeAmount
+    /// During a shutdown, for a request that was already under way to an idle connection.
+    package var lastRequest: TimeAmount
+    /// For accepted requests to finish during a shutdown.
+    package var shutdown: TimeAmount
+
+    package init(
+        body: Int = 8 * 1024 * 1024,
+        bodiesInMemory: Int = 256 * 1024 * 1024,
+        headerField: Int = 16 * 1024,
+        headerList: Int = 64 * 1024,
+        headerCount: Int = 100,
+        connections: Int = 10_000,
+        pipelinedRequests: Int = 16,
+        firstHead: TimeAmount = .seconds(15),
+        idle: TimeAmount = .seconds(75),
+        bodyTime: TimeAmount = .seconds(60),
+        response: TimeAmount = .seconds(60),
+        cancellation: TimeAmount = .seconds(2),
+        writeStall: TimeAmount = .seconds(30),
+        linger: TimeAmount = .seconds(2),
+        lastRequest: TimeAmount = .milliseconds(100),
+        shutdown: TimeAmount = .seconds(30)
+    ) {
+        self.body = body
+        self.bodiesInMemory = bodiesInMemory
+        self.headerField = headerField
+        self.headerList = headerList
+        self.headerCount = headerCount
+        self.connections = connections
+        self.pipelinedRequests = pipelinedRequests
+        self.firstHead = firstHead
+        self.idle = idle
+        self.bodyTime = bodyTime
+        self.response = response
+        self.cancellation = cancellation
+        self.writeStall = writeStall
+        self.linger = linger
+        self.lastRequest = lastRequest
+        self.shutdown = shutdown
+    }
+
+    /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
+    var tick: TimeAmount {
+        let shortest = [firstHead, idle, bodyTime, response, cancellation, writeStall, linger, lastRequest, shutdown].min()
+        let quarter = (shortest?.nanoseconds ?? 0) / 4
+        return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
+    }
+}

@@ -1,0 +1,65 @@
+package import NIOCore
+package import NIOHTTP1
+
+/// A request that arrived whole.
+package struct HTTPRequest: Sendable {
+    package var head: HTTPRequestHead
+    package var body: ByteBuffer
+    package var id: RequestID
+    /// When its last byte was read.
+    package var arrival: NIODeadline
+
+    package init(head: HTTPRequestHead, body: ByteBuffer, id: RequestID, arrival: NIODeadline = .now()) {
+        self.head = head
+        self.body = body
+        self.id = id
+        self.arrival = arrival
+    }
+}
+
+/// An answer whose bytes are ready.
+package struct HTTPResponse: Sendable {
+    package var status: HTTPResponseStatus
+    /// Further header fields; length, type, date, server and connection are written by the channel.
+    package var fields: [HTTPField]
+    package var contentType: ContentType
+    package var body: ByteBuffer
+
+    package init(
+        status: HTTPResponseStatus,
+        fields: [HTTPField] = [],
+        contentType: ContentType = .json,
+        body: ByteBuffer = ByteBuffer()
+    ) {
+        self.status = status
+        self.fields = fields
+        self.contentType = contentType
+        self.body = body
+    }
+}
+
+/// One field of an answer's head.
+///
+/// The channel replaces a line break in a value by a space, so that a value can never begin a field of its own.
+package struct HTTPField: Hashable, Sendable {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// What an answer's body is.
+package enum ContentType: Hashable, Sendable {
+    case json
+    case plainText
+
+    var field: StaticString {
+        switch self {
+        case .json: "content-type: application/json\r\n"
+        case .plainText: "content-type: text/plain; charset=utf-8\r\n"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import HummingbirdCore
+package import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// Where a server listens.
+package enum ListenAddress: Hashable, Sendable {
+    /// Port 0 lets the system choose a free one.
+    case host(String, port: Int)
+    case unixSocket(path: String)
+}
+
+/// Serves HTTP/1.1 until it is told to shut down.
+///
+/// ```swift
+/// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: doors, logger: logger)
+/// try await server.run()
+/// ```
+///
+/// On a graceful shutdown it stops accepting, finishes what it accepted within `limits.shutdown`, and returns.
+package struct HTTPServer: Service {
+    private let address: ListenAddress
+    private let limits: HTTPLimits
+    private let threads: Int
+    private let responder: any HTTPResponder
+    private let logger: Logger
+    private let onRunning: @Sendable (Int?) async -> Void
+
+    /// - Parameters:
+    ///   - threads: Event loops; one a processor unless said otherwise.
+    ///   - onRunning: Called with the port, if there is one, once connections are accepted.
+    package init(
+        address: ListenAddress,
+        limits: HTTPLimits = HTTPLimits(),
+        threads: Int? = nil,
+        responder: any HTTPResponder,
+        logger: Logger,
+        onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
+    ) {
+        self.address = address
+        self.limits = limits
+        self.threads = threads ?? System.coreCount
+        self.responder = responder
+        self.logger = logger
+        self.onRunning = onRunning
+    }
+
+    package func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        let channel = HTTP1ServerChannel(group: group, limits: limits, responder: responder)
+        let onRunning = onRunning
+        let server = channel.server(
+            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
+            onServerRunning: { await onRunning($0.localAddress?.port) },
+            eventLoopGroup: group,
+            logger: logger
+        )
+        do {
+            try await server.run()
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+        try await group.shutdownGracefully()
+    }
+}
+
+extension ListenAddress {
+    fileprivate var bindAddress: BindAddress {
+        switch self {
+        case .host(let host, let port): .hostname(host, port: port)
+        case .unixSocket(let path): .unixDomainSocket(path: path)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import NIOCore
+import NIOHTTP1
+
+extension HTTPResponse {
+    /// Writes the head as HTTP/1.1 bytes.
+    ///
+    /// - Parameter keepsAlive: whether the connection stays open; `false` says so to the client.
+    func writeHead(into buffer: inout ByteBuffer, date: [UInt8], keepsAlive: Bool, version: HTTPVersion) {
+        if status == .ok {
+            buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
+        } else {
+            buffer.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
+        }
+        if status.mayHaveResponseBody {
+            if body.readableBytes > 0 { buffer.writeStaticString(contentType.field) }
+            buffer.writeStaticString("content-length: ")
+            buffer.writeDecimal(body.readableBytes)
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeBytes(date)
+        buffer.writeStaticString("server: Skyrow\r\n")
+        if !keepsAlive {
+            buffer.writeStaticString("connection: close\r\n")
+        } else if version.minor == 0 {
+            buffer.writeStaticString("connection: keep-alive\r\n")
+        }
+        for field in fields {
+            buffer.writeString(field.name)
+            buffer.writeStaticString(": ")
+            buffer.writeFieldValue(field.value)
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// About how many bytes the head will need.
+    var headSize: Int {
+        192 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+    }
+}
+
+extension ByteBuffer {
+    /// Writes a header value without what could end its line.
+    fileprivate mutating func writeFieldValue(_ value: String) {
+        if value.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }) {
+            writeBytes(value.utf8.map { $0 == 10 || $0 == 13 || $0 == 0 ? UInt8(ascii: " ") : $0 })
+        } else {
+            writeString(value)
+        }
+    }
+
+    fileprivate mutating func writeDecimal(_ number: Int) {
+        // Up to 19 digits and no sign: lengths are not negative.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var rest = number
+            var start = digits.count
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            writeBytes(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[start...]))
+        }
+    }
+}
