@@ -6,11 +6,16 @@ import SkyrowWire
 /// Only spellings that name one value of one type are recognised: `007` and `+1` stay text, since a number would not give
 /// them back.
 enum CSVText {
-    /// A whole number in its one usual spelling, `-?(0|[1-9][0-9]*)`, that fits 64 bits.
+    /// A whole number in its one usual spelling that fits 64 bits.
     static func integer(_ text: String) -> Int64? {
+        isWhole(text) ? Int64(text) : nil
+    }
+
+    /// True for `-?[1-9][0-9]*` and `0`, of any length.
+    static func isWhole(_ text: String) -> Bool {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
-        guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 && text.utf8.count == 1 else { return nil }
-        return digits.allSatisfy(isDigit) ? Int64(text) : nil
+        guard let first = digits.first, digits.allSatisfy(isDigit) else { return false }
+        return first != UInt8(ascii: "0") || text == "0"
     }
 
     /// A number with the grammar of JSON, but `.5` is one too.

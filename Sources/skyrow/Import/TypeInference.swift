@@ -28,7 +28,7 @@ struct TypeInference: Hashable, Sendable {
                 }
             if !isPossible { textCandidates.remove(candidate) }
         }
-        if textCandidates.contains(.number), let value = CSVText.integer(text), value.magnitude > 1 << 53 {
+        if textCandidates.contains(.number), CSVText.isWhole(text), (Int64(text)?.magnitude ?? .max) > 1 << 53 {
             hasLongInteger = true
         }
     }

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import skyrow
+
+@Suite struct ClusterStepTests {
+    static func observation(
+        _ contents: ClusterObservation.Contents,
+        isOwn: Bool = true,
+        recorded: Int32? = nil,
+        occupants: Set<Int32> = [],
+        installed: [Int] = [15]
+    ) -> ClusterObservation {
+        ClusterObservation(
+            contents: contents,
+            isOwn: isOwn,
+            recordedServer: recorded,
+            occupants: occupants,
+            installedVersions: installed
+        )
+    }
+
+    @Test(arguments: [
+        (observation(.nothing), ClusterStep.initialize(majorVersion: 15)),
+        (observation(.nothing, isOwn: false), .initialize(majorVersion: 15)),
+        (observation(.nothing, installed: [15, 17, 16]), .initialize(majorVersion: 17)),
+        (observation(.cluster(majorVersion: 15)), .start(majorVersion: 15)),
+        (observation(.cluster(majorVersion: 15), installed: [17, 15]), .start(majorVersion: 15)),
+        // A server of an earlier service runs, with its children.
+        (observation(.cluster(majorVersion: 15), recorded: 7, occupants: [7, 8, 9]), .stopServer(7)),
+        // It was killed and its children are still on their way out.
+        (observation(.cluster(majorVersion: 15), recorded: 7, occupants: [8, 9]), .awaitProcesses([8, 9])),
+        (observation(.cluster(majorVersion: 15), occupants: [8]), .awaitProcesses([8])),
+        // It was killed and nothing is left but its record.
+        (observation(.cluster(majorVersion: 15), recorded: 7), .removeServerRecord),
+    ])
+    func theNextStepFollowsFromWhatWasFound(observation: ClusterObservation, step: ClusterStep) throws {
+        #expect(try ClusterStep.next(after: observation, at: "/srv/data/postgres") == step)
+    }
+
+    @Test(arguments: [
+        (observation(.nothing, installed: []), "not installed"),
+        (observation(.cluster(majorVersion: 15), installed: []), "apt-get install postgresql"),
+        (observation(.cluster(majorVersion: 13), installed: [15]), "apt-get install postgresql-13"),
+        (observation(.cluster(majorVersion: 15), isOwn: false), "belongs to another user"),
+        (observation(.foreign), "something else"),
+    ])
+    func whatCannotStartIsRefusedWithAWayOut(observation: ClusterObservation, words: String) {
+        let error = #expect(throws: ToolError.self) {
+            try ClusterStep.next(after: observation, at: "/srv/data/postgres")
+        }
+        #expect(error?.description.contains(words) == true)
+        #expect(error?.exitCode == 1)
+    }
+
+    @Test func aLongPathIsReachedThroughItsDescriptor() {
+        let long = "/srv/" + String(repeating: "a", count: 100)
+        #expect(DatabaseAddress(cluster: "/srv/data/postgres", folder: 7).socketDirectory == "/srv/data/postgres")
+        #expect(DatabaseAddress(cluster: long, folder: 7).socketDirectory == "/proc/self/fd/7")
+        // 107 bytes with "/.s.PGSQL.5432" at the end.
+        let longest = "/" + String(repeating: "b", count: 92)
+        #expect(DatabaseAddress(cluster: longest, folder: 7).socketDirectory == longest)
+        #expect(DatabaseAddress(cluster: longest + "b", folder: 7).socketDirectory == "/proc/self/fd/7")
+    }
+
+    @Test func aConnectionStringQuotesItsPath() {
+        let address = DatabaseAddress(cluster: #"/srv/it's \ here"#, folder: 7)
+        #expect(address.connection.hasPrefix(#"host='/srv/it\'s \\ here' port=5432"#))
+    }
+}
