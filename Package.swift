@@ -140,7 +140,10 @@ let package = Package(
         .testTarget(name: "SkyrowClientTests", dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowWire"]),
         .testTarget(
             name: "SkyrowEndToEndTests",
-            dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowTestSupport", "SkyrowWire", "skyrow"]
+            dependencies: [
+                "SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowTestSupport", "SkyrowWire", "skyrow",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]
