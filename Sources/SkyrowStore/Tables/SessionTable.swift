@@ -10,6 +10,20 @@ package struct StoredSession: Hashable, Sendable {
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
     package var suspension: AccountSuspension?
+
+    package init(
+        userID: UserID,
+        roles: [String],
+        isAdministrator: Bool,
+        expiresAt: Timestamp? = nil,
+        suspension: AccountSuspension? = nil
+    ) {
+        self.userID = userID
+        self.roles = roles
+        self.isAdministrator = isAdministrator
+        self.expiresAt = expiresAt
+        self.suspension = suspension
+    }
 }
 
 /// The access tokens that were given out, by their hashes.
