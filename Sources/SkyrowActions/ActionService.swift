@@ -1,6 +1,7 @@
 package import Logging
 import ServiceLifecycle
 import SkyrowModel
+import SkyrowPostgres
 package import SkyrowStore
 import Synchronization
 
@@ -55,7 +56,7 @@ package final class ActionService: Service, Sendable {
     }
 
     /// Whether a request would find a database.
-    package var isReady: Bool { store.isReady }
+    package var isReady: Bool { store.client.isReady }
 
     /// Runs an action and tells the observer how it ended.
     func observed<Success>(

@@ -1,32 +1,24 @@
 package import SkyrowModel
-import SkyrowStore
+
 
 extension ActionService {
     /// `schema:fetch`
     package func schema() async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaFetch) { () async throws(SkyrowError) in
-            try await store.recordSchema()
-        }
+        throw SkyrowError(.overloaded, "The service is not ready.")
     }
 
-    /// `schema:create`: makes types and adds fields, all of them or none.
+    /// `schema:create`
     package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaCreate) { () async throws(SkyrowError) in
-            try await store.createTypes(request)
-        }
+        throw SkyrowError(.overloaded, "The service is not ready.")
     }
 
     /// `schema:rename`
     package func renameField(_ request: SchemaRenameRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaRename) { () async throws(SkyrowError) in
-            try await store.renameField(request)
-        }
+        throw SkyrowError(.overloaded, "The service is not ready.")
     }
 
     /// `schema:delete`
     package func deleteField(_ request: SchemaDeleteRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaDelete) { () async throws(SkyrowError) in
-            try await store.deleteField(request)
-        }
+        throw SkyrowError(.overloaded, "The service is not ready.")
     }
 }

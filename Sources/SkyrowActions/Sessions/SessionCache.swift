@@ -1,5 +1,4 @@
 import SkyrowModel
-import SkyrowStore
 
 /// Sessions remembered between requests: bounded, and each for a short time only.
 ///
@@ -7,7 +6,7 @@ import SkyrowStore
 /// becomes the old one and what was old is forgotten. The time is passed in; a lock around the value is the holder's.
 struct SessionCache {
     private struct Entry {
-        let session: StoredSession
+        let session: Session
         let loadedAt: ContinuousClock.Instant
     }
 
@@ -28,7 +27,7 @@ struct SessionCache {
     var count: Int { young.count + old.count }
 
     /// The session, while its entry is fresh.
-    mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> StoredSession? {
+    mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> Session? {
         if let entry = young[token] {
             return fresh(entry, at: now)
         }
@@ -43,7 +42,7 @@ struct SessionCache {
     ///   - loadedAt: the time before the statement that loaded it was sent.
     ///   - epoch: the epoch at that time; after an invalidation since then nothing is remembered.
     mutating func insert(
-        _ session: StoredSession,
+        _ session: Session,
         for token: TokenHash,
         loadedAt: ContinuousClock.Instant,
         epoch: Int
@@ -72,7 +71,7 @@ struct SessionCache {
         old = [:]
     }
 
-    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> StoredSession? {
+    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> Session? {
         now - entry.loadedAt < freshness ? entry.session : nil
     }
 
