@@ -86,7 +86,7 @@ struct ActionDispatcher: Sendable {
         case .deleteField(let request):
             return .schema(try await service.deleteField(request))
         case .signUp(let request):
-            return .auth(try await service.signUp(request, by: caller))
+            return .auth(try await service.signUp(request))
         case .logIn(let request):
             return .auth(try await service.logIn(request))
         case .logOut:

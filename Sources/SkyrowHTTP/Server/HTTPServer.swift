@@ -1,3 +1,4 @@
+import Glibc
 import HummingbirdCore
 package import Logging
 import NIOCore
@@ -57,13 +58,25 @@ package struct HTTPServer: Service {
             logger: logger
         )
         do {
-            try await server.run()
+            do {
+                try await server.run()
+            } catch let error as IOError {
+                throw ListenError(code: error.errnoCode)
+            }
         } catch {
             try? await group.shutdownGracefully()
             throw error
         }
         try await group.shutdownGracefully()
     }
+}
+
+/// Why a server cannot listen at its address.
+package struct ListenError: Error, CustomStringConvertible {
+    /// The `errno` of the system call that failed, such as `EADDRINUSE`.
+    package let code: CInt
+
+    package var description: String { String(cString: strerror(code)) }
 }
 
 extension ListenAddress {
