@@ -1,7 +1,6 @@
 package import Logging
 import ServiceLifecycle
 import SkyrowModel
-import SkyrowPostgres
 package import SkyrowStore
 import Synchronization
 
@@ -56,7 +55,7 @@ package final class ActionService: Service, Sendable {
     }
 
     /// Whether a request would find a database.
-    package var isReady: Bool { store.client.isReady }
+    package var isReady: Bool { store.isReady }
 
     /// Runs an action and tells the observer how it ended.
     func observed<Success>(

@@ -4,8 +4,6 @@ package struct ServiceConfiguration: Sendable {
     package var apiKey: Secret
     /// Passes every rule.
     package var masterKey: Secret
-    /// The fields of `user` that log in, each group together and unique: `[["username"], ["email"]]`.
-    package var loginKeys: [[String]]
     /// How long an access token is valid; nil means for ever.
     package var tokenLifetime: Duration?
     /// How many sessions are remembered between requests.
@@ -14,27 +12,21 @@ package struct ServiceConfiguration: Sendable {
     /// is seen everywhere by then.
     package var sessionFreshness: Duration
     package var passwords: PasswordConfiguration
-    /// How long an idempotency key and its answer are kept.
-    package var idempotencyRetention: Duration
 
     package init(
         apiKey: Secret,
         masterKey: Secret,
-        loginKeys: [[String]] = [["username"], ["email"]],
         tokenLifetime: Duration? = .seconds(30 * 86_400),
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
-        passwords: PasswordConfiguration = PasswordConfiguration(),
-        idempotencyRetention: Duration = .seconds(86_400)
+        passwords: PasswordConfiguration = PasswordConfiguration()
     ) {
         self.apiKey = apiKey
         self.masterKey = masterKey
-        self.loginKeys = loginKeys
         self.tokenLifetime = tokenLifetime
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords
-        self.idempotencyRetention = idempotencyRetention
     }
 }
 

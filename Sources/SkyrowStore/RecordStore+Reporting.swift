@@ -1,11 +1,11 @@
-internal import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowModel
+package import SkyrowPostgres
 
 extension RecordStore {
     /// Runs `body`; whatever goes wrong leaves as `SkyrowError`.
     ///
     /// - Parameter special: errors of the database that mean something of their own here.
-    func reporting<Success>(
+    package func reporting<Success>(
         special: (PostgresError) -> SkyrowError? = { _ in nil },
         _ body: () async throws -> Success
     ) async throws(SkyrowError) -> Success {

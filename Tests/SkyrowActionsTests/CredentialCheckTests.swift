@@ -1,19 +1,20 @@
 import SkyrowModel
+import SkyrowStore
 import Testing
 
 @testable import SkyrowActions
 
 /// Rows of what comes with a request and what becomes of it (skygear.md 1.2), grant and refusal side by side.
 @Suite struct CredentialCheckTests {
-    static let ann = Session(userID: "ann", roles: ["writer"], isAdministrator: false)
-    static let root = Session(userID: "root", roles: ["Admin"], isAdministrator: true)
+    static let ann = StoredSession(userID: "ann", roles: ["writer"], isAdministrator: false)
+    static let root = StoredSession(userID: "root", roles: ["Admin"], isAdministrator: true)
     static let now = Timestamp(microseconds: 1_000_000)
-    static let expired = Session(userID: "ann", roles: [], isAdministrator: false, expiresAt: now)
-    static let disabled = Session(
+    static let expired = StoredSession(userID: "ann", roles: [], isAdministrator: false, expiresAt: now)
+    static let disabled = StoredSession(
         userID: "ann", roles: [], isAdministrator: false, suspension: .init(message: "be nice")
     )
-    static let disabledUntilNow = Session(
-        userID: "ann", roles: [], isAdministrator: false, suspension: .init(expiry: now)
+    static let disabledUntilNow = StoredSession(
+        userID: "ann", roles: [], isAdministrator: false, suspension: .init(until: now)
     )
     static let annCaller = Caller(kind: .user("ann"), roles: ["writer"])
     static let rootCaller = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
@@ -137,8 +138,8 @@ import Testing
     }
 
     @Test func theRefusalOfADisabledUserTellsWhyAndForHowLong() {
-        let suspension = Session.Suspension(expiry: Timestamp(microseconds: 5), message: "be nice")
+        let suspension = AccountSuspension(message: "be nice", until: Timestamp(microseconds: 5))
         #expect(suspension.error.info == ["message": .string("be nice"), "expiry": .datetime(Timestamp(microseconds: 5))])
-        #expect(Session.Suspension().error.info.isEmpty)
+        #expect(AccountSuspension().error.info.isEmpty)
     }
 }

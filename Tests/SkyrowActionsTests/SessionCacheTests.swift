@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 import Testing
 
 @testable import SkyrowActions
@@ -6,8 +7,8 @@ import Testing
 @Suite struct SessionCacheTests {
     let start = ContinuousClock.now
 
-    func session(_ user: UserID) -> Session {
-        Session(userID: user, roles: [], isAdministrator: false)
+    func session(_ user: UserID) -> StoredSession {
+        StoredSession(userID: user, roles: [], isAdministrator: false)
     }
 
     @Test func anEntryCountsForItsFreshnessAndNotLonger() {

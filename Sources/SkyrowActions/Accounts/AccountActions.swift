@@ -1,32 +1,156 @@
+import FoundationEssentials
 package import SkyrowModel
-
+import SkyrowStore
 
 extension ActionService {
-    /// `auth:signup`
-    package func signUp(_ request: SignUpRequest, by caller: Caller) async throws(SkyrowError) -> AuthAnswer {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+    /// `auth:signup`: makes an account with its profile and logs in.
+    ///
+    /// Throws `109 Duplicated` when a login key is taken; of several signups that race for one, exactly one wins.
+    package func signUp(_ request: SignUpRequest) async throws(SkyrowError) -> AuthAnswer {
+        try await observed(.authSignUp) { () async throws(SkyrowError) in
+            let data = try SignUpData(request, loginKeys: store.loginKeys)
+            let id = UUID().uuidString.lowercased()
+            let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
+            if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
+            var hash: String?
+            if let password = data.password { hash = try await passwords.hash(password) }
+            let account = NewAccount(id: id, passwordHash: hash, profile: data.fields)
+            return try await openSession(for: id) { session throws(SkyrowError) in
+                try await store.users.create(account, session: session)
+            }
+        }
     }
 
-    /// `auth:login`
+    /// `auth:login`: answers a new access token for a login key and its password.
+    ///
+    /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
+    /// one; `127 UserDisabled` after the right password only; `135 Overloaded` when too many passwords wait.
     package func logIn(_ request: LogInRequest) async throws(SkyrowError) -> AuthAnswer {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.authLogIn) { () async throws(SkyrowError) in
+            let data = try LoginData(request.authData, loginKeys: store.loginKeys)
+            guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
+            let password = try Password.checked(request.password, argument: "password")
+            let credentials = try await self.credentials(of: data)
+            let verdict = try await passwords.verify(password, against: credentials?.passwordHash)
+            guard let credentials, verdict.isRight else { throw .loginRefused }
+            if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+            let answer = try await openSession(for: credentials.id) { session throws(SkyrowError) in
+                guard let account = try await store.users.logIn(credentials, session: session) else {
+                    throw .loginRefused
+                }
+                return account
+            }
+            if case .rightAndRehashed(let hash) = verdict {
+                // The login stands without it, and the next one tries again.
+                try? await store.users.rehash(credentials, as: hash)
+            }
+            return answer
+        }
     }
 
     /// `auth:logout`: ends the session of the credentials' access token, if there is one.
     package func logOut(_ credentials: Credentials) async throws(SkyrowError) {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.authLogOut) { () async throws(SkyrowError) in
+            guard let token = credentials.accessToken, !token.isEmpty else { return }
+            let hash = TokenHash(of: token).bytes
+            try await store.sessions.delete(tokenHash: hash)
+            forget(.token(hash: hash))
+        }
     }
 
-    /// `me`
+    /// `me`: answers a further access token; the one that came along stays valid.
     package func me(by caller: Caller) async throws(SkyrowError) -> AuthAnswer {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.me) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            return try await openSession(for: user) { session throws(SkyrowError) in
+                guard let account = try await store.users.touch(user, session: session) else {
+                    throw SkyrowError(.resourceNotFound, "There is no such user.")
+                }
+                return account
+            }
+        }
     }
 
-    /// `auth:password`
+    /// `auth:password`: ends every session of the user and answers a new access token.
+    ///
+    /// Throws `105 InvalidCredentials` when the old password is wrong.
     package func changePassword(
         _ request: ChangePasswordRequest,
         by caller: Caller
     ) async throws(SkyrowError) -> AuthAnswer {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.authPassword) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            let old = try Password.checked(request.oldPassword, argument: "old_password")
+            let new = try Password.checked(request.password, argument: "password")
+            let credentials = try await store.users.credentials(of: user)
+            let verdict = try await passwords.verify(old, against: credentials?.passwordHash, replacingWeak: false)
+            guard let credentials, verdict.isRight else { throw .wrongPassword }
+            let hash = try await passwords.hash(new)
+            let answer = try await openSession(for: user) { session throws(SkyrowError) in
+                guard
+                    let account = try await store.users.changePassword(of: credentials, to: hash, session: session)
+                else { throw .wrongPassword }
+                return account
+            }
+            forget(.user(user))
+            return answer
+        }
     }
+
+    /// The account that all of these login keys belong to.
+    private func credentials(of data: LoginData) async throws(SkyrowError) -> AccountCredentials? {
+        var found: [AccountCredentials?] = []
+        for (key, value) in data.values {
+            found.append(try await store.users.credentials(of: value, in: key))
+        }
+        guard let first = found.first ?? nil, found.allSatisfy({ $0?.id == first.id }) else { return nil }
+        return first
+    }
+
+    /// Draws a token, has `store` keep its hash, and remembers the session that it opens.
+    private func openSession(
+        for user: UserID,
+        _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount
+    ) async throws(SkyrowError) -> AuthAnswer {
+        let token = AccessToken()
+        let expiresAt = configuration.tokenLifetime.map { clock.now().adding($0) }
+        let moment = momentOfLoading
+        let account = try await open(NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt))
+        remember(
+            StoredSession(
+                userID: user,
+                roles: account.roles,
+                isAdministrator: account.isAdministrator,
+                expiresAt: expiresAt
+            ),
+            for: token.hash,
+            loadedAt: moment
+        )
+        return AuthAnswer(
+            userID: user,
+            profile: account.profile,
+            roles: account.roles,
+            accessToken: token.text,
+            lastLoginAt: account.lastLoginAt,
+            lastSeenAt: account.lastSeenAt
+        )
+    }
+}
+
+extension Caller {
+    /// The acting user; throws `101` when there is none.
+    fileprivate var requiredUserID: UserID {
+        get throws(SkyrowError) {
+            guard let userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
+            return userID
+        }
+    }
+}
+
+extension SkyrowError {
+    /// One answer for every login that fails, so that it does not tell who has an account.
+    fileprivate static let loginRefused = SkyrowError(
+        .invalidCredentials, "No account has this login key and password; check both."
+    )
+    fileprivate static let wrongPassword = SkyrowError(.invalidCredentials, "The old password is not the account's.")
 }

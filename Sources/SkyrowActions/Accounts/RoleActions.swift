@@ -1,29 +1,88 @@
 package import SkyrowModel
-
+import SkyrowStore
+import Synchronization
 
 extension ActionService {
-    /// `role:assign`
+    /// `role:assign`: unknown users are ignored, unknown roles come into being.
     package func assignRoles(_ request: RoleMembersRequest, by caller: Caller) async throws(SkyrowError) {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.roleAssign) { () async throws(SkyrowError) in
+            try caller.requireAdministrator()
+            try checkRoleNames(request.roles)
+            try await store.roles.assign(request.roles, to: try known(request.users))
+            forgetSessions(of: request.users)
+        }
     }
 
     /// `role:revoke`
     package func revokeRoles(_ request: RoleMembersRequest, by caller: Caller) async throws(SkyrowError) {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.roleRevoke) { () async throws(SkyrowError) in
+            try caller.requireAdministrator()
+            try checkRoleNames(request.roles)
+            try await store.roles.revoke(request.roles, from: try known(request.users))
+            forgetSessions(of: request.users)
+        }
     }
 
     /// `role:get`: the roles of each of these users, sorted; an unknown user has none.
+    ///
+    /// Throws `101 NotAuthenticated` without a user and `102 PermissionDenied` when one who is no administrator asks
+    /// about others.
     package func roles(of users: [UserID], by caller: Caller) async throws(SkyrowError) -> [UserID: [String]] {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.roleGet) { () async throws(SkyrowError) in
+            if !caller.isMaster {
+                guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
+                guard caller.isAdministrator || users.allSatisfy({ $0.isSameText(as: user) }) else {
+                    throw SkyrowError(.permissionDenied, "Only an administrator may ask about the roles of others.")
+                }
+            }
+            return try await store.roles.roles(of: try known(users))
+        }
     }
 
     /// `role:default`: replaces the roles that new users get, and answers them.
     package func setDefaultRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.roleDefault) { () async throws(SkyrowError) in
+            try checkRoleNames(roles)
+            try await store.roles.setDefault(roles)
+            return roles
+        }
     }
 
     /// `role:admin`: replaces the roles that make an administrator, and answers them.
     package func setAdminRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
-        throw SkyrowError(.overloaded, "The service is not ready.")
+        try await observed(.roleAdmin) { () async throws(SkyrowError) in
+            try checkRoleNames(roles)
+            try await store.roles.setAdmin(roles)
+            forget(.all)
+            return roles
+        }
+    }
+
+    private func checkRoleNames(_ roles: [String]) throws(SkyrowError) {
+        guard roles.allSatisfy({ (1...255).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
+            throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", "roles")
+        }
+    }
+
+    /// The ids as they are; throws `108` for one that PostgreSQL could not even compare.
+    private func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
+        guard users.allSatisfy({ !$0.utf8.contains(0) }) else {
+            throw .invalidArgument("A user id holds no NUL.", "users")
+        }
+        return users
+    }
+
+    private func forgetSessions(of users: [UserID]) {
+        sessions.withLock { $0.removeSessions(of: users) }
+        observe(.sessionsForgotten(.users(users.count)))
+    }
+}
+
+extension Caller {
+    /// The door has judged this already; what gives power is judged where it is used as well.
+    fileprivate func requireAdministrator() throws(SkyrowError) {
+        guard isMaster || isAdministrator else {
+            throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")
+        }
     }
 }

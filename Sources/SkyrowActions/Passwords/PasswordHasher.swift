@@ -38,6 +38,13 @@ final class PasswordHasher: Sendable {
         case right
         /// Right, and this is the text to store from now on because the configured cost has grown.
         case rightAndRehashed(String)
+
+        var isRight: Bool {
+            switch self {
+            case .wrong: false
+            case .right, .rightAndRehashed: true
+            }
+        }
     }
 
     /// The text to store for a new password.
@@ -57,7 +64,13 @@ final class PasswordHasher: Sendable {
     /// `wrong`.
     ///
     /// Throws `135 Overloaded` when too many hashes wait already.
-    func verify(_ password: String, against stored: String?) async throws(SkyrowError) -> Verdict {
+    ///
+    /// - Parameter replacingWeak: whether a right password whose hash is of a lower cost is hashed anew.
+    func verify(
+        _ password: String,
+        against stored: String?,
+        replacingWeak: Bool = true
+    ) async throws(SkyrowError) -> Verdict {
         let cost = configuration.cost
         let known = stored.flatMap { PasswordHash($0) }
         let hash = known ?? decoy
@@ -65,7 +78,7 @@ final class PasswordHasher: Sendable {
         return try await run { [observe] in
             observe(.passwordHashed)
             guard try hash.matches(password: bytes), known != nil else { return .wrong }
-            guard hash.cost.isWeaker(than: cost) else { return .right }
+            guard replacingWeak, hash.cost.isWeaker(than: cost) else { return .right }
             observe(.passwordHashed)
             var generator = SystemRandomNumberGenerator()
             return .rightAndRehashed(try PasswordHash(password: bytes, cost: cost, using: &generator).text)

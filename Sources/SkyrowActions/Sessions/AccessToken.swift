@@ -41,24 +41,6 @@ struct TokenHash: Hashable, Sendable {
         words = Array(bytes).withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
     }
 
-    /// From 64 hexadecimal digits; nil for anything else.
-    init?(hexadecimal text: Substring) {
-        let digits = text.utf8.map { digit -> UInt8? in
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-            default: nil
-            }
-        }
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 64, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        self.init(bytes: bytes)
-    }
-
     /// The 32 bytes to store.
     var bytes: [UInt8] {
         withUnsafeBytes(of: words) { Array($0) }

@@ -65,25 +65,32 @@ extension ActionService {
         }
     }
 
-    private func cachedSession(_ token: TokenHash) -> Session? {
+    private func cachedSession(_ token: TokenHash) -> StoredSession? {
         let now = clock.instant()
         return sessions.withLock { $0.session(token, at: now) }
     }
 
     /// Reads a session from the database and remembers it.
-    private func loadSession(_ token: TokenHash) async throws(SkyrowError) -> Session? {
-        // Both are taken before the statement is sent: what it sees is at least as new.
-        let loadedAt = clock.instant()
-        let epoch = sessions.withLock { $0.epoch }
-        let session = try await storedSession(token)
+    private func loadSession(_ token: TokenHash) async throws(SkyrowError) -> StoredSession? {
+        // The moment before the statement is sent: what it sees is at least as new.
+        let moment = momentOfLoading
+        let session = try await store.sessions.session(tokenHash: token.bytes)
         observe(.sessionLoaded(found: session != nil))
-        if let session {
-            sessions.withLock { $0.insert(session, for: token, loadedAt: loadedAt, epoch: epoch) }
-        }
+        if let session { remember(session, for: token, loadedAt: moment) }
         return session
     }
 
-    private func storedSession(_ token: TokenHash) async throws(SkyrowError) -> Session? {
-        nil
+    var momentOfLoading: MomentOfLoading {
+        MomentOfLoading(instant: clock.instant(), epoch: sessions.withLock { $0.epoch })
     }
+
+    func remember(_ session: StoredSession, for token: TokenHash, loadedAt moment: MomentOfLoading) {
+        sessions.withLock { $0.insert(session, for: token, loadedAt: moment.instant, epoch: moment.epoch) }
+    }
+}
+
+/// When a session was asked of the database, by the clock and by the count of revocations.
+struct MomentOfLoading {
+    let instant: ContinuousClock.Instant
+    let epoch: Int
 }

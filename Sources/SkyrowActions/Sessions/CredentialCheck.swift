@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 
 /// The judgement of a request's credentials, as a value: what can be said without the database, and what after a session
 /// was looked up.
@@ -56,7 +57,7 @@ struct CredentialCheck {
     /// Judges the session that was found for the token, or that none was asked for.
     ///
     /// - Parameter now: decides about expiry and suspension.
-    func judge(_ session: Session?, key: Key, at now: Timestamp) throws(SkyrowError) -> Caller {
+    func judge(_ session: StoredSession?, key: Key, at now: Timestamp) throws(SkyrowError) -> Caller {
         if let session, session.isExpired(at: now) { throw CredentialCheck.tokenNotAccepted }
         var caller: Caller
         switch key {
@@ -112,7 +113,7 @@ struct CredentialCheck {
         if isMaster {
             if let acting = credentials.actingUserID, !isUserID(acting) {
                 throw .invalidArgument(
-                    "A user id is 1 to 255 bytes, holds no NUL or '/', and does not begin with '_' or '~'.", "_user_id"
+                    "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.", "_user_id"
                 )
             }
             return .master(actingAs: credentials.actingUserID)
@@ -124,13 +125,13 @@ struct CredentialCheck {
     }
 }
 
-/// Whether the text can be the id of an account, which is the id of a record and the name of a database.
+/// Whether the text can be the id of an account, and so the id of a public record and the name of a database.
 func isUserID(_ text: String) -> Bool {
     let utf8 = text.utf8
     guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "_"), first != UInt8(ascii: "~") else {
         return false
     }
-    return !utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+    return !utf8.contains(0)
 }
 
 extension ActionNeed {
@@ -140,15 +141,5 @@ extension ActionNeed {
         case .user, .userOrMaster, .administrator: true
         case .key, .keyOrToken, .masterOrDevelopment: false
         }
-    }
-}
-
-extension Session.Suspension {
-    /// `127 UserDisabled`, as Skygear tells it.
-    var error: SkyrowError {
-        var info: [String: ErrorInfo] = [:]
-        if let message { info["message"] = .string(message) }
-        if let expiry { info["expiry"] = .datetime(expiry) }
-        return SkyrowError(.userDisabled, "This account is disabled.", info: info)
     }
 }

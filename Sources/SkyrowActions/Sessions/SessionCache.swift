@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 
 /// Sessions remembered between requests: bounded, and each for a short time only.
 ///
@@ -6,7 +7,7 @@ import SkyrowModel
 /// becomes the old one and what was old is forgotten. The time is passed in; a lock around the value is the holder's.
 struct SessionCache {
     private struct Entry {
-        let session: Session
+        let session: StoredSession
         let loadedAt: ContinuousClock.Instant
     }
 
@@ -27,7 +28,7 @@ struct SessionCache {
     var count: Int { young.count + old.count }
 
     /// The session, while its entry is fresh.
-    mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> Session? {
+    mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> StoredSession? {
         if let entry = young[token] {
             return fresh(entry, at: now)
         }
@@ -42,7 +43,7 @@ struct SessionCache {
     ///   - loadedAt: the time before the statement that loaded it was sent.
     ///   - epoch: the epoch at that time; after an invalidation since then nothing is remembered.
     mutating func insert(
-        _ session: Session,
+        _ session: StoredSession,
         for token: TokenHash,
         loadedAt: ContinuousClock.Instant,
         epoch: Int
@@ -71,7 +72,7 @@ struct SessionCache {
         old = [:]
     }
 
-    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> Session? {
+    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> StoredSession? {
         now - entry.loadedAt < freshness ? entry.session : nil
     }
 

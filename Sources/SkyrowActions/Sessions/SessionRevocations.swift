@@ -1,48 +1,25 @@
 import SkyrowModel
-import SkyrowPostgres
 import SkyrowStore
 import Synchronization
-
-/// What a notice on the channel `skyrow_session` says: whose sessions must be looked up again.
-enum SessionNotice: Equatable {
-    case token(TokenHash)
-    case user(UserID)
-    case all
-
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; whatever else comes is taken as `all`, the safe side.
-    init(payload: String) {
-        if payload.hasPrefix("token:"), let hash = TokenHash(hexadecimal: payload.dropFirst(6)) {
-            self = .token(hash)
-        } else if payload.hasPrefix("user:") {
-            self = .user(UserID(payload.dropFirst(5)))
-        } else {
-            self = .all
-        }
-    }
-}
 
 extension ActionService {
     /// Forgets sessions as other processes, this one or somebody in psql end or change them.
     func listenForRevocations() async {
-        for await event in store.client.listen("skyrow_session") {
-            switch event {
-            case .connected:
-                forget(.all)
-                observe(.listening(again: false))
-            case .reconnected:
-                // What was said meanwhile was missed.
-                forget(.all)
-                observe(.listening(again: true))
-            case .notification(_, let payload, _):
-                forget(SessionNotice(payload: payload))
-            }
+        for await notice in store.sessions.notices() {
+            forget(notice)
         }
     }
 
+    /// Drops remembered sessions, so that the database is asked about them again.
     func forget(_ notice: SessionNotice) {
         switch notice {
+        case .listening(let again):
+            // What was said before was not heard.
+            sessions.withLock { $0.removeAll() }
+            observe(.listening(again: again))
         case .token(let hash):
-            sessions.withLock { $0.remove(hash) }
+            guard let token = TokenHash(bytes: hash) else { return }
+            sessions.withLock { $0.remove(token) }
             observe(.sessionsForgotten(.token))
         case .user(let user):
             sessions.withLock { $0.removeSessions(of: [user]) }
@@ -66,5 +43,12 @@ extension ActionService {
     }
 
     func purge() async {
+        do throws(SkyrowError) {
+            let sessions = try await store.sessions.purgeExpired()
+            let keys = try await store.idempotency.purgeExpired()
+            observe(.purged(sessions: sessions, idempotencyKeys: keys))
+        } catch {
+            observe(.purgeFailed(error.description))
+        }
     }
 }

@@ -2,16 +2,34 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension RecordStore {
+    /// Deletes records, each in its own right or, when `atomic`, all or none: one statement for each type among them.
+    ///
+    /// The answer has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or may
+    /// not be read, `102 PermissionDenied` for what may be read only and for profiles, `113 ConstraintViolated` for what
+    /// other records refer to. Throws `101 NotAuthenticated` without a user, `111 NotSupported` in `_union`,
+    /// `115 AtomicOperationFailure` when `atomic` and a record is refused, and what the database itself failed with.
     package func delete(
         _ ids: [RecordID],
         in scope: DatabaseScope,
         caller: Caller,
         atomic: Bool
     ) async throws -> [RecordOutcome] {
-        throw SkyrowError(.unexpectedError, "The service failed.")
+        try requireMayCreate(in: scope, caller: caller)
+        for type in Set(ids.map(\.type)) { _ = try await table(of: type) }
+        return try await withCatalog { catalog in
+            guard atomic, ids.count > 1 else {
+                var run = self.deleteRun(.client(self.client), catalog, scope, caller)
+                let outcomes = try await run.outcomes(ids)
+                return atomic ? try Self.requireAll(outcomes) : outcomes
+            }
+            return try await self.client.withTransaction { transaction in
+                var run = self.deleteRun(.transaction(transaction), catalog, scope, caller)
+                return try Self.requireAll(try await run.outcomesTogether(ids))
+            }
+        }
     }
 
-    /// The same inside a transaction of the caller's.
+    /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
     package func delete(
         _ ids: [RecordID],
         in scope: DatabaseScope,
@@ -19,6 +37,18 @@ extension RecordStore {
         atomic: Bool,
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
-        throw SkyrowError(.unexpectedError, "The service failed.")
+        try requireMayCreate(in: scope, caller: caller)
+        var run = deleteRun(.transaction(transaction), cache.current, scope, caller)
+        guard atomic else { return try await run.outcomes(ids) }
+        return try Self.requireAll(try await run.outcomesTogether(ids))
+    }
+
+    private func deleteRun(
+        _ runner: StatementRunner,
+        _ catalog: SchemaCatalog,
+        _ scope: DatabaseScope,
+        _ caller: Caller
+    ) -> DeleteRun {
+        DeleteRun(store: self, runner: runner, catalog: catalog, database: scope, caller: caller, variables: nil)
     }
 }

@@ -12,16 +12,16 @@ extension RecordStore {
         caller: Caller
     ) async throws -> [RecordOutcome] {
         let access = AccessScope(caller: caller, level: .read, database: scope)
-        return try await withCatalog { catalog in
+        return try await withCatalog { _ in
             guard let first = ids.first else { return [] }
             if ids.allSatisfy({ $0.type == first.type }) {
-                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), catalog: catalog, access: access)
+                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access: access)
                 return ids.map { rows.outcome(for: $0) }
             }
             let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
                 for (type, ids) in Dictionary(grouping: ids, by: \.type) {
                     group.addTask {
-                        (type, try await self.rows(of: type, ids: ids.map(\.id), catalog: catalog, access: access))
+                        (type, try await self.rows(of: type, ids: ids.map(\.id), access: access))
                     }
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -33,10 +33,9 @@ extension RecordStore {
     private func rows(
         of type: RecordTypeName,
         ids: [String],
-        catalog: SchemaCatalog,
         access: AccessScope
     ) async throws -> RowsByID {
-        guard let table = catalog[type] else { return .none }
+        guard let table = try await self.table(of: type) else { return .none }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: nil)
         return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
     }
@@ -58,14 +57,7 @@ private enum RowsByID: Sendable {
             self = .one(StoredRow(result: result, plan: plan, row: 0))
             return
         }
-        var rows = Dictionary<TextKey, StoredRow>(minimumCapacity: result.rowCount)
-        for row in 0..<result.rowCount {
-            let stored = StoredRow(result: result, plan: plan, row: row)
-            guard let id = stored.storedID else { continue }
-            let key = TextKey(StoredID.wireID(of: id))
-            if rows[key] == nil { rows[key] = stored }
-        }
-        self = .many(rows)
+        self = .many(StoredRow.byWireID(result, plan: plan))
     }
 
     func outcome(for id: RecordID) -> RecordOutcome {

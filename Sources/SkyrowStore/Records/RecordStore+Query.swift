@@ -15,7 +15,7 @@ extension RecordStore {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
         return try await withCatalog { catalog in
-            guard let table = catalog[query.type] else {
+            guard let table = try await self.table(of: query.type) else {
                 return QueryAnswer(records: [], count: query.countsMatches ? 0 : nil)
             }
             let statement = try QueryStatement(

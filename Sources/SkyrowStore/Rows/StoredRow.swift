@@ -24,6 +24,24 @@ package struct StoredRow: RecordSource {
         result.withColumn(row, plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
+    /// When the record was changed last.
+    var updatedAt: PostgresTimestamp? {
+        guard let member = plan.members.first(where: { $0.key.name == "_updated_at" }) else { return nil }
+        return try? result.decode(row: row, column: member.column)
+    }
+
+    /// The rows of a result by the id that clients see; the first of those that have the same.
+    static func byWireID(_ result: PostgresResult, plan: RowPlan) -> [TextKey: StoredRow] {
+        var rows = Dictionary<TextKey, StoredRow>(minimumCapacity: result.rowCount)
+        for row in 0..<result.rowCount {
+            let stored = StoredRow(result: result, plan: plan, row: row)
+            guard let id = stored.storedID else { continue }
+            let key = TextKey(StoredID.wireID(of: id))
+            if rows[key] == nil { rows[key] = stored }
+        }
+        return rows
+    }
+
     private func emit(_ plan: RowPlan, into sink: inout some RecordSink) {
         sink.beginRecord()
         for member in plan.members {

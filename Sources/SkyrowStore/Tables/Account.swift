@@ -40,6 +40,11 @@ package struct AccountSuspension: Hashable, Sendable {
     package var message: String?
     /// When it ends by itself; nil means never.
     package var until: Timestamp?
+
+    package init(message: String? = nil, until: Timestamp? = nil) {
+        self.message = message
+        self.until = until
+    }
 }
 
 /// An account as the answer to logging in shows it.

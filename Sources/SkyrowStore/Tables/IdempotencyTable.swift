@@ -3,7 +3,8 @@ package import SkyrowPostgres
 
 /// The answers that requests with an `idempotency_key` got, kept for a day.
 ///
-/// It is used inside the transaction of the request's own work, so that both are committed together:
+/// It is used inside the transaction of the request's own work, so that the work and the remembered answer are committed
+/// together:
 ///
 /// ```swift
 /// try await store.client.withTransaction { transaction in
@@ -53,12 +54,26 @@ package struct IdempotencyTable: Sendable {
             // Nothing is there when the key was purged between the two statements: it is free again.
             guard !known.isEmpty else { continue }
             guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
-                throw SkyrowError(
-                    .idempotencyKeyReused,
-                    "This idempotency key was used for another request; send a new one."
-                )
+                throw SkyrowError.keyReused
             }
             return .answered(try known.decode(row: 0, column: 1))
+        }
+    }
+
+    /// The answer that a request with this key already got, if it did; claims nothing.
+    ///
+    /// Throws `133 IdempotencyKeyReused` when the key was used for another request.
+    package func answer(_ key: String, scope: String, fingerprint: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
+        try await store.reporting {
+            let known = try await store.client.read(
+                """
+                SELECT fingerprint, answer FROM \(schema)._idempotency
+                WHERE scope = \(scope) AND key = \(key) AND created_at >= now() - interval '24 hours'
+                """
+            )
+            guard !known.isEmpty else { return nil }
+            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else { throw SkyrowError.keyReused }
+            return try known.decode(row: 0, column: 1, as: [UInt8]?.self)
         }
     }
 
@@ -87,4 +102,10 @@ package struct IdempotencyTable: Sendable {
 
 extension RecordStore {
     package var idempotency: IdempotencyTable { IdempotencyTable(store: self) }
+}
+
+extension SkyrowError {
+    fileprivate static let keyReused = SkyrowError(
+        .idempotencyKeyReused, "This idempotency key was used for another request; send a new one."
+    )
 }

@@ -10,12 +10,26 @@ package struct StoredSession: Hashable, Sendable {
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
     package var suspension: AccountSuspension?
+
+    package init(
+        userID: UserID,
+        roles: [String],
+        isAdministrator: Bool,
+        expiresAt: Timestamp? = nil,
+        suspension: AccountSuspension? = nil
+    ) {
+        self.userID = userID
+        self.roles = roles
+        self.isAdministrator = isAdministrator
+        self.expiresAt = expiresAt
+        self.suspension = suspension
+    }
 }
 
 /// The access tokens that were given out, by their hashes.
 ///
-/// Whatever ends a session sends a notice on the channel `skyrow_session`: `token:<hash in hexadecimal>`, `user:<id>`
-/// or `all`. Triggers in the database do so, which makes it hold for psql too.
+/// Whatever ends a session sends a notice on the channel `skyrow_session` (`token:<hash in hexadecimal>`, `user:<id>` or
+/// `all`), by triggers in the database, so that it also holds for what is done in psql.
 package struct SessionTable: Sendable {
     let store: RecordStore
 

@@ -1,5 +1,7 @@
 import Logging
+import SkyrowHTTP
 import SkyrowModel
+import SkyrowStore
 
 /// How a service is to run, decided once from flags and environment.
 struct ServeSettings: Hashable, Sendable {
@@ -12,13 +14,14 @@ struct ServeSettings: Hashable, Sendable {
     var apiKey: String?
     /// nil likewise.
     var masterKey: String?
-    /// Groups of fields that identify a user together.
-    var loginKeys: [[String]]
+    /// The fields of `user` that accounts log in with.
+    var loginKeys: [FieldName]
     var logLevel: Logger.Level
     /// The longest request body, in bytes.
     var maximumBody: Int
     /// How many connections clients may have open at once.
     var maximumConnections: Int
+    var cors: CORSPolicy
 
     static let hostName = SettingValues.Name(flag: "host", environment: "SKYROW_HOST")
     static let portName = SettingValues.Name(flag: "port", environment: "SKYROW_PORT")
@@ -32,6 +35,7 @@ struct ServeSettings: Hashable, Sendable {
         flag: "maximum-connections",
         environment: "SKYROW_MAXIMUM_CONNECTIONS"
     )
+    static let corsName = SettingValues.Name(flag: "cors-origins", environment: "SKYROW_CORS_ORIGINS")
 
     /// Throws ``ToolError`` about the first setting that is wrong.
     init(_ values: SettingValues) throws(ToolError) {
@@ -48,7 +52,7 @@ struct ServeSettings: Hashable, Sendable {
         }
         loginKeys = try values.value(
             Self.loginKeysName,
-            default: [["username"], ["email"]],
+            default: LoginKeys.standard,
             mustBe: "names of fields with commas between them, such as username,email",
             ServeSettings.loginKeys
         )
@@ -58,16 +62,33 @@ struct ServeSettings: Hashable, Sendable {
         }
         maximumBody = try values.integer(Self.maximumBodyName, default: 8 << 20, in: 1024...1 << 30)
         maximumConnections = try values.integer(Self.maximumConnectionsName, default: 10_000, in: 1...1_000_000)
+        cors = try values.value(
+            Self.corsName,
+            default: .anyOrigin,
+            mustBe: "'*', 'none', or origins such as https://app.example with commas between them",
+            ServeSettings.corsPolicy
+        )
     }
 
-    /// `username,email`; `country+phone` are two fields that identify a user together.
-    private static func loginKeys(_ text: String) -> [[String]]? {
-        var groups: [[String]] = []
-        for group in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let names = group.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
-            guard names.allSatisfy({ (try? FieldName($0)) != nil }), Set(names).count == names.count else { return nil }
-            groups.append(names)
+    private static func loginKeys(_ text: String) -> [FieldName]? {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map { try? FieldName(String($0)) }
+        let keys = names.compactMap { $0 }
+        return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
+    }
+
+    /// `*`, `none`, or the origins of web pages with commas between them.
+    private static func corsPolicy(_ text: String) -> CORSPolicy? {
+        switch text {
+        case "*": return .anyOrigin
+        case "none": return .off
+        default:
+            let origins = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let areOrigins = origins.allSatisfy { origin in
+                guard let scheme = ["https://", "http://"].first(where: origin.hasPrefix) else { return false }
+                let host = origin.dropFirst(scheme.count)
+                return !host.isEmpty && !host.contains { $0 == "/" || $0.isWhitespace }
+            }
+            return areOrigins ? .origins(Set(origins)) : nil
         }
-        return Set(groups).count == groups.count ? groups : nil
     }
 }

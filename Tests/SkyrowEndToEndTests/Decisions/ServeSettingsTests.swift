@@ -1,4 +1,5 @@
 import Logging
+import SkyrowStore
 import Testing
 
 @testable import skyrow
@@ -18,7 +19,7 @@ import Testing
         #expect(!settings.isDevelopment)
         #expect(settings.apiKey == nil)
         #expect(settings.masterKey == nil)
-        #expect(settings.loginKeys == [["username"], ["email"]])
+        #expect(settings.loginKeys == LoginKeys.standard)
         #expect(settings.logLevel == .info)
         #expect(settings.maximumBody == 8 << 20)
     }
@@ -30,10 +31,11 @@ import Testing
         ("database-url", "SKYROW_DATABASE_URL", "postgresql://a@h/d", "host=h dbname=d"),
         ("schema", "SKYROW_SCHEMA", "shop", "Shop_2"),
         ("development", "SKYROW_DEVELOPMENT", "true", "0"),
-        ("login-keys", "SKYROW_LOGIN_KEYS", "email", "country+phone,email"),
+        ("login-keys", "SKYROW_LOGIN_KEYS", "email", "phone,email"),
         ("log-level", "SKYROW_LOG_LEVEL", "debug", "ERROR"),
         ("maximum-body", "SKYROW_MAXIMUM_BODY", "1024", "1073741824"),
         ("maximum-connections", "SKYROW_MAXIMUM_CONNECTIONS", "1", "500"),
+        ("cors-origins", "SKYROW_CORS_ORIGINS", "none", "https://a.example,http://localhost:8080"),
     ])
     func theFlagWinsOverTheEnvironment(flag: String, variable: String, one: String, other: String) throws {
         let byFlag = try Self.settings([flag: one])
@@ -53,10 +55,11 @@ import Testing
         ("schema", ""), ("schema", "a-b"), ("schema", "1a"), ("schema", "pg_x"), ("schema", "information_schema"),
         ("schema", "ä"), ("schema", String(repeating: "a", count: 64)), ("schema", "\"; drop table note; --"),
         ("development", "maybe"),
-        ("login-keys", ""), ("login-keys", "email,"), ("login-keys", "_id"), ("login-keys", "a+a"),
+        ("login-keys", ""), ("login-keys", "email,"), ("login-keys", "_id"), ("login-keys", "a+b"),
         ("login-keys", "email,email"),
         ("log-level", "loud"),
         ("maximum-body", "0"), ("maximum-connections", "0"),
+        ("cors-origins", ""), ("cors-origins", "a.example"), ("cors-origins", "https://a.example/"), ("cors-origins", "*,*"),
     ])
     func aWrongValueIsOneSentenceThatNamesItsFlag(flag: String, text: String) throws {
         let error = #expect(throws: ToolError.self) { try Self.settings([flag: text]) }

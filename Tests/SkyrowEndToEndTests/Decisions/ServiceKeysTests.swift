@@ -18,10 +18,13 @@ import Testing
             #expect(first.apiKey.count == 64)
             #expect(first.masterKey.count == 64)
             #expect(first.apiKey != first.masterKey)
-            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            let mode = try FileManager.default.attributesOfItem(atPath: file + ".new")[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: (file as NSString).deletingLastPathComponent) == ["keys"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: (file as NSString).deletingLastPathComponent) == ["keys.new"])
 
+            // Until the operator was told, they stay new.
+            #expect(try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file) == first)
+            ServiceKeys.announced(file: file)
             let second = try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file)
             #expect(!second.areNew)
             #expect(second.apiKey == first.apiKey)

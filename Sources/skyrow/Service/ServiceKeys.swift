@@ -4,7 +4,7 @@ import Glibc
 struct ServiceKeys: Hashable, Sendable {
     var apiKey: String
     var masterKey: String
-    /// Whether a key was just made, so that nobody has seen it yet.
+    /// Whether one of them was made here and nobody has been told yet.
     var areNew = false
 
     /// Takes what is given, then what is kept in the file, and makes and keeps the rest.
@@ -13,17 +13,27 @@ struct ServiceKeys: Hashable, Sendable {
     /// read or written.
     static func resolve(apiKey: String?, masterKey: String?, file: String) throws(ToolError) -> ServiceKeys {
         if let apiKey, let masterKey { return ServiceKeys(apiKey: apiKey, masterKey: masterKey) }
-        var areNew = false
-        if access(file, F_OK) != 0 {
-            let content = "SKYROW_API_KEY=\(randomKey())\nSKYROW_MASTER_KEY=\(randomKey())\n"
-            areNew = try publish(content, as: file)
+        // New keys have another name until the operator has been told, even if this start fails on its way there.
+        let areNew = access(file, F_OK) != 0
+        let current = areNew ? unannounced(file) : file
+        if areNew, access(current, F_OK) != 0 {
+            try publish("SKYROW_API_KEY=\(randomKey())\nSKYROW_MASTER_KEY=\(randomKey())\n", as: current)
         }
-        guard let kept = contentsOfFile(file) else { throw .system("Cannot read \(file)") }
+        guard let kept = contentsOfFile(current) else { throw .system("Cannot read \(current)") }
         guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept), let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
         else {
             throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: mend it or move it away.")
         }
         return ServiceKeys(apiKey: apiKey ?? keptAPIKey, masterKey: masterKey ?? keptMasterKey, areNew: areNew)
+    }
+
+    /// Says that the operator has been told the keys.
+    static func announced(file: String) {
+        _ = rename(unannounced(file), file)
+    }
+
+    private static func unannounced(_ file: String) -> String {
+        "\(file).new"
     }
 
     private static func value(of name: String, in content: String) -> String? {
@@ -34,18 +44,14 @@ struct ServiceKeys: Hashable, Sendable {
         return nil
     }
 
-    /// Puts a complete file in place, unless another process was first; tells whether this one was.
-    private static func publish(_ content: String, as path: String) throws(ToolError) -> Bool {
+    /// Puts a complete file in place, unless another process was first.
+    private static func publish(_ content: String, as path: String) throws(ToolError) {
         let draft = "\(path).\(getpid())"
         let file = try FileDescriptor(opening: draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         defer { unlink(draft) }
         try file.write(content.utf8)
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(draft)") }
-        guard link(draft, path) == 0 else {
-            guard errno == EEXIST else { throw .system("Cannot make \(path)") }
-            return false
-        }
-        return true
+        guard link(draft, path) == 0 || errno == EEXIST else { throw .system("Cannot make \(path)") }
     }
 
     /// 256 random bits in hexadecimal.

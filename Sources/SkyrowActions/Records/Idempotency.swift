@@ -1,0 +1,40 @@
+import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// Runs a write of a request with an idempotency key, once for all its retries.
+    ///
+    /// Claiming the key, writing and storing the answer are one transaction: a retry that comes meanwhile waits for its
+    /// end, one that comes later finds the answer, and when the write fails as a whole nothing is left of the claim.
+    ///
+    /// Throws `133 IdempotencyKeyReused` when the key came with another request before.
+    func once(
+        _ claim: IdempotencyClaim,
+        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8],
+        _ write: @Sendable (StoreTransaction) async throws -> [RecordOutcome]
+    ) async throws(SkyrowError) -> WriteAnswer {
+        try await store.withTransaction { transaction in
+            let claimed = try await store.idempotency.claim(
+                claim.key, scope: claim.scope, fingerprint: claim.fingerprint, in: transaction
+            )
+            switch claimed {
+            case .answered(let bytes):
+                return .encoded(bytes, isReplay: true)
+            case .claimed:
+                let bytes = try encode(try await write(transaction))
+                try await store.idempotency.complete(
+                    claim.key, scope: claim.scope, answer: bytes, in: transaction
+                )
+                return .encoded(bytes, isReplay: false)
+            }
+        }
+    }
+
+    /// The answer that the key already has.
+    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteAnswer? {
+        let answer = try await store.idempotency.answer(
+            claim.key, scope: claim.scope, fingerprint: claim.fingerprint
+        )
+        return answer.map { .encoded($0, isReplay: true) }
+    }
+}

@@ -1,0 +1,58 @@
+import Crypto
+import SkyrowModel
+
+/// A request's claim on an idempotency key, which belongs to its caller.
+struct IdempotencyClaim: Sendable, Equatable {
+    /// Who asked; another caller's keys are other keys.
+    let scope: String
+    let key: String
+    /// SHA-256 of what was asked: the same key with another one is a mistake of the client's.
+    let fingerprint: [UInt8]
+
+    /// nil without a key.
+    ///
+    /// - Parameter request: the request's canonical text.
+    ///
+    /// Throws `108 InvalidArgument` for an empty key, one of more than 64 bytes, or one with NUL.
+    init?(
+        key: String?,
+        action: ActionName,
+        database: DatabaseName,
+        isAtomic: Bool,
+        request: [UInt8],
+        caller: Caller
+    ) throws(SkyrowError) {
+        guard let key else { return nil }
+        guard (1...64).contains(key.utf8.count), !key.utf8.contains(0) else {
+            throw .invalidArgument("An idempotency key is 1 to 64 bytes without NUL.", "idempotency_key")
+        }
+        self.key = key
+        scope = IdempotencyClaim.scope(of: caller)
+        var hash = SHA256()
+        // Each part ends in a byte that it cannot hold, so that no two lists of parts have the same text.
+        for part in [action.rawValue, "\(isAtomic)", IdempotencyClaim.text(of: database)] {
+            hash.update(data: Array(part.utf8) + [0])
+        }
+        hash.update(data: request)
+        fingerprint = Array(hash.finalize())
+    }
+
+    /// User ids do not begin with an underscore, so nobody's scope is the master key's.
+    private static func scope(of caller: Caller) -> String {
+        switch caller.kind {
+        case .anonymous: "_anonymous"
+        case .user(let user): user
+        case .master(nil): "_master"
+        case .master(let user?): "_master:\(user)"
+        }
+    }
+
+    private static func text(of database: DatabaseName) -> String {
+        switch database {
+        case .everyone: "_public"
+        case .own: "_private"
+        case .user(let user): user
+        case .union: "_union"
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// Makes the types and fields that these items lack, but only for those whose record the caller may write.
+    ///
+    /// Answers the items with a refusal in the place of each of the others, since what they lack is not made. Throws
+    /// `114 IncompatibleSchema` when a value does not go with its field or the schema is frozen, and
+    /// `115 AtomicOperationFailure` when the request is atomic and an item is refused.
+    func makeRoom(
+        for items: [SaveRequest.Item],
+        in scope: DatabaseScope,
+        caller: Caller,
+        isAtomic: Bool
+    ) async throws(SkyrowError) -> [SaveRequest.Item] {
+        guard try store.needsRoom(for: items) else { return items }
+        try store.requireMayCreate(in: scope, caller: caller)
+        let ids = items.compactMap { $0.draft?.id }
+        let refusals = try await store.reporting { try await store.refusals(savingTo: ids, in: scope, caller: caller) }
+        if isAtomic, !refusals.isEmpty {
+            throw .atomicFailure(Dictionary(refusals.map { ($0.key.description, $0.value) }) { first, _ in first })
+        }
+        let permitted = items.map { item -> SaveRequest.Item in
+            guard let id = item.draft?.id, let refusal = refusals[id] else { return item }
+            return .failure(refusal, id: id.description)
+        }
+        let drafts = permitted.compactMap { $0.draft }
+        if !drafts.isEmpty { try await store.makeRoom(for: drafts) }
+        return permitted
+    }
+}
+
+extension RecordStore {
+    /// Whether saving these items takes a change of the schema; nothing waits.
+    func needsRoom(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
+        try !schemaPlan(saving: items.compactMap(\.draft)).isEmpty
+    }
+}
+
+extension SaveRequest.Item {
+    /// The draft, unless it could not be read or was refused.
+    var draft: RecordDraft? {
+        switch self {
+        case .draft(let draft): draft
+        case .failure: nil
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `record:fetch`: one outcome an id, in the order of the request.
+    package func fetch(_ request: RecordIDsRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
+        try await observed(.recordFetch) { () async throws(SkyrowError) in
+            let scope = try DatabaseScope(request.database, caller: caller)
+            guard !request.ids.isEmpty else {
+                throw .invalidArgument("Send at least one id.", "ids")
+            }
+            return try await store.reporting { try await store.fetch(request.ids, in: scope, caller: caller) }
+        }
+    }
+
+    /// `record:query`
+    package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryAnswer {
+        try await observed(.recordQuery) { () async throws(SkyrowError) in
+            let scope = try DatabaseScope(request.database, caller: caller)
+            return try await store.reporting { try await store.query(request.query, in: scope, caller: caller) }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `record:save`: creates records and merges fields into existing ones.
+    ///
+    /// In this order: whoever may not write at all is refused, items that may not be saved are told so one by one, types
+    /// and fields that are missing are made for those that may, and then the store saves.
+    ///
+    /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
+    package func save(
+        _ request: SaveRequest,
+        by caller: Caller,
+        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
+    ) async throws(SkyrowError) -> WriteAnswer {
+        try await observed(.recordSave) { () async throws(SkyrowError) in
+            let scope = try writableScope(request.database, caller: caller)
+            guard !request.items.isEmpty else {
+                throw .invalidArgument("Send at least one record.", "records")
+            }
+            if request.isAtomic { try request.refuseUndecodableItems() }
+            let claim = try IdempotencyClaim(
+                key: request.idempotencyKey, action: .recordSave, database: request.database,
+                isAtomic: request.isAtomic, request: request.fingerprintSource, caller: caller
+            )
+            let judged = try await judgeUserRecords(
+                request.items, in: scope, caller: caller, isAtomic: request.isAtomic
+            )
+            if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
+            let items = try await makeRoom(for: judged, in: scope, caller: caller, isAtomic: request.isAtomic)
+            guard let claim else {
+                let outcomes = try await store.reporting {
+                    try await store.save(items, in: scope, caller: caller, atomic: request.isAtomic)
+                }
+                return .outcomes(outcomes)
+            }
+            return try await once(claim, encode: encode) { transaction in
+                try await self.store.save(
+                    items, in: scope, caller: caller, atomic: request.isAtomic, transaction: transaction
+                )
+            }
+        }
+    }
+
+    /// The rows a write works on; refuses with `101` who is nobody, and with `111` the union of all databases.
+    func writableScope(_ database: DatabaseName, caller: Caller) throws(SkyrowError) -> DatabaseScope {
+        guard caller.isMaster || caller.userID != nil else {
+            throw SkyrowError(.notAuthenticated, "Log in first.")
+        }
+        let scope = try DatabaseScope(database, caller: caller)
+        guard scope != .union else {
+            throw SkyrowError(.notSupported, "The database _union is for reading only.")
+        }
+        return scope
+    }
+}
+
+extension SaveRequest {
+    /// Refuses an atomic request of which an item could not be read: `108`, with the errors in the order of the items.
+    fileprivate func refuseUndecodableItems() throws(SkyrowError) {
+        let errors = items.compactMap { item -> SkyrowError? in
+            switch item {
+            case .draft: nil
+            case .failure(let error, _): error
+            }
+        }
+        guard errors.isEmpty else {
+            throw SkyrowError(
+                .invalidArgument,
+                "Nothing was saved, because some of the records could not be read.",
+                info: ["arguments": .list([.string("records")]), "errors": .list(errors.map { .error($0) })]
+            )
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import SkyrowModel
+import SkyrowStore
+
+extension StoredSession {
+    /// The caller this session makes.
+    var caller: Caller {
+        Caller(kind: .user(userID), roles: roles, isAdministrator: isAdministrator)
+    }
+
+    func isExpired(at now: Timestamp) -> Bool {
+        expiresAt.map { $0 <= now } ?? false
+    }
+
+    /// The suspension of the account, while it lasts.
+    func suspension(at now: Timestamp) -> AccountSuspension? {
+        suspension.flatMap { $0.isOver(at: now) ? nil : $0 }
+    }
+}
+
+extension AccountSuspension {
+    func isOver(at now: Timestamp) -> Bool {
+        until.map { $0 <= now } ?? false
+    }
+
+    /// `127 UserDisabled`, as Skygear tells it.
+    var error: SkyrowError {
+        var info: [String: ErrorInfo] = [:]
+        if let message { info["message"] = .string(message) }
+        if let until { info["expiry"] = .datetime(until) }
+        return SkyrowError(.userDisabled, "This account is disabled.", info: info)
+    }
+}

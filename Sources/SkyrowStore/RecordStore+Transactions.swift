@@ -1,0 +1,21 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// An open transaction, to be passed on to the store's methods.
+package typealias StoreTransaction = PostgresTransaction
+
+extension RecordStore {
+    /// Whether a statement would find an open connection; cheap.
+    package var isReady: Bool { client.isReady }
+
+    /// Runs `body` in one transaction, which it passes to the store's methods; commits when it returns and rolls back when
+    /// it throws.
+    ///
+    /// `body` may run more than once, since a transaction that met another one is tried again. Errors leave as
+    /// `SkyrowError`.
+    package func withTransaction<Success>(
+        _ body: (StoreTransaction) async throws -> Success
+    ) async throws(SkyrowError) -> Success {
+        try await reporting { try await client.withTransaction(body) }
+    }
+}

@@ -1,0 +1,190 @@
+package import SkyrowModel
+
+/// How the records of a request are written: which go into one statement, and in what order.
+///
+/// Records of one type and shape make a group, which is one statement. A group comes after those it refers to; groups
+/// that refer to each other make one unit, which is written in one transaction with its foreign keys deferred. Of
+/// records with the same id each is in a later group than the one before.
+package struct BatchPlan: Sendable {
+    /// Records written by one statement.
+    package struct Group: Sendable {
+        package let table: RecordTable
+        package let shape: SaveShape
+        /// Positions in ``BatchPlan/writes``, in the order of the request.
+        package var members: [Int]
+    }
+
+    package private(set) var writes: [RecordWrite] = []
+    /// What is refused before anything is asked, by its place in the request.
+    package private(set) var failures: [Int: (error: SkyrowError, id: String?)] = [:]
+    /// The ids of the request, temporary ones resolved, by their place; nil for what could not be read.
+    package private(set) var ids: [RecordID?] = []
+    /// What to write, one unit after another.
+    package private(set) var units: [[Group]] = []
+
+    /// The writes each write has to come after, since it refers to them or comes after one of the same id.
+    private var dependencies: [[Int]] = []
+    /// The first write of each id.
+    private var firstWrites: [RecordID: Int] = [:]
+    private let database: DatabaseScope
+
+    /// Plans a request.
+    ///
+    /// - Parameter makeID: gives a fresh id for each temporary one (`post/$1`).
+    package init(
+        _ items: [SaveRequest.Item],
+        catalog: SchemaCatalog,
+        database: DatabaseScope,
+        makeID: () -> String
+    ) {
+        self.database = database
+        var freshIDs: [RecordID: RecordID] = [:]
+        for item in items {
+            guard case .draft(let draft) = item, draft.id.isTemporary, freshIDs[draft.id] == nil else { continue }
+            freshIDs[draft.id] = try? RecordID(type: draft.id.type, id: makeID())
+        }
+        var rounds: [RecordID: Int] = [:]
+        var lastWrites: [RecordID: Int] = [:]
+        for (index, item) in items.enumerated() {
+            switch item {
+            case .failure(let error, let id):
+                ids.append(nil)
+                failures[index] = (error, id)
+            case .draft(let draft):
+                let id = freshIDs[draft.id] ?? draft.id
+                ids.append(id)
+                do throws(SkyrowError) {
+                    let write = try Self.write(
+                        draft, id: id, index: index, round: rounds[id, default: 0],
+                        catalog: catalog, database: database, freshIDs: freshIDs
+                    )
+                    rounds[id, default: 0] += 1
+                    if firstWrites[id] == nil { firstWrites[id] = writes.count }
+                    dependencies.append(lastWrites[id].map { [$0] } ?? [])
+                    lastWrites[id] = writes.count
+                    writes.append(write)
+                } catch {
+                    failures[index] = (error, id.description)
+                }
+            }
+        }
+        for position in writes.indices {
+            for value in writes[position].values {
+                guard case .reference(let target) = value, let first = firstWrites[target], first != position else {
+                    continue
+                }
+                dependencies[position].append(first)
+            }
+        }
+        units = groups(of: Array(writes.indices))
+    }
+
+    /// Whether a record is among those the request writes, so that a reference to it needs no look into the database.
+    package func writes(_ id: RecordID) -> Bool {
+        firstWrites[id] != nil
+    }
+
+    /// Parts some writes so that each part can be written without those after it, in an order in which they can be
+    /// written: the finest division for finding the record that spoils a statement.
+    package func components(of positions: [Int]) -> [[Int]] {
+        let places = Dictionary(uniqueKeysWithValues: positions.enumerated().map { ($1, $0) })
+        let edges = positions.map { position in dependencies[position].compactMap { places[$0] } }
+        return stronglyConnectedComponents(edges: edges).map { component in component.map { positions[$0] } }
+    }
+
+    /// The units that write some of the records.
+    package func units(writing positions: [Int]) -> [[Group]] {
+        groups(of: positions)
+    }
+
+    private func groups(of positions: [Int]) -> [[Group]] {
+        struct Key: Hashable {
+            var type: RecordTypeName
+            var round: Int
+            var shape: SaveShape
+        }
+        var groups: [Group] = []
+        var places: [Key: Int] = [:]
+        var groupOf: [Int: Int] = [:]
+        for position in positions {
+            let write = writes[position]
+            let key = Key(type: write.table.name, round: write.round, shape: write.shape)
+            let place = places[key] ?? groups.count
+            if place == groups.count {
+                groups.append(Group(table: write.table, shape: key.shape, members: []))
+                places[key] = place
+            }
+            groups[place].members.append(position)
+            groupOf[position] = place
+        }
+        guard groups.count > 1 else { return groups.map { [$0] } }
+        var edges = [Set<Int>](repeating: [], count: groups.count)
+        for position in positions {
+            guard let place = groupOf[position] else { continue }
+            for dependency in dependencies[position] {
+                if let other = groupOf[dependency], other != place { edges[place].insert(other) }
+            }
+        }
+        return stronglyConnectedComponents(edges: edges.map { $0.sorted() }).map { component in
+            component.sorted { (a, b) in
+                let (first, second) = (groups[a].members[0], groups[b].members[0])
+                return (writes[first].round, first) < (writes[second].round, second)
+            }.map { groups[$0] }
+        }
+    }
+
+    private static func write(
+        _ draft: RecordDraft,
+        id: RecordID,
+        index: Int,
+        round: Int,
+        catalog: SchemaCatalog,
+        database: DatabaseScope,
+        freshIDs: [RecordID: RecordID]
+    ) throws(SkyrowError) -> RecordWrite {
+        if id.type == .user, database != .everyone {
+            throw .invalidArgument("Profiles are records of the public database.", "database_id")
+        }
+        if id.type == .user, draft.precondition == .isNew { throw .writeDenied }
+        guard let table = catalog[id.type] else {
+            throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
+        }
+        var columns: [(place: Int, value: RecordValue)] = []
+        for field in draft.fields {
+            guard let place = table.position(of: field.name) else {
+                // Nothing is there to be unset.
+                if case .null = field.value { continue }
+                throw SkyrowError(
+                    .incompatibleSchema,
+                    "There is no field of this name in the record type.",
+                    info: ["arguments": .list([.string(field.name.rawValue)])]
+                )
+            }
+            var value = field.value
+            if case .reference(let target) = value, target.isTemporary {
+                guard let fresh = freshIDs[target] else {
+                    throw .invalidArgument("A temporary id is referred to, but no record has it.", field.name.rawValue)
+                }
+                value = .reference(fresh)
+            }
+            if let value = try table.columns[place].accepted(value) { columns.append((place, value)) }
+        }
+        columns.sort { $0.place < $1.place }
+        if let access = draft.access, access.entries.contains(where: \.subject.holdsNUL) {
+            throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
+        }
+        return RecordWrite(
+            index: index, id: id, table: table, access: draft.access, precondition: draft.precondition,
+            columns: columns.map(\.place), values: columns.map(\.value), round: round
+        )
+    }
+}
+
+extension AccessSubject {
+    fileprivate var holdsNUL: Bool {
+        switch self {
+        case .everyone, .owner: false
+        case .user(let name), .role(let name): name.utf8.contains(0)
+        }
+    }
+}

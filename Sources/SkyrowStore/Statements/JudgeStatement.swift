@@ -1,0 +1,91 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// The second question after a refusal: what the records are to the caller, who may read and who may write them.
+///
+/// ```sql
+/// SELECT …, coalesce(<read access>, false), coalesce(<write access>, false) FROM "app"."note" AS "r"
+/// WHERE "r"."_id" = ANY($1) AND "r"."_database" = …
+/// ```
+struct JudgeStatement {
+    let sql: SQL
+    private let table: RecordTable
+
+    /// What there is of one record.
+    struct Finding {
+        let isReadable: Bool
+        let isWritable: Bool
+        let row: StoredRow
+    }
+
+    init(ids: [RecordID], table: RecordTable, database: DatabaseScope, caller: Caller, variables: AccessVariables?) {
+        let read = AccessScope(caller: caller, level: .read, database: database)
+        let write = AccessScope(caller: caller, level: .write, database: database)
+        self.table = table
+        sql = """
+            SELECT \(table.wholeRow.columns), \
+            coalesce(\(read.condition(on: "r", variables: variables)), false), \
+            coalesce(\(write.condition(on: "r", variables: variables)), false) \
+            FROM \(table.qualifiedName) AS "r" \
+            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: database).text }))
+            """
+    }
+
+    /// What was found, by the id that clients see; what does not exist is not there.
+    func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
+        var findings: [TextKey: Finding] = [:]
+        for row in 0..<result.rowCount {
+            let stored = StoredRow(result: result, plan: table.wholeRow.plan, row: row)
+            guard let id = stored.storedID else { continue }
+            findings[TextKey(StoredID.wireID(of: id))] = Finding(
+                isReadable: try result.decode(row: row, column: table.wholeRow.width),
+                isWritable: try result.decode(row: row, column: table.wholeRow.width + 1),
+                row: stored
+            )
+        }
+        return findings
+    }
+}
+
+/// What a refused save means, once it is known what is there.
+enum SaveVerdict {
+    case refused(SkyrowError)
+    /// What is there now would not have been refused: somebody changed it meanwhile.
+    case tryAgain
+
+    /// Judges one record; `finding` is nil when there is none.
+    ///
+    /// A record that the caller may not read is answered as far as possible like one that is missing. Only a plain save
+    /// of its id can tell that it is there, since the record cannot be created; it says no more than that.
+    init(_ write: RecordWrite, _ finding: JudgeStatement.Finding?) {
+        switch (finding, write.precondition) {
+        case (nil, .revision):
+            self = .refused(.conflict)
+        case (nil, .isNew), (nil, nil):
+            // Creating a profile is the business of signing up.
+            self = write.table.name == .user ? .refused(.writeDenied) : .tryAgain
+        case (.some(let finding), .revision) where !finding.isReadable:
+            self = .refused(.conflict)
+        case (.some(let finding), _) where !finding.isWritable:
+            self = .refused(.writeDenied)
+        case (.some(let finding), .isNew):
+            self = .refused(.conflict(with: finding.row))
+        case (.some(let finding), .revision(let revision)):
+            let current = finding.row.collected()
+            self = current?.revision == revision ? .tryAgain : .refused(.conflict(with: finding.row))
+        case (.some, nil):
+            self = .tryAgain
+        }
+    }
+}
+
+extension SkyrowError {
+    static let writeDenied = SkyrowError(.permissionDenied, "You may not write this record.")
+    static let conflict = SkyrowError(.conflict, "The record is not as the save expects it.")
+
+    static func conflict(with row: StoredRow) -> SkyrowError {
+        var error = SkyrowError.conflict
+        if let record = row.collected() { error.info["record"] = .record(record) }
+        return error
+    }
+}

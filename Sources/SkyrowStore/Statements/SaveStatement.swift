@@ -1,0 +1,240 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// The one statement that writes the records of a group: access, precondition, merge and the rows that come back.
+///
+/// ```sql
+/// INSERT INTO "app"."note" AS "r" ("_id", "_owner", "_created_by", "_updated_by", "title")
+/// SELECT "i"."_id", $3, $4, $5, "i"."title" FROM unnest($1, $2) AS "i" ("_id", "title")
+/// ON CONFLICT ("_id") DO UPDATE SET "title" = EXCLUDED."title", "_updated_at" = EXCLUDED."_updated_at", …
+/// WHERE <write access> RETURNING …
+/// ```
+///
+/// A record that comes back was written; one that does not was refused, and only then a second question tells why.
+struct SaveStatement {
+    let plan: BatchPlan
+    let catalog: SchemaCatalog
+    let database: DatabaseScope
+    let caller: Caller
+    let variables: AccessVariables?
+    /// The time of the request when an earlier statement of it has one already; otherwise the statement's own.
+    let instant: PostgresTimestamp?
+
+    func sql(for group: BatchPlan.Group) -> SQL {
+        let members = group.members.map { plan.writes[$0] }
+        switch group.shape.kind {
+        case .upsert:
+            return """
+                \(insertion(members, group)) ON CONFLICT ("_id") DO UPDATE SET \(merge(group)) \
+                WHERE \(writeCondition) RETURNING \(group.table.wholeRow.columns)
+                """
+        case .insert:
+            return """
+                \(insertion(members, group)) ON CONFLICT ("_id") DO NOTHING \
+                RETURNING \(group.table.wholeRow.columns)
+                """
+        case .update, .updateOfRevision:
+            return update(members, group)
+        }
+    }
+
+    // MARK: Insert
+
+    private func insertion(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
+        let user = SQL.value(caller.userID)
+        var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
+        var values: SQL = "\"i\".\"_id\", \(SQL.value(owner)), \(user), \(user)"
+        if case .user(let user) = database {
+            names += ", \"_database\""
+            values += ", \(user)"
+        }
+        if let instant {
+            names += ", \"_created_at\", \"_updated_at\""
+            values += ", \(instant), \(instant)"
+        }
+        if group.shape.setsAccess {
+            names += ", \"_access\""
+            values += ", \"i\".\"_access\""
+        }
+        for place in group.shape.columns {
+            let column = group.table.columns[place]
+            names += ", \(column.identifier)"
+            values += ", \(value(of: column, in: group.table))"
+        }
+        return """
+            INSERT INTO \(group.table.qualifiedName) AS "r" (\(names)) SELECT \(values) FROM \(source(members, group))
+            """
+    }
+
+    /// Whose a new record is: the caller's, or in a private database its user's.
+    private var owner: UserID? {
+        switch database {
+        case .user(let user): user
+        case .everyone, .union: caller.userID
+        }
+    }
+
+    /// Owner and creation never change.
+    private func merge(_ group: BatchPlan.Group) -> SQL {
+        var assignments: SQL = """
+            "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", \
+            "_revision" = EXCLUDED."_revision"
+            """
+        if group.shape.setsAccess { assignments += ", \"_access\" = EXCLUDED.\"_access\"" }
+        for place in group.shape.columns {
+            let name = group.table.columns[place].identifier
+            assignments += ", \(name) = EXCLUDED.\(name)"
+        }
+        return assignments
+    }
+
+    private var writeCondition: SQL {
+        AccessScope(caller: caller, level: .write, database: database).condition(on: "r", variables: variables)
+    }
+
+    // MARK: Update
+
+    private func update(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
+        var assignments: SQL = "\"_updated_by\" = \(SQL.value(caller.userID)), \"_revision\" = \(catalog.schema).\"_revision\"()"
+        if let instant {
+            assignments += ", \"_updated_at\" = \(instant)"
+        } else {
+            assignments += ", \"_updated_at\" = now()"
+        }
+        if group.shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
+        for place in group.shape.columns {
+            let column = group.table.columns[place]
+            assignments += ", \(column.identifier) = \(value(of: column, in: group.table))"
+        }
+        let revision: SQL =
+            group.shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
+        return """
+            UPDATE \(group.table.qualifiedName) AS "r" SET \(assignments) FROM \(source(members, group)) \
+            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision) RETURNING \(group.table.wholeRow.columns)
+            """
+    }
+
+    // MARK: Values
+
+    /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
+    private func source(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
+        let ids = members.map { StoredID($0.id.id, in: database).text }
+        var names: SQL = "\"_id\""
+        var values = Self.list(ids)
+        if group.shape.setsAccess {
+            names += ", \"_access\""
+            values += ", \(Self.list(members.map { $0.access.map { PostgresJSONB($0.storedJSON) } }))"
+        }
+        if group.shape.kind == .updateOfRevision {
+            names += ", \"_revision\""
+            values += ", \(Self.list(members.map(\.expectedRevision)))"
+        }
+        for (place, column) in group.shape.columns.enumerated() {
+            names += ", \(group.table.columns[column].identifier)"
+            values += ", \(Self.list(members.map { $0.values[place] }, type: group.table.columns[column].type, self))"
+        }
+        return members.count == 1 ? "(VALUES (\(values))) AS \"i\" (\(names))" : "unnest(\(values)) AS \"i\" (\(names))"
+    }
+
+    private static func list<Value: PostgresArrayElement>(_ values: [Value]) -> SQL {
+        values.count == 1 ? "\(values[0])" : "\(values)"
+    }
+
+    private static func list(_ values: [RecordValue], type: FieldType, _ statement: SaveStatement) -> SQL {
+        switch type {
+        case .string: list(values.map(\.string))
+        case .integer, .sequence: list(values.map(\.integer))
+        case .number: list(values.map(\.number))
+        case .boolean: list(values.map(\.boolean))
+        case .datetime: list(values.map(\.instant))
+        case .json: list(values.map(\.json))
+        case .reference: list(values.map { statement.storedReference($0) })
+        case .bytes: list(values.map(\.bytes))
+        // No value is accepted for such a column.
+        case .unknown: list(values.map { _ in nil as String? })
+        }
+    }
+
+    // MARK: References
+
+    /// What the statement is given for a reference: the id that clients see, or behind `~` the stored id when the target
+    /// is among the records of this request.
+    private func storedReference(_ value: RecordValue) -> String? {
+        guard case .reference(let target) = value else { return nil }
+        guard looksUpReferences, plan.writes(target) else { return target.id }
+        return "~" + StoredID(target.id, in: database).text
+    }
+
+    /// The master key may refer to all public records, so the foreign key judges alone.
+    private var looksUpReferences: Bool {
+        switch database {
+        case .everyone, .union: !caller.isMaster
+        case .user: true
+        }
+    }
+
+    private func value(of column: RecordColumn, in table: RecordTable) -> SQL {
+        let input: SQL = "\"i\".\(column.identifier)"
+        guard case .reference(let type) = column.type, looksUpReferences, let target = catalog[type] else { return input }
+        return reference(input, to: target, column: column, in: table)
+    }
+
+    /// The stored id of the record a reference means, as far as the caller may read it.
+    ///
+    /// In a private database that is the user's own record, else the public one. A record that the caller may not read
+    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the saved
+    /// record refers to it already, since clients send back whole records.
+    private func reference(_ input: SQL, to target: RecordTable, column: RecordColumn, in table: RecordTable) -> SQL {
+        let shared = AccessScope(caller: caller, level: .read, database: .everyone)
+        var own = SQL()
+        if case .user = database {
+            let scope = AccessScope(caller: caller, level: .read, database: database)
+            own = """
+                (SELECT "t"."_id" FROM \(target.qualifiedName) AS "t" \
+                WHERE "t"."_id" = \(StoredID.prefix(of: database)) || \(input) \
+                AND \(scope.condition(on: "t", variables: variables))), 
+                """
+        }
+        return """
+            CASE WHEN \(input) IS NULL THEN NULL WHEN starts_with(\(input), '~') THEN substr(\(input), 2) \
+            ELSE coalesce(\(own)\
+            (SELECT "t"."_id" FROM \(target.qualifiedName) AS "t" WHERE "t"."_id" = \(input) \
+            AND \(shared.condition(on: "t", variables: variables))), \
+            (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
+            WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(input)), '~') END
+            """
+    }
+}
+
+extension SQL {
+    /// A value that may be NULL; written out, the interpolation of an optional draws a warning.
+    fileprivate static func value(_ value: (some PostgresEncodable)?) -> SQL {
+        value.map { "\($0)" } ?? "NULL"
+    }
+}
+
+extension RecordWrite {
+    fileprivate var expectedRevision: Int64? {
+        switch precondition {
+        case .revision(let revision): revision
+        case .isNew, nil: nil
+        }
+    }
+}
+
+/// The value as a column of a type takes it; nil is NULL.
+extension RecordValue {
+    fileprivate var string: String? { if case .string(let text) = self { text } else { nil } }
+    fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+    fileprivate var number: Double? { if case .number(let number) = self { number } else { nil } }
+    fileprivate var boolean: Bool? { if case .boolean(let flag) = self { flag } else { nil } }
+    fileprivate var json: PostgresJSONB? { if case .json(let text) = self { PostgresJSONB(utf8: text.utf8) } else { nil } }
+    fileprivate var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
+    fileprivate var instant: PostgresTimestamp? {
+        if case .datetime(let instant) = self {
+            PostgresTimestamp(microsecondsSince2000: instant.microseconds)
+        } else {
+            nil
+        }
+    }
+}

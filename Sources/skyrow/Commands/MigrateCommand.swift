@@ -1,0 +1,60 @@
+import ArgumentParser
+import Logging
+import SkyrowPostgres
+import SkyrowStore
+
+/// `skyrow migrate`
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Bring the database up to date; serve does so too when it starts."
+    )
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Flag(name: .customLong("dry-run"), help: "Tell what would be done and do nothing.")
+    var isDryRun = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let settings = try DatabaseSettings(SettingValues(flags: database.flags, environment: processEnvironment()))
+            let isDryRun = isDryRun
+            try await withClient(settings) { client, schema, logger throws(ToolError) in
+                let migration = MigrationRun(client: client, schema: schema, logger: logger)
+                let steps: [Migrator.Step]
+                do {
+                    steps = try await isDryRun ? migration.pendingSteps() : migration()
+                } catch {
+                    throw ToolError(databaseFailure: error)
+                }
+                for step in steps { print(isDryRun ? "pending: \(step.summary)" : step.summary) }
+                if steps.isEmpty { print("The database is up to date.") }
+            }
+        }
+    }
+}
+
+/// Lends a running client of the settings' database, which is started for the purpose if need be.
+func withClient(
+    _ settings: DatabaseSettings,
+    _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    let logger = toolLogger()
+    let access = try await DatabaseAccess(settings, logger: logger)
+    var failure: ToolError?
+    do throws(ToolError) {
+        let (client, schema) = try makeClient(connection: access.connection, schema: settings.schema, logger: logger)
+        let running = Task { try await client.run() }
+        do throws(ToolError) {
+            try await body(client, schema, logger)
+        } catch {
+            failure = error
+        }
+        running.cancel()
+        _ = await running.result
+    } catch {
+        failure = error
+    }
+    await access.close()
+    if let failure { throw failure }
+}

@@ -1,0 +1,77 @@
+/// What a service says on standard output when it is ready; tests and scripts read the first line.
+struct Announcement: Sendable {
+    let settings: ServeSettings
+    let keys: ServiceKeys
+    /// The real one, where settings have 0.
+    let port: Int
+    let directory: DataDirectory
+    let program: String
+
+    var text: String {
+        var lines = ["Skyrow serves \(address)"]
+        lines.append(
+            settings.isDevelopment
+                ? "Development mode: types and fields appear when they are first saved."
+                : "The schema is frozen; it changes through schema:create and its like with the master key, and psql."
+        )
+        if keys.areNew {
+            lines += [
+                "",
+                "This is the first start. Two keys were made and are kept in \(directory.keys):",
+                "  API key     \(keys.apiKey)  lets applications in",
+                "  master key  \(keys.masterKey)  passes every rule: keep it secret",
+                "",
+                settings.isDevelopment ? "Save a first record:" : "Make a first type:",
+                "  \(firstCall)",
+                "and look at it:",
+                "  \(psqlCall)",
+            ]
+        } else if settings.apiKey == nil || settings.masterKey == nil {
+            lines.append("The keys are in \(directory.keys).")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var address: String {
+        "http://\(urlHost):\(port)"
+    }
+
+    private var urlHost: String {
+        switch settings.host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "[::1]"
+        default: settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        }
+    }
+
+    /// A `curl` line that works when it is pasted into a shell.
+    private var firstCall: String {
+        let parameters =
+            settings.isDevelopment
+            ? #""method":"record:save","params":{"records":[{"_id":"note/first","content":"Hello"}]}"#
+            : #""method":"schema:create","params":{"record_types":{"note":{"fields":[{"name":"content","type":"string"}]}}}"#
+        return "curl \(address)/rpc -H 'X-Skygear-API-Key: \(keys.masterKey)' -H 'Content-Type: application/json'"
+            + " -d '{\"jsonrpc\":\"2.0\",\"id\":1,\(parameters)}'"
+    }
+
+    private var psqlCall: String {
+        var words = [program, "psql"]
+        if let url = settings.database.databaseURL {
+            words += ["--database-url", url]
+        } else {
+            words += ["--data-directory", directory.path]
+        }
+        if settings.database.schema != "app" { words += ["--schema", settings.database.schema] }
+        words += ["-c", "SELECT * FROM note"]
+        return words.map(shellWord).joined(separator: " ")
+    }
+}
+
+/// The word as a shell reads it back.
+private func shellWord(_ word: String) -> String {
+    let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "-")...UInt8(ascii: "9")).contains(byte)
+            || byte == UInt8(ascii: "_")
+    }
+    return isPlain ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+}

@@ -1,0 +1,168 @@
+import Glibc
+import Logging
+import ServiceLifecycle
+import SkyrowActions
+import SkyrowHTTP
+import SkyrowPostgres
+import SkyrowStore
+import UnixSignals
+
+/// The service as one process: its parts in the order in which each needs the one before.
+struct ServiceProcess: Sendable {
+    let settings: ServeSettings
+    /// How the tool was called, for the lines that show how to call it again.
+    let program: String
+
+    /// Serves until SIGTERM or SIGINT, then finishes what it accepted.
+    ///
+    /// Throws ``ToolError`` when it cannot start, or a part of it failed.
+    func run() async throws(ToolError) {
+        // A client or a terminal that went away is no reason to end.
+        signal(SIGPIPE, SIG_IGN)
+        let logger = makeLogger()
+        let directory = try DataDirectory(creating: settings.database.dataDirectory)
+        let embedded = try await embeddedPostgres(in: directory, logger: logger)
+        do {
+            try await serve(embedded, directory: directory, logger: logger)
+        } catch {
+            // The group ends its services when one of them fails, but not when it was never run.
+            await embedded?.stop()
+            throw error
+        }
+    }
+
+    private func serve(_ embedded: EmbeddedPostgres?, directory: DataDirectory, logger: Logger) async throws(ToolError) {
+        let keys = try ServiceKeys.resolve(
+            apiKey: settings.apiKey,
+            masterKey: settings.masterKey,
+            file: directory.keys
+        )
+        let connection = embedded?.address.connection ?? settings.database.databaseURL ?? ""
+        let (client, schema) = try makeClient(connection: connection, schema: settings.database.schema, logger: logger)
+        let store = RecordStore(
+            client: client,
+            schema: schema,
+            mode: settings.isDevelopment ? .development : .production,
+            loginKeys: settings.loginKeys,
+            logger: logger
+        )
+        let actions = ActionService(
+            store: store,
+            configuration: ServiceConfiguration(
+                apiKey: Secret(keys.apiKey),
+                masterKey: Secret(keys.masterKey)
+            ),
+            logger: logger
+        )
+        let prepared = StoreService(store: store)
+        let limits = HTTPLimits(body: settings.maximumBody, connections: settings.maximumConnections)
+        let server = HTTPServer(
+            address: .host(settings.host, port: settings.port),
+            limits: limits,
+            responder: ServiceResponder(service: actions, cors: settings.cors, limits: limits, logger: logger),
+            logger: logger
+        ) { port in
+            announce(keys, port: port ?? settings.port, directory: directory)
+        }
+        // Shutdown goes the other way: the server first, the database last.
+        var services: [any Service] = [client, prepared, actions, PreparedService(server, after: prepared)]
+        if let embedded { services.insert(embedded, at: 0) }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map { .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup) },
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger
+            )
+        )
+        do {
+            try await group.run()
+        } catch {
+            throw ToolError(serviceFailure: error, settings: settings)
+        }
+    }
+
+    private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError) -> EmbeddedPostgres? {
+        if settings.database.databaseURL != nil { return nil }
+        switch try DataDirectoryLock.take(in: directory) {
+        case .taken(let lock):
+            return try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)
+        case .held(let process):
+            let holder = process.map { " (process \($0))" } ?? ""
+            throw .failure(
+                "The data directory \(directory.path) is in use by another skyrow\(holder): end that one, or give another "
+                    + "--data-directory."
+            )
+        }
+    }
+
+    private func announce(_ keys: ServiceKeys, port: Int, directory: DataDirectory) {
+        let announcement = Announcement(settings: settings, keys: keys, port: port, directory: directory, program: program)
+        print(announcement.text)
+        fflush(nil)
+        if keys.areNew { ServiceKeys.announced(file: directory.keys) }
+    }
+
+    private func makeLogger() -> Logger {
+        var logger = Logger(label: "skyrow") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = settings.logLevel
+        return logger
+    }
+}
+
+/// A client of the application's database, which `run()` must be called on.
+func makeClient(
+    connection: String,
+    schema: String,
+    logger: Logger
+) throws(ToolError) -> (PostgresClient, schema: SQLIdentifier) {
+    let identifier: SQLIdentifier
+    do {
+        identifier = try SQLIdentifier(schema)
+    } catch {
+        throw .usage("\(error)")
+    }
+    var configuration = PostgresConfiguration(connection: connection)
+    configuration.searchPath = [identifier]
+    return (PostgresClient(configuration: configuration, logger: logger), identifier)
+}
+
+/// Brings the database up to date, lets the services that need it begin, and keeps the catalogue fresh.
+private struct StoreService: Service {
+    let store: RecordStore
+    private let isPrepared = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    func run() async throws {
+        defer { isPrepared.continuation.finish() }
+        try await store.prepare()
+        isPrepared.continuation.yield()
+        try await cancelWhenGracefulShutdown { try await store.run() }
+    }
+
+    /// Whether the store was prepared, as soon as it was or failed to be; for one caller.
+    func awaitPreparation() async -> Bool {
+        await cancelWhenGracefulShutdown {
+            for await _ in isPrepared.stream { return true }
+            return false
+        }
+    }
+}
+
+/// A service that begins when the store is prepared.
+private struct PreparedService<Base: Service>: Service {
+    private let base: Base
+    private let store: StoreService
+
+    init(_ base: Base, after store: StoreService) {
+        self.base = base
+        self.store = store
+    }
+
+    func run() async throws {
+        guard await store.awaitPreparation() else {
+            // The group is about to shut down, for a reason of its own.
+            try? await gracefulShutdown()
+            return
+        }
+        try await base.run()
+    }
+}

@@ -1,0 +1,43 @@
+import Glibc
+import SkyrowHTTP
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+extension ToolError {
+    /// Tells why a service could not start, or ended by itself.
+    init(serviceFailure error: any Error, settings: ServeSettings) {
+        if let error = error as? ToolError {
+            self = error
+        } else if let error = error as? ListenError {
+            self = .failure(ToolError.listening(error, settings))
+        } else {
+            self.init(databaseFailure: error)
+        }
+    }
+
+    /// Tells what a database refused.
+    init(databaseFailure error: any Error) {
+        if let error = error as? ToolError {
+            self = error
+        } else if let error = error as? PostgresError {
+            // The server's sentence is for the operator, whose terminal this is.
+            let reason = error.message.map { "\(error): \($0)" } ?? "\(error)"
+            self = .failure("PostgreSQL cannot be used: \(reason)")
+        } else if let error = error as? SkyrowError {
+            self = .failure(error.message)
+        } else {
+            self = .failure("\(error)")
+        }
+    }
+
+    private static func listening(_ error: ListenError, _ settings: ServeSettings) -> String {
+        let place = "port \(settings.port) of \(settings.host)"
+        return switch error.code {
+        case EADDRINUSE: "Another program listens on \(place): end it, or give another --port."
+        case EACCES: "This user may not listen on \(place): give a --port above 1023."
+        case EADDRNOTAVAIL: "This machine does not have the address \(settings.host): give another --host."
+        default: "Cannot listen on \(place): \(error)."
+        }
+    }
+}
