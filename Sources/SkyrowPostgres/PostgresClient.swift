@@ -1,5 +1,6 @@
 package import Logging
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// Runs statements on PostgreSQL over a few connections.
 ///
@@ -8,122 +9,214 @@ internal import ServiceLifecycle
 /// // elsewhere, for as long as the client is used: try await client.run()
 /// let result = try await client.read("SELECT title FROM note WHERE _id = \(id)")
 /// ```
+///
+/// Each connection has a thread of its own that turns whatever waits into one pipeline; the calling tasks are resumed
+/// from there (Documentation/Decisions/0002-postgres-pipelines.md). Statements that were accepted before `run()` wait
+/// for it. Cancelling a task takes its statement out of the queue, or cancels it on the server.
 package final class PostgresClient: Service {
     package let configuration: PostgresConfiguration
-    let logger: Logger
+    private let logger: Logger
+    private let threads = ThreadGroup()
+    private let canceller = StatementCanceller()
+    private let reads: Lane
+    private let writes: Lane
+    private let sharedWrites: Lane
+    let transactions: TransactionPool
+    private let listener: NotificationListener
 
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        let threads = threads
+        reads = Lane(role: .read, configuration: configuration, logger: logger, threads: threads)
+        writes = Lane(role: .write, configuration: configuration, logger: logger, threads: threads)
+        sharedWrites = Lane(
+            role: .shared,
+            configuration: configuration,
+            logger: logger,
+            threads: threads,
+            fallback: writes
+        )
+        transactions = TransactionPool(configuration: configuration, threads: threads, canceller: canceller)
+        listener = NotificationListener(configuration: configuration, logger: logger)
     }
 
-    /// Owns every connection and thread of the client; returns after a graceful shutdown has drained them.
+    /// Owns every thread and connection of the client.
+    ///
+    /// It returns after a graceful shutdown, when everything that had been accepted is done or the drain timeout has
+    /// passed, or soon after its task is cancelled. A client runs once.
     package func run() async throws {
+        let signal = ShutdownSignal()
+        try threads.start(named: "pg-listen") { [listener] in listener.run() }
+        let cancellerThread = ThreadGroup()
+        try cancellerThread.start(named: "pg-cancel") { [canceller] in canceller.run() }
+        reads.start()
+        await withTaskGroup { group in
+            group.addTask { await self.watch(until: signal) }
+            await withTaskCancellationHandler {
+                await withGracefulShutdownHandler {
+                    await signal.wait()
+                } onGracefulShutdown: {
+                    signal.raise()
+                }
+                drain()
+                await threads.wait()
+            } onCancel: {
+                signal.raise()
+                close()
+            }
+            group.cancelAll()
+        }
+        canceller.stop()
+        await cancellerThread.wait()
     }
 
-    /// Runs a statement that changes nothing. It may be run more than once when a connection is lost.
+    /// Runs a statement that changes nothing, and returns its rows.
+    ///
+    /// It may travel with other reads, and be run more than once: when a connection is lost, or when a slow
+    /// neighbour holds it up.
+    ///
+    /// - Throws: ``PostgresError``, or `CancellationError`.
     package func read(_ sql: SQL) async throws -> PostgresResult {
-        throw PostgresError(code: .cannotConnect)
+        try await run(sql, sharing: .never, in: reads)
     }
 
     /// Runs one statement that changes something, and returns after its commit.
     ///
-    /// - Throws: ``PostgresError``; its code is `unknownFate` when the connection was lost at a moment that leaves
-    ///   open whether the statement was committed. It is never repeated then.
+    /// - Parameter sharing: Whether it may be committed together with other writes, which is much cheaper. The
+    ///   statement must then be independent of all others, in any order, and must not manage transactions.
+    /// - Throws: ``PostgresError``, or `CancellationError`. With the code `unknownFate` the connection was lost at a
+    ///   moment that leaves open whether the statement was committed; it is never repeated then. With every other code
+    ///   it had no effect.
     package func write(_ sql: SQL, sharing: PostgresCommitSharing = .never) async throws -> PostgresResult {
-        throw PostgresError(code: .cannotConnect)
+        switch sharing {
+        case .never: try await run(sql, sharing: sharing, in: writes)
+        case .allowed, .allowedExcept: try await run(sql, sharing: sharing, in: sharedWrites)
+        }
     }
 
     /// Runs `body` in a transaction, commits when it returns and rolls back when it throws.
+    ///
+    /// ```swift
+    /// try await client.withTransaction(isolation: .serializable) { transaction in
+    ///     try await transaction.execute("UPDATE account SET balance = balance - \(sum) WHERE _id = \(from)")
+    ///     try await transaction.execute("UPDATE account SET balance = balance + \(sum) WHERE _id = \(to)")
+    /// }
+    /// ```
+    ///
+    /// - Parameter retries: How often `body` is run again, from the start and in a new transaction, after a
+    ///   serialization failure, a deadlock, or a connection that was lost before the commit.
+    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:sharing:)``.
     package func withTransaction<Success>(
         isolation: PostgresIsolation = .readCommitted,
         retries: Int = 3,
         _ body: (PostgresTransaction) async throws -> Success
     ) async throws -> Success {
-        throw PostgresError(code: .cannotConnect)
+        var random = SystemRandomNumberGenerator()
+        var backoff = ReconnectBackoff()
+        while true {
+            let worker = try await transactions.acquire()
+            let transaction = PostgresTransaction(worker: worker, isolation: isolation)
+            do {
+                let success = try await body(transaction)
+                try await transaction.commit()
+                transactions.release(worker)
+                return success
+            } catch {
+                await transaction.rollBack()
+                transactions.release(worker)
+                guard transaction.hasPassingFailure, backoff.failures < retries else { throw error }
+                // Those who collided should not meet again at once.
+                try await Task.sleep(for: backoff.next(using: &random))
+            }
+        }
     }
 
-    /// Feeds `COPY … FROM STDIN` and returns how many rows went in.
+    /// Feeds `COPY … FROM STDIN` in a transaction of its own, and returns how many rows went in: all or none.
     package func copyIn<Chunks: AsyncSequence>(_ statement: SQL, chunks: Chunks) async throws -> Int
     where Chunks.Element == [UInt8] {
-        throw PostgresError(code: .cannotConnect)
+        try await withTransaction(retries: 0) { try await $0.copyIn(statement, chunks: chunks) }
     }
 
-    /// What other sessions send on a channel with NOTIFY, from now on.
+    /// What other sessions send on a channel with NOTIFY, from the first event, `connected`, on.
     package func listen(_ channel: SQLIdentifier) -> PostgresNotifications {
-        PostgresNotifications()
+        listener.subscribe(to: channel)
     }
 
-    /// Whether a connection is open; cheap.
-    package var isReady: Bool { false }
-}
+    /// Whether statements can be expected to be answered now; cheap, and at most a moment old.
+    package var isReady: Bool { reads.isConnected }
 
-/// Whether a write may share its commit with other writes.
-package enum PostgresCommitSharing: Sendable {
-    /// The write has a commit of its own.
-    case never
-    /// The write is independent of all others that wait.
-    case allowed
-    /// The write is independent of all others except those with the same key, with which it never shares a commit.
-    /// All statements of one commit have the same transaction id and the same `now()`: where these tell two versions
-    /// of a row apart, the key should be derived from the row's primary key.
-    case allowedExcept(key: Int)
-}
-
-package enum PostgresIsolation: Sendable, CaseIterable {
-    case readCommitted
-    case repeatableRead
-    case serializable
-}
-
-/// An open transaction, lent to a closure; not Sendable, because its statements run one after another.
-package final class PostgresTransaction {
-    /// Runs a statement and returns its rows.
-    package func query(_ sql: SQL) async throws -> PostgresResult {
-        throw PostgresError(code: .cannotConnect)
+    package var statistics: PostgresStatistics {
+        var statistics = PostgresStatistics()
+        statistics.reads = reads.statistics
+        statistics.writes = writes.statistics
+        statistics.sharedWrites = sharedWrites.statistics
+        transactions.addStatistics(to: &statistics)
+        return statistics
     }
 
-    /// Runs a statement and returns how many rows it affected.
-    @discardableResult
-    package func execute(_ sql: SQL) async throws -> Int {
-        try await query(sql).affectedRows
+    private func run(_ sql: SQL, sharing: PostgresCommitSharing, in lane: Lane) async throws -> PostgresResult {
+        let request = PostgresRequest(
+            sql: sql,
+            sharing: sharing,
+            queueDeadline: .now + configuration.acquireTimeout
+        )
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                request.continuation = continuation
+                lane.submit(request)
+            }
+        } onCancel: {
+            cancelRunning(request, in: lane)
+        }
     }
 
-    /// Runs several statements, separated by semicolons and without values, as one message.
-    package func executeScript(_ sql: SQL) async throws {
-        throw PostgresError(code: .cannotConnect)
+    private func cancelRunning(_ request: PostgresRequest, in lane: Lane) {
+        guard request.cancel() else { return }
+        let places: [Lane]
+        switch lane.role {
+        case .read:
+            // Nobody has to learn how it ends.
+            request.finish(.failure(CancellationError()))
+            places = [reads]
+        case .write, .transaction, .listen, .shared:
+            // A shared commit is not spoilt for the sake of one member: it ends soon enough by its own limit.
+            places = [writes]
+        }
+        canceller.submit {
+            for place in places {
+                guard let (gate, batch) = place.runningPlace(of: request) else { continue }
+                gate.cancel(ObjectIdentifier(batch))
+                return true
+            }
+            return false
+        }
     }
 
-    /// Runs `body` and undoes what it did, but not the transaction, when it throws.
-    package func withSavepoint<Success>(_ body: (PostgresTransaction) async throws -> Success) async throws -> Success {
-        try await body(self)
+    /// Looks after what no thread of its own looks after, ten times a second.
+    private func watch(until signal: ShutdownSignal) async {
+        var drainDeadline: MonotonicTime?
+        while !Task.isCancelled {
+            let now = MonotonicTime.now
+            for lane in [reads, writes, sharedWrites] { lane.watch(at: now) }
+            transactions.watch(at: now)
+            if signal.isRaised {
+                let deadline = drainDeadline ?? now + configuration.drainTimeout
+                drainDeadline = deadline
+                if deadline <= now { close() }
+            }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
     }
 
-    /// Feeds `COPY … FROM STDIN` and returns how many rows went in.
-    package func copyIn<Chunks: AsyncSequence>(_ statement: SQL, chunks: Chunks) async throws -> Int
-    where Chunks.Element == [UInt8] {
-        throw PostgresError(code: .cannotConnect)
-    }
-}
-
-/// What a listener learns.
-package enum PostgresNotificationEvent: Hashable, Sendable {
-    /// Listening has begun.
-    case connected
-    /// Listening has begun again after an interruption, during which notifications may have been missed.
-    case reconnected
-    /// Another session, or this one, sent NOTIFY.
-    case notification(channel: String, payload: String, processID: Int32)
-}
-
-/// The events of one channel, in order; ends when the client shuts down.
-package struct PostgresNotifications: AsyncSequence, Sendable {
-    package typealias Element = PostgresNotificationEvent
-    package typealias Failure = Never
-
-    package struct AsyncIterator: AsyncIteratorProtocol {
-        package mutating func next() async -> PostgresNotificationEvent? { nil }
+    private func drain() {
+        for lane in [sharedWrites, writes, reads] { lane.drain() }
+        transactions.drain()
+        listener.stop()
     }
 
-    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+    private func close() {
+        for lane in [sharedWrites, writes, reads] { lane.close() }
+        transactions.close()
+    }
 }

@@ -5,7 +5,8 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
     }
 
     package func encode(into encoder: inout PostgresEncoder) throws(PostgresError) {
-        if let bytes = self as? [UInt8] {
+        // The type is asked first because an empty array of any kind can be cast to one of bytes.
+        if Element.self == UInt8.self, let bytes = self as? [UInt8] {
             encoder.append(bytes: bytes)
             return
         }
@@ -39,7 +40,7 @@ extension Array: PostgresArrayElement where Element == UInt8 {
 extension Array: PostgresDecodable where Element: PostgresDecodable {
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> [Element] {
         guard let bytes else { throw undecodable(type: type, isNull: true) }
-        if type == .bytea, let bytes = [UInt8](bytes) as? [Element] { return bytes }
+        if type == .bytea, Element.self == UInt8.self, let bytes = [UInt8](bytes) as? [Element] { return bytes }
         var reader = ArrayReader(bytes: bytes, type: type)
         let dimensions: Int32 = try reader.next()
         _ = try reader.next() as Int32

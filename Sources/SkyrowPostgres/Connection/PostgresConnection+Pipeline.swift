@@ -1,0 +1,200 @@
+internal import CLibpq
+
+/// One message of a pipeline whose result is still to come.
+enum PipelineStep {
+    case prepare(PreparedStatement)
+    /// The statement of the request at this place of the batch; `statement` is nil when it was sent unnamed.
+    case execute(index: Int, statement: PreparedStatement?, isFresh: Bool)
+    case deallocate
+}
+
+/// What came back for one step.
+enum PipelineAnswer {
+    case success(PostgresResult)
+    case failure(PostgresError)
+    /// An earlier statement under the same sync failed, so the server skipped this one.
+    case aborted
+    case lost(PostgresError)
+}
+
+extension PostgresConnection {
+    /// The place of an empty value, which must not look like NULL.
+    /// Unsafe only in name: it is never read or written, and libpq is told a length of zero.
+    private nonisolated(unsafe) static let empty = UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
+
+    func enterPipeline() -> Bool {
+        PQenterPipelineMode(handle) == 1
+    }
+
+    /// Puts a statement into the pipeline; what it sent is appended to `steps`.
+    ///
+    /// - Throws: ``PostgresError``; with the code `connectionLost` nothing of the pipeline can take effect any more,
+    ///   because the sync that commits it was not sent.
+    func send(_ sql: SQL, index: Int, named: Bool, steps: inout [PipelineStep]) throws(PostgresError) {
+        if let failure = sql.bindings.failure { throw failure }
+        guard sql.bindings.count <= Int(UInt16.max) else {
+            throw PostgresError(code: .invalidValue, message: "A statement has at most 65535 values")
+        }
+        guard named && usesNamedStatements else {
+            guard sendUnnamed(sql) else { throw sendFailure() }
+            steps.append(.execute(index: index, statement: nil, isFresh: true))
+            return
+        }
+        if let statement = statements.find(sql) {
+            guard sendPrepared(statement, sql) else { throw sendFailure() }
+            steps.append(.execute(index: index, statement: statement, isFresh: false))
+            return
+        }
+        let (statement, evicted) = statements.add(sql)
+        if let evicted {
+            guard PQsendQueryParams(handle, "DEALLOCATE \(evicted.name)", 0, nil, nil, nil, nil, 1) == 1 else {
+                throw sendFailure()
+            }
+            steps.append(.deallocate)
+        }
+        let types = statement.types.map(\.rawValue)
+        guard PQsendPrepare(handle, statement.name, sql.text, Int32(types.count), types) == 1 else {
+            statements.remove(statement)
+            throw sendFailure()
+        }
+        steps.append(.prepare(statement))
+        guard sendPrepared(statement, sql) else { throw sendFailure() }
+        steps.append(.execute(index: index, statement: statement, isFresh: true))
+    }
+
+    /// Ends what commits or fails together, and sends everything.
+    func sync() -> Bool {
+        PQpipelineSync(handle) == 1
+    }
+
+    /// Whether the next answer has not arrived yet, so that waiting for it would block.
+    var wouldBlock: Bool {
+        PQisBusy(handle) != 0
+    }
+
+    /// The answer to the oldest step without one; blocks until it is there.
+    func receive(_ step: PipelineStep) -> PipelineAnswer {
+        guard let result = PQgetResult(handle) else { return .lost(lossError()) }
+        let answer: PipelineAnswer
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+            answer = .success(PostgresResult(handle: result))
+        case PGRES_PIPELINE_ABORTED:
+            PQclear(result)
+            answer = .aborted
+        case PGRES_FATAL_ERROR:
+            let error = PostgresError(result: result)
+            let isOver = PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK
+            PQclear(result)
+            guard !isOver else {
+                gate.raiseSuspicion()
+                return .lost(error)
+            }
+            answer = .failure(error)
+        default:
+            // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
+            PQclear(result)
+            gate.raiseSuspicion()
+            return .lost(PostgresError(code: .misuse, message: "COPY runs through copyIn only"))
+        }
+        while let extra = PQgetResult(handle) { PQclear(extra) }
+        note(answer, for: step)
+        return answer
+    }
+
+    /// What became of everything since the last sync: nil when it was committed.
+    func receiveSync() -> PipelineAnswer? {
+        var failure: PipelineAnswer?
+        var emptyAnswers = 0
+        while true {
+            guard let result = PQgetResult(handle) else {
+                // A nil separates two results; a second one in a row means that nothing will come.
+                emptyAnswers += 1
+                if emptyAnswers > 1 || PQstatus(handle) != CONNECTION_OK { return .lost(lossError()) }
+                continue
+            }
+            defer { PQclear(result) }
+            emptyAnswers = 0
+            switch PQresultStatus(result) {
+            case PGRES_PIPELINE_SYNC:
+                return failure
+            case PGRES_FATAL_ERROR:
+                // Such as a deferred constraint, which is checked at the commit.
+                let error = PostgresError(result: result)
+                if PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK {
+                    gate.raiseSuspicion()
+                    return .lost(error)
+                }
+                failure = .failure(error)
+            default:
+                gate.raiseSuspicion()
+                return .lost(lossError())
+            }
+        }
+    }
+
+    /// Keeps the cache of prepared statements true to what the server has.
+    private func note(_ answer: PipelineAnswer, for step: PipelineStep) {
+        switch (step, answer) {
+        case (.prepare(let statement), .failure), (.prepare(let statement), .aborted):
+            statements.remove(statement)
+        case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
+            statements.remove(statement)
+        case (.prepare, _), (.execute, _), (.deallocate, _):
+            break
+        }
+    }
+
+    private func lossError() -> PostgresError {
+        gate.raiseSuspicion()
+        return PostgresError(code: .connectionLost, message: lastMessage)
+    }
+
+    private func sendFailure() -> PostgresError {
+        gate.raiseSuspicion()
+        return PostgresError(code: .connectionLost, message: lastMessage)
+    }
+
+    func sendUnnamed(_ sql: SQL) -> Bool {
+        let types = sql.bindings.values.map(\.type.rawValue)
+        return withParameters(of: sql.bindings) { count, pointers, lengths, formats in
+            PQsendQueryParams(handle, sql.text, count, types, pointers, lengths, formats, 1) == 1
+        }
+    }
+
+    private func sendPrepared(_ statement: PreparedStatement, _ sql: SQL) -> Bool {
+        withParameters(of: sql.bindings) { count, pointers, lengths, formats in
+            PQsendQueryPrepared(handle, statement.name, count, pointers, lengths, formats, 1) == 1
+        }
+    }
+
+    private func withParameters(
+        of bindings: PostgresBindings,
+        _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) -> Bool
+    ) -> Bool {
+        let count = bindings.count
+        while parameterFormats.count < count { parameterFormats.append(1) }
+        parameterPointers.removeAll(keepingCapacity: true)
+        parameterLengths.removeAll(keepingCapacity: true)
+        return bindings.encoder.bytes.withUnsafeBytes { bytes in
+            let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            for value in bindings.values {
+                parameterPointers.append(
+                    value.length < 0 ? nil : value.length == 0 ? Self.empty : base.map { $0 + value.offset }
+                )
+                parameterLengths.append(Int32(truncatingIfNeeded: max(0, value.length)))
+            }
+            return body(Int32(count), parameterPointers, parameterLengths, parameterFormats)
+        }
+    }
+}
+
+extension PostgresError {
+    /// Whether a prepared statement no longer fits the schema or is gone; the statement itself was not run.
+    var isStaleStatement: Bool {
+        switch sqlState {
+        case .featureNotSupported, .invalidStatementName: true
+        default: false
+        }
+    }
+}

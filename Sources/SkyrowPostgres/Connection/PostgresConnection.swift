@@ -1,0 +1,161 @@
+internal import CLibpq
+
+/// What a connection is for, which decides the settings of its session.
+enum ConnectionRole: String, Sendable {
+    case read
+    case write
+    case shared
+    case transaction
+    case listen
+}
+
+/// One libpq connection.
+///
+/// Not `Sendable`: libpq allows one thread at a time, and every connection belongs to the one thread that opened it.
+/// What other threads may do to it, cancel and cut off, goes through its ``ConnectionGate``.
+final class PostgresConnection {
+    let handle: OpaquePointer
+    let gate: ConnectionGate
+    var statements: PreparedStatementCache
+    let usesNamedStatements: Bool
+    /// Scratch space for the pointers of one statement's values.
+    var parameterPointers: [UnsafePointer<CChar>?] = []
+    var parameterLengths: [Int32] = []
+    var parameterFormats: [Int32] = []
+
+    /// Connects and prepares the session; blocks for as long as that takes.
+    ///
+    /// - Throws: ``PostgresError`` with the code `cannotConnect`.
+    init(configuration: PostgresConfiguration, role: ConnectionRole, gate: ConnectionGate) throws(PostgresError) {
+        // Later entries win over earlier ones, so the connection string can change all of the defaults.
+        var options: [(String, String)] = [
+            ("connect_timeout", String(max(2, configuration.connectTimeout.components.seconds))),
+            ("keepalives_idle", "15"),
+            ("keepalives_interval", "5"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "15000"),
+        ]
+        if let name = configuration.applicationName { options.append(("fallback_application_name", name)) }
+        options.append(("dbname", configuration.connection))
+        options.append(("client_encoding", "UTF8"))
+        let handle = withCStrings(options.map(\.0)) { keywords in
+            withCStrings(options.map(\.1)) { values in
+                PQconnectdbParams(keywords, values, 1)
+            }
+        }
+        guard let handle else {
+            throw PostgresError(code: .cannotConnect, message: "No memory for a connection")
+        }
+        guard PQstatus(handle) == CONNECTION_OK else {
+            let message = String(cString: PQerrorMessage(handle))
+            PQfinish(handle)
+            throw PostgresError(code: .cannotConnect, message: message)
+        }
+        self.handle = handle
+        self.gate = gate
+        statements = PreparedStatementCache(capacity: configuration.maximumPreparedStatements)
+        usesNamedStatements = configuration.namedStatements
+        // Notices would go to standard error otherwise.
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        do throws(PostgresError) {
+            try applySettings(of: configuration, role: role)
+        } catch {
+            PQfinish(handle)
+            throw PostgresError(code: .cannotConnect, sqlState: error.sqlState, message: error.message)
+        }
+        gate.open(descriptor: PQsocket(handle), cancel: PQgetCancel(handle))
+    }
+
+    deinit {
+        gate.close()
+        PQfinish(handle)
+    }
+
+    var isUsable: Bool { PQstatus(handle) == CONNECTION_OK && !gate.isSuspect }
+
+    /// libpq's own sentence about the last failure.
+    var lastMessage: String { String(cString: PQerrorMessage(handle)) }
+
+    /// Looks at what arrived while the connection was idle: nothing, a notice, or its end.
+    func checkWhileIdle() {
+        gate.clearSuspicion()
+        PQconsumeInput(handle)
+        while PQisBusy(handle) == 0, let result = PQgetResult(handle) {
+            let isOver = PostgresError.endsSession(result: result)
+            PQclear(result)
+            if isOver { gate.raiseSuspicion() }
+        }
+    }
+
+    /// Runs a statement by itself, outside of a pipeline, and waits for its end.
+    func runAlone(_ sql: SQL) throws(PostgresError) -> PostgresResult {
+        if let failure = sql.bindings.failure { throw failure }
+        guard sendUnnamed(sql) else { throw PostgresError(code: .connectionLost, message: lastMessage) }
+        return try finishAlone()
+    }
+
+    /// Reads the results of a command outside of a pipeline to their end; the last error counts.
+    func finishAlone() throws(PostgresError) -> PostgresResult {
+        var success: PostgresResult?
+        var failure: PostgresError?
+        while let result = PQgetResult(handle) {
+            switch PQresultStatus(result) {
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+                success = PostgresResult(handle: result)
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+                PQclear(result)
+                gate.raiseSuspicion()
+                throw PostgresError(code: .misuse, message: "COPY runs through copyIn only")
+            default:
+                failure = failure ?? PostgresError(result: result)
+                if PostgresError.endsSession(result: result) { gate.raiseSuspicion() }
+                PQclear(result)
+            }
+        }
+        if PQstatus(handle) != CONNECTION_OK { gate.raiseSuspicion() }
+        if let failure, !gate.isSuspect { throw failure }
+        guard let success, !gate.isSuspect else {
+            throw PostgresError(code: .connectionLost, sqlState: failure?.sqlState, message: failure?.message)
+        }
+        return success
+    }
+
+    private func applySettings(of configuration: PostgresConfiguration, role: ConnectionRole) throws(PostgresError) {
+        guard configuration.namedStatements else { return }
+        var settings = configuration.sessionSettings
+        if let path = configuration.searchPath {
+            settings["search_path"] = path.map(\.quoted).joined(separator: ", ")
+        }
+        var statementTimeout = configuration.statementTimeout
+        switch role {
+        case .read, .write, .listen:
+            break
+        case .shared:
+            statementTimeout = min(statementTimeout ?? .seconds(3600), configuration.sharedStatementTimeout)
+            settings["lock_timeout"] = String(configuration.sharedLockTimeout.settingMilliseconds)
+        case .transaction:
+            let idle = configuration.idleTransactionTimeout.settingMilliseconds
+            settings["idle_in_transaction_session_timeout"] = String(idle)
+        }
+        if let statementTimeout { settings["statement_timeout"] = String(statementTimeout.settingMilliseconds) }
+        guard !settings.isEmpty else { return }
+        let calls = settings.sorted { $0.key < $1.key }.map { "set_config(\($0.key), \($0.value), false)" as SQL }
+        _ = try runAlone("SELECT \(calls.joined(separator: ", "))")
+    }
+}
+
+/// Lends a null-terminated array of C strings.
+private func withCStrings<Success>(
+    _ strings: [String],
+    _ body: ([UnsafePointer<CChar>?]) -> Success
+) -> Success {
+    func lend(
+        _ rest: ArraySlice<String>,
+        _ pointers: [UnsafePointer<CChar>?],
+        _ body: ([UnsafePointer<CChar>?]) -> Success
+    ) -> Success {
+        guard let first = rest.first else { return body(pointers + [nil]) }
+        return first.withCString { lend(rest.dropFirst(), pointers + [$0], body) }
+    }
+    return lend(strings[...], [], body)
+}

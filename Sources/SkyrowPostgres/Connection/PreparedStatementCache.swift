@@ -1,0 +1,72 @@
+/// A statement that a connection knows by name.
+final class PreparedStatement {
+    let name: String
+    let text: String
+    let types: [PostgresOID]
+    fileprivate var lastUse = 0
+
+    init(name: String, text: String, types: [PostgresOID]) {
+        self.name = name
+        self.text = text
+        self.types = types
+    }
+}
+
+/// The statements prepared on one connection, found by their text and the types of their values; the least recently
+/// used one makes room for a new one.
+struct PreparedStatementCache {
+    private var statements: [String: [PreparedStatement]] = [:]
+    private var count = 0
+    private var uses = 0
+    private var names = 0
+    private let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = max(1, capacity)
+    }
+
+    /// The statement of that text and those types, if it is prepared.
+    mutating func find(_ sql: SQL) -> PreparedStatement? {
+        guard let candidates = statements[sql.text] else { return nil }
+        for candidate in candidates where candidate.matches(sql.bindings) {
+            uses += 1
+            candidate.lastUse = uses
+            return candidate
+        }
+        return nil
+    }
+
+    /// Takes up a new statement; returns it and the one that has to go, if any.
+    mutating func add(_ sql: SQL) -> (added: PreparedStatement, evicted: PreparedStatement?) {
+        let evicted = count >= capacity ? leastRecentlyUsed() : nil
+        if let evicted { remove(evicted) }
+        names += 1
+        uses += 1
+        let statement = PreparedStatement(name: "s\(names)", text: sql.text, types: sql.bindings.values.map(\.type))
+        statement.lastUse = uses
+        statements[sql.text, default: []].append(statement)
+        count += 1
+        return (statement, evicted)
+    }
+
+    mutating func remove(_ statement: PreparedStatement) {
+        guard var candidates = statements[statement.text],
+            let index = candidates.firstIndex(where: { $0 === statement })
+        else { return }
+        candidates.remove(at: index)
+        statements[statement.text] = candidates.isEmpty ? nil : candidates
+        count -= 1
+    }
+
+    private func leastRecentlyUsed() -> PreparedStatement? {
+        statements.values.joined().min { $0.lastUse < $1.lastUse }
+    }
+}
+
+extension PreparedStatement {
+    fileprivate func matches(_ bindings: PostgresBindings) -> Bool {
+        guard bindings.values.count == types.count else { return false }
+        for (index, type) in types.enumerated() where bindings.values[index].type != type { return false }
+        return true
+    }
+}

@@ -1,0 +1,134 @@
+/// Runs the requests that a worker took at once as one pipeline, under one sync.
+///
+/// The scratch arrays are kept from batch to batch.
+struct PipelineBatch {
+    private let worker: LaneWorker
+    private let connection: PostgresConnection
+    private var steps: [PipelineStep] = []
+    private var answers: [RequestAnswer] = []
+    private var finished: [(PostgresRequest, Result<PostgresResult, any Error>)] = []
+
+    init(worker: LaneWorker, connection: PostgresConnection) {
+        self.worker = worker
+        self.connection = connection
+    }
+
+    mutating func run(_ requests: [PostgresRequest]) {
+        connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
+        steps.removeAll(keepingCapacity: true)
+        answers.removeAll(keepingCapacity: true)
+        answers.append(contentsOf: repeatElement(.none, count: requests.count))
+        let wasSent = send(requests)
+        let fate = wasSent ? receive(requests) : BatchFate.notSent
+        let wasCancelled = connection.gate.end()
+        worker.lane.finished(worker)
+        settle(requests, fate: fate, wasCancelled: wasCancelled)
+        resumeFinished()
+    }
+
+    /// A server that does not answer long after its own time limit is cut off.
+    private func hangDeadline(_ count: Int) -> MonotonicTime {
+        guard let limit = worker.lane.configuration.statementTimeout else { return .distantFuture }
+        return .now + limit * min(count, 4) + .seconds(5)
+    }
+
+    /// Returns whether the sync was sent, without which nothing can have been committed.
+    private mutating func send(_ requests: [PostgresRequest]) -> Bool {
+        for (index, request) in requests.enumerated() {
+            do throws(PostgresError) {
+                try connection.send(request.sql, index: index, named: true, steps: &steps)
+            } catch {
+                guard error.code != .connectionLost else { return false }
+                answers[index] = .failure(error, wasRun: false)
+            }
+        }
+        return connection.sync()
+    }
+
+    /// Fills `answers`; returns what became of the whole.
+    private mutating func receive(_ requests: [PostgresRequest]) -> BatchFate {
+        var preparationFailure: PostgresError?
+        for step in steps {
+            if !finished.isEmpty, connection.wouldBlock { resumeFinished() }
+            let answer = connection.receive(step)
+            if case .lost(let error) = answer { return .lost(error) }
+            switch step {
+            case .deallocate:
+                break
+            case .prepare:
+                if case .failure(let error) = answer { preparationFailure = error }
+            case .execute(let index, _, let isFresh):
+                answers[index] = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
+                preparationFailure = nil
+                if worker.lane.role == .read, case .success(let result) = answers[index] {
+                    finished.append((requests[index], .success(result)))
+                }
+                worker.progress = index + 1
+                if index + 1 < requests.count, requests[index + 1].isCancelled {
+                    // Its task gave up while it was not its turn; now it is.
+                    connection.gate.cancel(ObjectIdentifier(requests[0]))
+                }
+            }
+        }
+        switch connection.receiveSync() {
+        case nil: return .committed
+        case .lost(let error): return .lost(error)
+        case .failure(let error): return .commitFailed(error)
+        case .success, .aborted: return .lost(PostgresError(code: .connectionLost))
+        }
+    }
+
+    /// Decides what becomes of each request (``RequestAnswer/disposition(role:fate:wasCancelled:request:)``) and does it.
+    private mutating func settle(_ requests: [PostgresRequest], fate: BatchFate, wasCancelled: Bool) {
+        let lane = worker.lane
+        let groupFailed = lane.role == .shared && groupFailed(fate: fate)
+        if lane.role == .shared, requests.count > 1 { lane.groupEnded(well: !groupFailed) }
+        var again: [Lane.Repetition: [PostgresRequest]] = [:]
+        var alone: [PostgresRequest] = []
+        for (request, answer) in zip(requests, answers) {
+            let situation = RequestAnswer.Situation(
+                role: lane.role,
+                fate: fate,
+                groupFailed: groupFailed,
+                isOnlyOne: requests.count == 1,
+                wasCancelled: wasCancelled,
+                isCancelled: request.isCancelled,
+                losses: request.losses,
+                conflicts: request.conflicts
+            )
+            switch answer.disposition(in: situation) {
+            case .alreadyFinished: break
+            case .succeed(let result): finished.append((request, .success(result)))
+            case .fail(let error): finished.append((request, .failure(error)))
+            case .cancelled: finished.append((request, .failure(CancellationError())))
+            case .again(let repetition): again[repetition, default: []].append(request)
+            case .reconnectAndAgain:
+                connection.gate.raiseSuspicion()
+                again[.conflict, default: []].append(request)
+            case .alone: alone.append(request)
+            }
+        }
+        for (repetition, requests) in again { lane.resubmit(requests, because: repetition) }
+        if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone, because: .innocent) }
+    }
+
+    /// Whether any statement that was sent spoilt the commit of its group.
+    private func groupFailed(fate: BatchFate) -> Bool {
+        switch fate {
+        case .commitFailed: true
+        case .committed, .lost, .notSent:
+            answers.contains {
+                switch $0 {
+                case .failure(_, let wasRun): wasRun
+                case .stale, .aborted: true
+                case .success, .none: false
+                }
+            }
+        }
+    }
+
+    private mutating func resumeFinished() {
+        for (request, outcome) in finished { request.finish(outcome) }
+        finished.removeAll(keepingCapacity: true)
+    }
+}

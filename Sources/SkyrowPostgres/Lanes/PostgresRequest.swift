@@ -1,0 +1,90 @@
+internal import Synchronization
+
+/// One statement on its way through a lane, and the task that waits for its answer.
+///
+/// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins ``finish(_:)``;
+/// the counters are touched under the lock of the lane that holds the request.
+final class PostgresRequest: @unchecked Sendable {
+    private enum Phase {
+        static let new: UInt8 = 0
+        static let waiting: UInt8 = 1
+        static let running: UInt8 = 2
+        static let finished: UInt8 = 3
+    }
+
+    let sql: SQL
+    let sharing: PostgresCommitSharing
+    /// When it leaves the queue with an error at the latest.
+    let queueDeadline: MonotonicTime
+    var continuation: UnsafeContinuation<PostgresResult, any Error>?
+
+    /// In how many places it is: a queue, a batch, or both when a slow statement held it up.
+    var copies = 1
+    var isRescued: Bool { copies > 1 }
+    /// How many connections were lost under it, and how often it met a condition that passes by itself.
+    var losses = 0
+    var conflicts = 0
+
+    private let phase = Atomic<UInt8>(Phase.new)
+    private let cancelRequested = Atomic<Bool>(false)
+
+    init(sql: SQL, sharing: PostgresCommitSharing, queueDeadline: MonotonicTime) {
+        self.sql = sql
+        self.sharing = sharing
+        self.queueDeadline = queueDeadline
+    }
+
+    var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.finished }
+
+    var isCancelled: Bool { cancelRequested.load(ordering: .sequentiallyConsistent) }
+
+    /// Lets it be taken, now that its continuation is in place; false when its task was cancelled before.
+    func begin() -> Bool {
+        phase.store(Phase.waiting, ordering: .sequentiallyConsistent)
+        return !isCancelled
+    }
+
+    /// Marks it as running; false when its task gave up meanwhile.
+    func take() -> Bool {
+        let (_, phase) = phase.compareExchange(
+            expected: Phase.waiting,
+            desired: Phase.running,
+            ordering: .acquiringAndReleasing
+        )
+        return phase != Phase.finished
+    }
+
+    /// Lets it be taken once more; false when there is no need, or its task was cancelled.
+    func release() -> Bool {
+        _ = phase.compareExchange(
+            expected: Phase.running,
+            desired: Phase.waiting,
+            ordering: .sequentiallyConsistent
+        )
+        if isCancelled { finish(.failure(CancellationError())) }
+        return !isFinished
+    }
+
+    /// Notes that its task was cancelled and answers it at once if it does not run; returns whether it runs.
+    func cancel() -> Bool {
+        cancelRequested.store(true, ordering: .sequentiallyConsistent)
+        let (exchanged, phase) = phase.compareExchange(
+            expected: Phase.waiting,
+            desired: Phase.finished,
+            ordering: .sequentiallyConsistent
+        )
+        if exchanged { resume(.failure(CancellationError())) }
+        return phase == Phase.running
+    }
+
+    /// Answers the waiting task; the first answer counts, later ones are dropped.
+    func finish(_ outcome: Result<PostgresResult, any Error>) {
+        guard phase.exchange(Phase.finished, ordering: .acquiringAndReleasing) != Phase.finished else { return }
+        resume(outcome)
+    }
+
+    private func resume(_ outcome: Result<PostgresResult, any Error>) {
+        continuation?.resume(with: outcome)
+        continuation = nil
+    }
+}

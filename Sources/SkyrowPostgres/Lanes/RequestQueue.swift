@@ -1,0 +1,63 @@
+/// The requests that wait, first in first out; those whose task gave up meanwhile are passed over.
+struct RequestQueue {
+    private var items: [PostgresRequest] = []
+    private var head = 0
+
+    /// How many wait, at most; the passed-over ones count until they are met.
+    var count: Int { items.count - head }
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ request: PostgresRequest) {
+        items.append(request)
+    }
+
+    /// Puts requests that were taken already before all others.
+    mutating func prepend(_ requests: [PostgresRequest]) {
+        items.replaceSubrange(..<head, with: requests)
+        head = 0
+    }
+
+    /// The oldest request somebody still waits for, left in its place.
+    mutating func peek() -> PostgresRequest? {
+        while head < items.count {
+            if !items[head].isFinished { return items[head] }
+            _ = popFirst()
+        }
+        return nil
+    }
+
+    mutating func pop() -> PostgresRequest? {
+        peek() == nil ? nil : popFirst()
+    }
+
+    /// Takes out all that satisfy the condition.
+    mutating func removeAll(where condition: (PostgresRequest) -> Bool) -> [PostgresRequest] {
+        var removed: [PostgresRequest] = []
+        var kept: [PostgresRequest] = []
+        for request in items[head...] {
+            if condition(request) {
+                removed.append(request)
+            } else {
+                kept.append(request)
+            }
+        }
+        items = kept
+        head = 0
+        return removed
+    }
+
+    private mutating func popFirst() -> PostgresRequest {
+        let request = items[head]
+        head += 1
+        // Moving the rest down once half is used up keeps both the cost per request and the memory bounded.
+        if head == items.count {
+            items.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 64, head * 2 >= items.count {
+            items.removeFirst(head)
+            head = 0
+        }
+        return request
+    }
+}

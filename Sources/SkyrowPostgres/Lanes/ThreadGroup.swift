@@ -1,0 +1,72 @@
+internal import CLibpq
+internal import Glibc
+
+/// The threads of one client, so that its `run()` can wait for the end of all of them.
+final class ThreadGroup: Sendable {
+    private struct State {
+        var running = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Monitor(State())
+
+    /// Starts a thread.
+    ///
+    /// - Throws: ``PostgresError`` with the code `overloaded` when the system has no more threads to give.
+    func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
+        state.withLock { $0.running += 1 }
+        let thread = Unmanaged.passRetained(Thread(name: name) { [self] in
+            body()
+            finish()
+        })
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        defer { pthread_attr_destroy(&attributes) }
+        var handle = pthread_t()
+        let status = pthread_create(&handle, &attributes, { argument in
+            guard let argument else { return nil }
+            let thread = Unmanaged<Thread>.fromOpaque(argument).takeRetainedValue()
+            pthread_setname_np(pthread_self(), thread.name)
+            thread.body()
+            return nil
+        }, thread.toOpaque())
+        guard status != 0 else { return }
+        thread.release()
+        finish()
+        throw PostgresError(code: .overloaded, message: "No thread can be started: error \(status)")
+    }
+
+    /// Returns once no thread runs.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.running > 0 { state.waiter = continuation }
+                return state.running == 0
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func finish() {
+        let waiter = state.withLock { state in
+            state.running -= 1
+            guard state.running == 0 else { return nil as CheckedContinuation<Void, Never>? }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+}
+
+private final class Thread: Sendable {
+    /// At most 15 bytes, the system's limit.
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}

@@ -1,0 +1,174 @@
+internal import CLibpq
+internal import Glibc
+internal import Logging
+internal import Synchronization
+
+/// The thread and the connection that listen for all subscribers.
+final class NotificationListener: Sendable {
+    private struct WeakSubscriber: Sendable {
+        weak let subscriber: NotificationSubscriber?
+    }
+
+    private struct State: Sendable {
+        var channels: [SQLIdentifier: [WeakSubscriber]] = [:]
+        /// Channels that were added since the thread looked.
+        var hasNews = false
+        var isStopped = false
+    }
+
+    private let configuration: PostgresConfiguration
+    private let logger: Logger
+    private let gate = ConnectionGate()
+    private let state = Mutex(State())
+    /// The pipe's first end becomes readable when the thread has to look at `state`.
+    private let wakePipe: [Int32]
+
+    init(configuration: PostgresConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        var ends: [Int32] = [-1, -1]
+        if pipe(&ends) != 0 { logger.error("No pipe can be made", metadata: ["errno": "\(errno)"]) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        wakePipe = ends
+    }
+
+    deinit {
+        for end in wakePipe { close(end) }
+    }
+
+    func subscribe(to channel: SQLIdentifier) -> PostgresNotifications {
+        let subscriber = NotificationSubscriber()
+        let isStopped = state.withLock { state in
+            state.channels[channel, default: []].append(WeakSubscriber(subscriber: subscriber))
+            state.hasNews = true
+            return state.isStopped
+        }
+        if isStopped { subscriber.finish() }
+        wake()
+        return PostgresNotifications(subscriber: subscriber)
+    }
+
+    func stop() {
+        let subscribers = state.withLock { state in
+            state.isStopped = true
+            return state.channels.values.joined().compactMap(\.subscriber)
+        }
+        wake()
+        for subscriber in subscribers { subscriber.finish() }
+    }
+
+    /// The thread's work, until ``stop()``.
+    func run() {
+        var backoff = ReconnectBackoff()
+        var random = SystemRandomNumberGenerator()
+        while waitForSubscribers() {
+            do throws(PostgresError) {
+                let connection = try PostgresConnection(configuration: configuration, role: .listen, gate: gate)
+                try listen(on: connection) { backoff.reset() }
+            } catch {
+                if backoff.failures == 0 {
+                    logger.warning("Not listening for notifications", metadata: ["error": "\(error)"])
+                }
+                pause(backoff.next(using: &random))
+            }
+        }
+    }
+
+    /// Listens until the connection is lost, or returns when there is no one to listen for.
+    private func listen(
+        on connection: PostgresConnection,
+        established: () -> Void
+    ) throws(PostgresError) {
+        var listening: [SQLIdentifier: [ObjectIdentifier]] = [:]
+        while true {
+            let wanted = wantedChannels()
+            if wanted.isEmpty { return }
+            for channel in listening.keys where wanted[channel] == nil {
+                _ = try connection.runAlone("UNLISTEN \(channel)")
+                listening[channel] = nil
+            }
+            for (channel, subscribers) in wanted {
+                if listening[channel] == nil { _ = try connection.runAlone("LISTEN \(channel)") }
+                let known = listening[channel] ?? []
+                listening[channel] = subscribers.map { ObjectIdentifier($0) }
+                for subscriber in subscribers where !known.contains(ObjectIdentifier(subscriber)) {
+                    subscriber.connect()
+                }
+            }
+            established()
+            try deliverNotifications(of: connection)
+            try waitForInput(of: connection)
+        }
+    }
+
+    private func deliverNotifications(of connection: PostgresConnection) throws(PostgresError) {
+        while let notification = PQnotifies(connection.handle) {
+            defer { PQfreemem(notification) }
+            let channel = String(cString: notification.pointee.relname)
+            let event = PostgresNotificationEvent.notification(
+                channel: channel,
+                payload: String(cString: notification.pointee.extra),
+                processID: notification.pointee.be_pid
+            )
+            let subscribers = state.withLock { state in
+                state.channels.first { $0.key.name == channel }?.value.compactMap(\.subscriber) ?? []
+            }
+            for subscriber in subscribers { subscriber.deliver(event) }
+        }
+    }
+
+    private func waitForInput(of connection: PostgresConnection) throws(PostgresError) {
+        var entries = [
+            pollfd(fd: PQsocket(connection.handle), events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakePipe[0], events: Int16(POLLIN), revents: 0),
+        ]
+        while poll(&entries, 2, -1) < 0 && errno == EINTR {}
+        if entries[1].revents != 0 { drainWakes() }
+        guard entries[0].revents != 0 else { return }
+        guard PQconsumeInput(connection.handle) == 1, PQstatus(connection.handle) == CONNECTION_OK else {
+            throw PostgresError(code: .connectionLost, message: connection.lastMessage)
+        }
+    }
+
+    /// The channels somebody still listens to.
+    private func wantedChannels() -> [SQLIdentifier: [NotificationSubscriber]] {
+        state.withLock { state in
+            guard !state.isStopped else { return [:] }
+            state.channels = state.channels.compactMapValues { subscribers in
+                let alive = subscribers.filter { $0.subscriber != nil }
+                return alive.isEmpty ? nil : alive
+            }
+            return state.channels.mapValues { $0.compactMap(\.subscriber) }
+        }
+    }
+
+    private func waitForSubscribers() -> Bool {
+        while true {
+            let (isStopped, isWanted) = state.withLock { ($0.isStopped, !$0.channels.isEmpty) }
+            if isStopped { return false }
+            if isWanted { return true }
+            pause(nil)
+        }
+    }
+
+    /// Sleeps until woken, or for a time.
+    private func pause(_ duration: Duration?) {
+        var entry = pollfd(fd: wakePipe[0], events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, duration.map { Int32($0.settingMilliseconds) } ?? -1)
+        drainWakes()
+    }
+
+    private func wake() {
+        // A full pipe is as good a wake as one more byte.
+        var byte: UInt8 = 1
+        _ = write(wakePipe[1], &byte, 1)
+    }
+
+    private func drainWakes() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(wakePipe[0], &bytes, bytes.count) > 0 {}
+    }
+}

@@ -1,0 +1,210 @@
+internal import CLibpq
+
+/// How much of what others do at the same time a transaction sees.
+package enum PostgresIsolation: Sendable, CaseIterable {
+    /// Each statement sees what was committed before it.
+    case readCommitted
+    /// All statements see what was committed before the first.
+    case repeatableRead
+    /// As if the transactions ran one after another.
+    case serializable
+
+    fileprivate var beginStatement: SQL {
+        switch self {
+        case .readCommitted: "BEGIN ISOLATION LEVEL READ COMMITTED"
+        case .repeatableRead: "BEGIN ISOLATION LEVEL REPEATABLE READ"
+        case .serializable: "BEGIN ISOLATION LEVEL SERIALIZABLE"
+        }
+    }
+}
+
+/// An open transaction, lent to the closure of ``PostgresClient/withTransaction(isolation:retries:_:)``.
+///
+/// Not `Sendable`, because its statements run one after another. It must not be used after the closure has returned.
+/// Statements are sent unnamed: a plan that a schema change made stale could not be replaced without losing the
+/// transaction.
+package final class PostgresTransaction {
+    let worker: TransactionWorker
+    private let isolation: PostgresIsolation
+    private var hasBegun = false
+    private var isOver = false
+    private var savepoints = 0
+
+    /// Whether the last failure would not happen again if the transaction were run again from its start.
+    private(set) var hasPassingFailure = false
+
+    init(worker: TransactionWorker, isolation: PostgresIsolation) {
+        self.worker = worker
+        self.isolation = isolation
+    }
+
+    /// Runs a statement and returns its rows.
+    package func query(_ sql: SQL) async throws -> PostgresResult {
+        try await perform { connection throws(PostgresError) in try connection.runAlone(sql) } begin: {
+            connection, begin throws(PostgresError) in
+            try connection.run(sql, after: begin)
+        }
+    }
+
+    /// Runs a statement and returns how many rows it affected.
+    @discardableResult
+    package func execute(_ sql: SQL) async throws -> Int {
+        try await query(sql).affectedRows
+    }
+
+    /// Runs several statements, separated by semicolons and without values, as one message.
+    package func executeScript(_ sql: SQL) async throws {
+        _ = try await perform { connection throws(PostgresError) in try connection.runScript(sql) }
+    }
+
+    /// Runs `body`; what it did is undone, but not the transaction, when it throws.
+    package func withSavepoint<Success>(
+        _ body: (PostgresTransaction) async throws -> Success
+    ) async throws -> Success {
+        savepoints += 1
+        let name = try SQLIdentifier("skyrow_\(savepoints)")
+        try await execute("SAVEPOINT \(name)")
+        do {
+            let success = try await body(self)
+            try await execute("RELEASE SAVEPOINT \(name)")
+            return success
+        } catch {
+            _ = try? await perform(isCancellable: false) { connection throws(PostgresError) in
+                try connection.runScript("ROLLBACK TO SAVEPOINT \(name); RELEASE SAVEPOINT \(name)")
+            }
+            throw error
+        }
+    }
+
+    /// Makes everything durable.
+    ///
+    /// - Throws: ``PostgresError``; with `unknownFate` when the connection was lost before the answer.
+    func commit() async throws {
+        isOver = true
+        guard hasBegun else { return }
+        do {
+            let result = try await worker.perform(isCancellable: false) { worker throws(PostgresError) in
+                let connection = try worker.currentConnection()
+                do throws(PostgresError) {
+                    return try connection.runAlone("COMMIT")
+                } catch {
+                    guard error.code == .connectionLost else { throw error }
+                    throw PostgresError(code: .unknownFate, sqlState: error.sqlState, message: error.message)
+                }
+            }
+            // The server answers a COMMIT after a failed statement with a rollback and no error.
+            guard result.commandTag == "COMMIT" else {
+                throw PostgresError(
+                    code: .server,
+                    sqlState: "25P02",
+                    message: "The transaction was rolled back because one of its statements had failed"
+                )
+            }
+        } catch {
+            note(error)
+            throw error
+        }
+    }
+
+    /// Undoes everything; a connection that fails to do so is given up, which has the same effect.
+    func rollBack() async {
+        isOver = true
+        guard hasBegun else { return }
+        _ = try? await worker.perform(isCancellable: false) { worker throws(PostgresError) in
+            let connection = try worker.currentConnection()
+            guard connection.isInTransaction else { return }
+            do throws(PostgresError) {
+                _ = try connection.runAlone("ROLLBACK")
+            } catch {
+                connection.gate.raiseSuspicion()
+                throw error
+            }
+        }
+    }
+
+    /// Does something with the connection, after BEGIN if it is the first thing.
+    func perform<Success: Sendable>(
+        isCancellable: Bool = true,
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Success,
+        begin: (@Sendable (PostgresConnection, SQL) throws(PostgresError) -> Success)? = nil
+    ) async throws -> Success {
+        guard !isOver else { throw PostgresError(code: .misuse, message: "The transaction is over") }
+        let isFirst = !hasBegun
+        hasBegun = true
+        let beginStatement = isolation.beginStatement
+        do {
+            return try await worker.perform(isCancellable: isCancellable) { worker throws(PostgresError) in
+                guard isFirst else { return try body(worker.currentConnection()) }
+                let connection = try worker.openConnection()
+                if let begin { return try begin(connection, beginStatement) }
+                _ = try connection.runAlone(beginStatement)
+                return try body(connection)
+            }
+        } catch {
+            note(error)
+            throw error
+        }
+    }
+
+    private func note(_ error: any Error) {
+        guard let error = error as? PostgresError else { return }
+        hasPassingFailure =
+            error.code == .connectionLost
+            || error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected
+    }
+}
+
+extension PostgresConnection {
+    static func isAlive(_ connection: PostgresConnection) -> Bool {
+        PQstatus(connection.handle) == CONNECTION_OK && !connection.gate.isSuspect
+    }
+
+    var isInTransaction: Bool {
+        switch PQtransactionStatus(handle) {
+        case PQTRANS_ACTIVE, PQTRANS_INTRANS, PQTRANS_INERROR: true
+        default: false
+        }
+    }
+
+    /// Runs BEGIN and the first statement in one round trip.
+    func run(_ sql: SQL, after begin: SQL) throws(PostgresError) -> PostgresResult {
+        guard enterPipeline() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
+        defer { PQexitPipelineMode(handle) }
+        var steps: [PipelineStep] = []
+        if let failure = sql.bindings.failure { throw failure }
+        try send(begin, index: 0, named: false, steps: &steps)
+        try send(sql, index: 1, named: false, steps: &steps)
+        guard sync() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
+        var last: PipelineAnswer = .aborted
+        for step in steps {
+            let answer = receive(step)
+            switch answer {
+            case .success: last = answer
+            case .failure: last = answer
+            case .aborted: break
+            case .lost(let error):
+                throw PostgresError(code: .connectionLost, sqlState: error.sqlState, message: error.message)
+            }
+        }
+        if case .lost(let error)? = receiveSync() {
+            throw PostgresError(code: .connectionLost, sqlState: error.sqlState, message: error.message)
+        }
+        switch last {
+        case .success(let result): return result
+        case .failure(let error), .lost(let error): throw error
+        case .aborted: throw PostgresError(code: .connectionLost)
+        }
+    }
+
+    /// Runs statements without values in PostgreSQL's simple protocol.
+    func runScript(_ sql: SQL) throws(PostgresError) {
+        if let failure = sql.bindings.failure { throw failure }
+        guard sql.bindings.isEmpty else {
+            throw PostgresError(code: .misuse, message: "A script cannot have values")
+        }
+        guard PQsendQuery(handle, sql.text) == 1 else {
+            throw PostgresError(code: .connectionLost, message: lastMessage)
+        }
+        _ = try finishAlone()
+    }
+}

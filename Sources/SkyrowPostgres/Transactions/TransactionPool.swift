@@ -1,0 +1,161 @@
+internal import Logging
+internal import Synchronization
+
+/// The connections lent to transactions, and the tasks that wait for one.
+final class TransactionPool: Sendable {
+    private enum Phase: Sendable {
+        case running
+        case draining
+        case closed
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.running
+        var workers: [TransactionWorker] = []
+        var idle: [TransactionWorker] = []
+        var waiters: [Waiter] = []
+    }
+
+    /// `@unchecked Sendable`: all of it is touched under the pool's lock only.
+    private final class Waiter: @unchecked Sendable {
+        let deadline: MonotonicTime
+        var isCancelled = false
+        var continuation: CheckedContinuation<TransactionWorker, any Error>?
+
+        init(deadline: MonotonicTime) {
+            self.deadline = deadline
+        }
+    }
+
+    private let configuration: PostgresConfiguration
+    private let threads: ThreadGroup
+    private let canceller: StatementCanceller
+    private let state = Mutex(State())
+
+    init(configuration: PostgresConfiguration, threads: ThreadGroup, canceller: StatementCanceller) {
+        self.configuration = configuration
+        self.threads = threads
+        self.canceller = canceller
+    }
+
+    /// Waits for a connection nobody uses; it must be given back with ``release(_:)``.
+    ///
+    /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
+    func acquire() async throws -> TransactionWorker {
+        let waiter = Waiter(deadline: .now + configuration.acquireTimeout)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome = state.withLock { state -> Result<TransactionWorker, any Error>? in
+                    guard !waiter.isCancelled else { return .failure(CancellationError()) }
+                    switch state.phase {
+                    case .running: break
+                    case .draining, .closed: return .failure(PostgresError(code: .shutDown))
+                    }
+                    if let worker = state.idle.popLast() { return .success(worker) }
+                    if state.workers.count < max(1, configuration.maximumTransactionConnections) {
+                        return addWorker(&state)
+                    }
+                    guard state.waiters.count < configuration.maximumQueueLength else {
+                        return .failure(PostgresError(code: .overloaded))
+                    }
+                    waiter.continuation = continuation
+                    state.waiters.append(waiter)
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let continuation = state.withLock { state in
+                waiter.isCancelled = true
+                state.waiters.removeAll { $0 === waiter }
+                defer { waiter.continuation = nil }
+                return waiter.continuation
+            }
+            continuation?.resume(throwing: CancellationError())
+        }
+    }
+
+    func release(_ worker: TransactionWorker) {
+        let continuation = state.withLock { state -> CheckedContinuation<TransactionWorker, any Error>? in
+            if !state.waiters.isEmpty, state.phase != .closed {
+                let waiter = state.waiters.removeFirst()
+                defer { waiter.continuation = nil }
+                return waiter.continuation
+            }
+            switch state.phase {
+            case .running:
+                state.idle.append(worker)
+            case .draining, .closed:
+                state.workers.removeAll { $0 === worker }
+                worker.stop()
+            }
+            return nil
+        }
+        continuation?.resume(returning: worker)
+    }
+
+    private func addWorker(_ state: inout State) -> Result<TransactionWorker, any Error> {
+        let worker = TransactionWorker(configuration: configuration, canceller: canceller)
+        do throws(PostgresError) {
+            try threads.start(named: "pg-tx-\(state.workers.count)") { worker.run() }
+        } catch {
+            return .failure(error)
+        }
+        state.workers.append(worker)
+        return .success(worker)
+    }
+
+    /// Refuses the tasks that waited too long, and looks after the connections.
+    func watch(at time: MonotonicTime) {
+        let (expired, workers) = state.withLock { state in
+            let expired = state.waiters.filter { $0.deadline <= time }
+            state.waiters.removeAll { $0.deadline <= time }
+            let continuations = expired.map { waiter in
+                defer { waiter.continuation = nil }
+                return waiter.continuation
+            }
+            return (continuations, state.workers)
+        }
+        for continuation in expired { continuation?.resume(throwing: PostgresError(code: .acquireTimeout)) }
+        for worker in workers { worker.gate.severIfOverdue(at: time) }
+    }
+
+    /// Lends nothing to new tasks; those that wait already are still served.
+    func drain() {
+        let idle = state.withLock { state in
+            if state.phase == .running { state.phase = .draining }
+            let idle = state.idle
+            state.idle = []
+            state.workers.removeAll { worker in idle.contains { $0 === worker } }
+            return idle
+        }
+        for worker in idle { worker.stop() }
+    }
+
+    /// Refuses all who wait and cuts off what runs.
+    func close() {
+        drain()
+        let (waiting, workers) = state.withLock { state in
+            state.phase = .closed
+            defer { state.waiters = [] }
+            let continuations = state.waiters.map { waiter in
+                defer { waiter.continuation = nil }
+                return waiter.continuation
+            }
+            return (continuations, state.workers)
+        }
+        for continuation in waiting { continuation?.resume(throwing: PostgresError(code: .shutDown)) }
+        for worker in workers {
+            worker.gate.sever()
+            worker.stop()
+        }
+    }
+
+    func addStatistics(to statistics: inout PostgresStatistics) {
+        state.withLock { state in
+            statistics.transactionsInUse = state.workers.count - state.idle.count
+            statistics.transactionConnections = state.workers.count(where: { $0.gate.isOpen })
+            statistics.transactionsWaiting = state.waiters.count
+        }
+    }
+}

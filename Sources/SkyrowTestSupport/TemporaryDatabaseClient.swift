@@ -1,0 +1,38 @@
+package import Logging
+package import SkyrowPostgres
+
+/// Runs a client of a database for as long as `body` runs.
+///
+/// ```swift
+/// try await withTemporaryDatabase { url in
+///     try await withPostgresClient(url) { client in … }
+/// }
+/// ```
+package func withPostgresClient<Success>(
+    _ url: String,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    logger: Logger = .silent,
+    _ body: (PostgresClient) async throws -> Success
+) async throws -> Success {
+    var configuration = PostgresConfiguration(connection: url)
+    configure(&configuration)
+    let client = PostgresClient(configuration: configuration, logger: logger)
+    let service = Task { try await client.run() }
+    do {
+        let success = try await body(client)
+        service.cancel()
+        try await service.value
+        return success
+    } catch {
+        service.cancel()
+        _ = await service.result
+        throw error
+    }
+}
+
+extension Logger {
+    /// Swallows everything, for tests whose output is not about the log.
+    package static var silent: Logger {
+        Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    }
+}

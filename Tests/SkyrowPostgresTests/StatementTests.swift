@@ -1,0 +1,143 @@
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@Suite struct StatementTests {
+    @Test func aReadReturnsItsRows() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                let result = try await client.read("SELECT g AS number, 'x' || g FROM generate_series(1, \(3)) g")
+                #expect(result.rowCount == 3)
+                #expect(result.columnCount == 2)
+                #expect(result.columnName(0) == "number")
+                #expect(result.columnIndex(named: "number") == 0)
+                #expect(result.columnType(0) == .int8)
+                #expect(result.commandTag == "SELECT 3")
+                #expect(try result.decodeColumn(1, as: String.self) == ["x1", "x2", "x3"])
+                #expect(client.isReady)
+            }
+        }
+    }
+
+    @Test(arguments: [PostgresCommitSharing.never, .allowed, .allowedExcept(key: 1)])
+    func aWriteIsCommittedWhenItReturns(sharing: PostgresCommitSharing) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE TABLE note (title text PRIMARY KEY)")
+            try await withPostgresClient(database.url) { client in
+                let result = try await client.write("INSERT INTO note VALUES (\("a")), (\("b"))", sharing: sharing)
+                #expect(result.affectedRows == 2)
+                let count = try await database.psql("SELECT count(*) FROM note")
+                #expect(count == "2")
+            }
+        }
+    }
+
+    @Test(arguments: [PostgresCommitSharing.never, .allowed])
+    func aRefusedWriteSaysWhyInNames(sharing: PostgresCommitSharing) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE TABLE note (title text PRIMARY KEY); INSERT INTO note VALUES ('secret')")
+            try await withPostgresClient(database.url) { client in
+                let error = try await #require(throws: PostgresError.self) {
+                    try await client.write("INSERT INTO note VALUES (\("secret"))", sharing: sharing)
+                }
+                #expect(error.code == .server)
+                #expect(error.sqlState == .uniqueViolation)
+                #expect(error.table == "note")
+                #expect(error.schema == "public")
+                #expect(error.constraint == "note_pkey")
+                #expect(error.detail?.contains("secret") == true)
+                #expect(!error.description.contains("secret"))
+                #expect(!"\(error)".contains("secret"))
+            }
+        }
+    }
+
+    @Test(arguments: [PostgresCommitSharing.never, .allowed])
+    func aConstraintCheckedAtTheCommitRefusesTheWrite(sharing: PostgresCommitSharing) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql(
+                """
+                CREATE TABLE parent (id int PRIMARY KEY);
+                CREATE TABLE child (parent int REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+                """
+            )
+            try await withPostgresClient(database.url) { client in
+                let error = try await #require(throws: PostgresError.self) {
+                    try await client.write("INSERT INTO child VALUES (\(Int32(1)))", sharing: sharing)
+                }
+                #expect(error.sqlState == .foreignKeyViolation)
+                _ = try await client.write("INSERT INTO parent VALUES (\(Int32(1)))", sharing: sharing)
+                _ = try await client.write("INSERT INTO child VALUES (\(Int32(1)))", sharing: sharing)
+                let count = try await database.psql("SELECT count(*) FROM child")
+                #expect(count == "1")
+            }
+        }
+    }
+
+    @Test func aFailedReadDoesNotHarmItsNeighbours() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url, configure: { $0.readConnections = 1; $0.maximumReadConnections = 1 }) {
+                client in
+                try await withThrowingTaskGroup(of: (Int, Int?).self) { group in
+                    for index in 0..<200 {
+                        group.addTask {
+                            let divisor = index % 10 == 3 ? 0 : 1
+                            let result = try? await client.read("SELECT \(index) / \(divisor)")
+                            return (index, try result?.decode(row: 0, column: 0))
+                        }
+                    }
+                    for try await (index, value) in group {
+                        #expect(value == (index % 10 == 3 ? nil : index))
+                    }
+                }
+                #expect(client.statistics.reads.largestBatch > 1)
+            }
+        }
+    }
+
+    @Test func valuesThatCannotBeSentAreRefusedBeforeTheyAre() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                for sharing in [PostgresCommitSharing.never, .allowed] {
+                    let error = try await #require(throws: PostgresError.self) {
+                        try await client.write("SELECT \("a\u{0}b")", sharing: sharing)
+                    }
+                    #expect(error.code == .invalidValue)
+                }
+                let error = try await #require(throws: PostgresError.self) {
+                    try await client.read("SELECT \(["a\u{0}b"])")
+                }
+                #expect(error.code == .invalidValue)
+                let shape: SQL = "SELECT \(1)"
+                let mismatch = try await #require(throws: PostgresError.self) {
+                    try await client.read(shape.binding(PostgresBindings()))
+                }
+                #expect(mismatch.code == .misuse)
+            }
+        }
+    }
+
+    @Test(arguments: [PostgresCommitSharing.never, .allowed])
+    func copyOutsideOfCopyInIsRefused(sharing: PostgresCommitSharing) async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                let error = try await #require(throws: PostgresError.self) {
+                    try await client.write("COPY pg_class TO STDOUT", sharing: sharing)
+                }
+                #expect(error.code == .misuse || error.code == .server)
+                _ = try await client.write("SELECT 1", sharing: sharing)
+            }
+        }
+    }
+
+    @Test func aStatementWithoutRowsOrTextIsNoError() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                let empty = try await client.read("")
+                #expect(empty.rowCount == 0)
+                let nothing = try await client.read("SELECT 1 WHERE false")
+                #expect(nothing.isEmpty)
+            }
+        }
+    }
+}
