@@ -66,7 +66,11 @@ struct HTTP1ServerChannel: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         // The handlers do the work; the server waits for this to return before it ends.
-        try? await value.channel.closeFuture.get()
+        await withTaskCancellationHandler {
+            try? await value.channel.closeFuture.get()
+        } onCancel: {
+            value.channel.close(promise: nil)
+        }
     }
 
     /// How many connections beyond the limit are told that there are too many.

@@ -51,12 +51,14 @@ package struct HTTPServer: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let channel = HTTP1ServerChannel(group: group, limits: limits, responder: responder)
         let onRunning = onRunning
-        let server = channel.server(
+        let server = Server(
+            childChannelSetup: channel,
             configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
             onServerRunning: { await onRunning($0.localAddress?.port) },
             eventLoopGroup: group,
             logger: logger
         )
+        var failure: (any Error)?
         do {
             do {
                 try await server.run()
@@ -64,10 +66,12 @@ package struct HTTPServer: Service {
                 throw ListenError(code: error.errnoCode)
             }
         } catch {
-            try? await group.shutdownGracefully()
-            throw error
+            failure = error
         }
+        // Hummingbird's own end of the shutdown may still be on its way to an event loop, which must live until then.
+        try? await server.shutdownGracefully()
         try await group.shutdownGracefully()
+        if let failure { throw failure }
     }
 }
 

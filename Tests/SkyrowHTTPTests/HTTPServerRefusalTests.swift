@@ -1,0 +1,131 @@
+import NIOCore
+import SkyrowHTTP
+import Testing
+
+@Suite struct HTTPServerRefusalTests {
+    static let limits = HTTPLimits(
+        body: 1000,
+        headerField: 2000,
+        headerList: 4000,
+        headerCount: 20,
+        firstHead: .milliseconds(200),
+        idle: .milliseconds(200),
+        bodyTime: .milliseconds(200),
+        response: .milliseconds(200),
+        cancellation: .milliseconds(100),
+        writeStall: .milliseconds(200),
+        linger: .milliseconds(300)
+    )
+
+    @Test(arguments: [
+        ("GET /a HTTP/1.1\r\nhost x\r\n\r\n", 400, "malformed"),
+        ("GET /a b HTTP/1.1\r\nhost: x\r\n\r\n", 400, "malformed"),
+        ("NONSENSE\r\n\r\n", 400, "malformed"),
+        ("\u{16}\u{3}\u{1}\u{0}\u{ff}\r\n\r\n", 400, "malformed"),
+        ("GET /a HTTP/3.7\r\nhost: x\r\n\r\n", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: -3\r\n\r\nabc", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n", 413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 9000000000000000000\r\n\r\n", 413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\nexpect: 100-continue\r\n\r\n", 413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n\(String(repeating: "x", count: 1001))\r\n",
+            413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 1\r\nexpect: the-impossible\r\n\r\n", 417, "expectationFailed"),
+        ("GET /a HTTP/1.1\r\nx: \(String(repeating: "x", count: 2100))\r\n\r\n", 431, "headerTooLarge"),
+        ("GET /a HTTP/1.1\r\n\(String(repeating: "x: y\r\n", count: 21))\r\n", 431, "headerTooLarge"),
+        ("POST /echo HTTP/1.1\r\ncontent-length: 5\r\n\r\nabc", 408, "requestTimeout"),
+    ])
+    func eachFaultIsNamedAndTheConnectionCloses(request: String, status: Int, fault: String) async throws {
+        try await withServer(ScriptedResponder(), limits: Self.limits) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.send(request)
+                let answer = try await connection.answer()
+                #expect(answer.status == status)
+                #expect(answer.body == fault)
+                #expect(answer["connection"] == "close")
+                #expect(try await connection.isClosedByServer())
+            }
+            // The service stays up.
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/up")
+                #expect(try await connection.answer().body == "GET /up")
+            }
+        }
+    }
+
+    @Test func aRefusalComesAfterTheAnswersBeforeIt() async throws {
+        let responder = ScriptedResponder()
+        try await withServer(responder, limits: HTTPLimits(body: 1000)) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/wait")
+                try await connection.send("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n")
+                await responder.waiting.value()
+                responder.gate.open()
+                #expect(try await connection.answer().body == "done")
+                #expect(try await connection.answer().status == 413)
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
+    @Test func aClientThatKeepsSendingReadsWhyItIsRefused() async throws {
+        try await withServer(ScriptedResponder()) { server in
+            try await withConnection(port: server.port) { connection in
+                // Nine megabytes, of which the server reads the head only before it answers.
+                let megabyte = ByteBuffer(repeating: 120, count: 1 << 20)
+                try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: \(9 << 20)\r\n\r\n")
+                for _ in 0..<9 { try await connection.send(megabyte) }
+                let answer = try await connection.answer()
+                #expect(answer.status == 413)
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
+    @Test func bodiesInMemoryAreBounded() async throws {
+        let limits = HTTPLimits(body: 1000, bodiesInMemory: 1500)
+        let responder = ScriptedResponder()
+        try await withServer(responder, limits: limits) { server in
+            try await withConnection(port: server.port) { first in
+                try await first.post("/wait", String(repeating: "x", count: 900))
+                await responder.waiting.value()
+                try await withConnection(port: server.port) { second in
+                    try await second.post("/echo", String(repeating: "x", count: 900))
+                    let refusal = try await second.answer()
+                    #expect(refusal.status == 503)
+                    #expect(refusal.body == "overloaded")
+                }
+                responder.gate.open()
+                #expect(try await first.answer().body == "done")
+            }
+            // What was taken has been given back.
+            try await withConnection(port: server.port) { third in
+                try await third.post("/echo", String(repeating: "x", count: 900))
+                #expect(try await third.answer().status == 200)
+            }
+        }
+    }
+
+    @Test func oneConnectionTooManyIsToldSo() async throws {
+        try await withServer(ScriptedResponder(), limits: HTTPLimits(connections: 2)) { server in
+            try await withConnection(port: server.port) { first in
+                try await first.get("/a")
+                _ = try await first.answer()
+                try await withConnection(port: server.port) { second in
+                    try await second.get("/b")
+                    _ = try await second.answer()
+                    try await withConnection(port: server.port) { third in
+                        let refusal = try await third.answer()
+                        #expect(refusal.status == 503)
+                        #expect(refusal.body == "overloaded")
+                        #expect(try await third.isClosedByServer())
+                    }
+                    try await second.get("/c")
+                    #expect(try await second.answer().body == "GET /c")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import NIOCore
+import SkyrowHTTP
+import Testing
+
+@Suite struct HTTPServerTimeTests {
+    @Test(arguments: ["", "GET /a HTTP/1.1\r\nhost", "GET /a HTTP/1.1\r\nhost: x\r\n"])
+    func aConnectionWithoutAWholeHeadIsClosed(sent: String) async throws {
+        try await withServer(ScriptedResponder(), limits: HTTPLimits(firstHead: .milliseconds(50))) { server in
+            try await withConnection(port: server.port) { connection in
+                if !sent.isEmpty { try await connection.send(sent) }
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
+    @Test func anIdleConnectionIsClosed() async throws {
+        try await withServer(ScriptedResponder(), limits: HTTPLimits(idle: .milliseconds(50))) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/a")
+                #expect(try await connection.answer().status == 200)
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
+    @Test func workThatTakesTooLongIsCancelledAndAnswersInItsOwnWords() async throws {
+        let responder = ScriptedResponder()
+        try await withServer(responder, limits: HTTPLimits(response: .milliseconds(50))) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/wait")
+                let answer = try await connection.answer()
+                #expect(answer.body == "cancelled")
+                try await connection.get("/a")
+                #expect(try await connection.answer().body == "GET /a")
+            }
+        }
+    }
+
+    @Test func workThatDoesNotHeedItsCancellationIsAnsweredFor() async throws {
+        let responder = ScriptedResponder()
+        let limits = HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))
+        try await withServer(responder, limits: limits) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/deaf")
+                let answer = try await connection.answer()
+                #expect(answer.status == 503)
+                #expect(answer.body == "responseTimeout")
+                #expect(try await connection.isClosedByServer())
+            }
+            responder.gate.open()
+        }
+    }
+
+    @Test func workIsCancelledWhenItsClientResetsTheConnection() async throws {
+        let responder = ScriptedResponder()
+        try await withServer(responder) { server in
+            try await resetAfterSending("GET /wait HTTP/1.1\r\nhost: x\r\n\r\n", port: server.port) {
+                await responder.waiting.value()
+            }
+            await responder.cancelled.value()
+        }
+    }
+
+    @Test func aClientThatDoesNotReadGetsNoFurtherAnswersMade() async throws {
+        let responder = ScriptedResponder()
+        let limits = HTTPLimits(connections: 1, writeStall: .milliseconds(100))
+        try await withServer(responder, limits: limits) { server in
+            try await withStalledReader(port: server.port) { stalled in
+                try await stalled.send(String(repeating: "GET /big HTTP/1.1\r\nhost: x\r\n\r\n", count: 20))
+                // The one connection there may be is free again once the stalled one was given up.
+                var status = 503
+                while status == 503 {
+                    // A refused connection may close under the request.
+                    status =
+                        (try? await withConnection(port: server.port) { connection in
+                            try await connection.get("/a")
+                            return try await connection.answer().status
+                        }) ?? 503
+                }
+                #expect(status == 200)
+            }
+            // With the channel's buffer full of the first answer, the second was not begun.
+            #expect(responder.requests == 2)
+        }
+    }
+
+    @Test func aClientThatReadsSlowlyGetsAllOfIt() async throws {
+        try await withServer(ScriptedResponder()) { server in
+            try await withConnection(port: server.port) { connection in
+                for _ in 0..<3 { try await connection.get("/big") }
+                for _ in 0..<3 { #expect(try await connection.answer().body.utf8.count == 4 << 20) }
+            }
+        }
+    }
+}

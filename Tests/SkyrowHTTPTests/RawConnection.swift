@@ -1,0 +1,133 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A TCP connection that sends whatever bytes a test wants and reads answers one by one.
+///
+/// ```swift
+/// try await withConnection(port: port) { connection in
+///     try await connection.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+///     let answer = try await connection.answer()
+/// }
+/// ```
+final class RawConnection {
+    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    private var received = ByteBuffer()
+
+    fileprivate init(
+        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
+        _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) {
+        self.inbound = inbound.makeAsyncIterator()
+        self.outbound = outbound
+    }
+
+    func send(_ text: String) async throws {
+        try await outbound.write(ByteBuffer(string: text))
+    }
+
+    func send(_ bytes: ByteBuffer) async throws {
+        try await outbound.write(bytes)
+    }
+
+    /// Sends a request with a body.
+    func post(_ path: String, _ body: String, headers: [(String, String)] = []) async throws {
+        let fields = headers.map { "\($0): \($1)\r\n" }.joined()
+        let head = "POST \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-length: \(body.utf8.count)\r\n\(fields)\r\n"
+        try await send(head + body)
+    }
+
+    /// Sends a request without a body.
+    func get(_ path: String, method: String = "GET", headers: [(String, String)] = []) async throws {
+        let fields = headers.map { "\($0): \($1)\r\n" }.joined()
+        try await send("\(method) \(path) HTTP/1.1\r\nhost: localhost\r\n\(fields)\r\n")
+    }
+
+    /// Closes this side only.
+    func finishSending() {
+        outbound.finish()
+    }
+
+    /// Reads the next answer; throws when the connection ends before it is complete.
+    ///
+    /// - Parameter toHead: the answer has no body, whatever its length says.
+    func answer(toHead: Bool = false) async throws -> RawAnswer {
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head.append(try await byte()) }
+        let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+        let status = try #require(lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+        var fields: [(String, String)] = []
+        for line in lines.dropFirst() where !line.isEmpty {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            fields.append((parts[0].lowercased(), String(parts[1].drop { $0 == " " })))
+        }
+        let length = fields.first { $0.0 == "content-length" }.flatMap { Int($0.1) } ?? 0
+        let body = toHead ? ByteBuffer() : try await read(length)
+        return RawAnswer(status: status, fields: fields, body: String(buffer: body))
+    }
+
+    /// True when the server closes the connection without another byte.
+    func isClosedByServer() async throws -> Bool {
+        guard received.readableBytes == 0 else { return false }
+        do {
+            while let more = try await inbound.next(isolation: #isolation) {
+                if more.readableBytes > 0 { return false }
+            }
+            return true
+        } catch {
+            // A reset is a close as well.
+            return true
+        }
+    }
+
+    private func byte() async throws -> UInt8 {
+        while true {
+            if let byte: UInt8 = received.readInteger() { return byte }
+            guard let more = try await inbound.next(isolation: #isolation) else { throw ConnectionEnded() }
+            received = more
+        }
+    }
+
+    private func read(_ count: Int) async throws -> ByteBuffer {
+        while received.readableBytes < count {
+            guard var more = try await inbound.next(isolation: #isolation) else { throw ConnectionEnded() }
+            received.writeBuffer(&more)
+        }
+        return received.readSlice(length: count) ?? ByteBuffer()
+    }
+}
+
+struct ConnectionEnded: Error {}
+
+/// An answer as it came over the wire.
+struct RawAnswer {
+    let status: Int
+    let fields: [(String, String)]
+    let body: String
+
+    subscript(_ name: String) -> String? {
+        fields.first { $0.0 == name }?.1
+    }
+}
+
+/// Opens a connection for the length of `body`.
+func withConnection<Success>(
+    port: Int,
+    _ body: (RawConnection) async throws -> Success
+) async throws -> Success {
+    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .channelOption(.allowRemoteHalfClosure, value: true)
+        .connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                    wrappingChannelSynchronously: channel,
+                    configuration: .init(isOutboundHalfClosureEnabled: true)
+                )
+            }
+        }
+    return try await channel.executeThenClose { inbound, outbound in
+        try await body(RawConnection(inbound, outbound))
+    }
+}

@@ -1,0 +1,61 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowHTTP
+import Synchronization
+
+/// Answers by path: what a test of the server itself needs.
+///
+/// - `/echo`: the body
+/// - `/wait`: `done`, once the gate is open; `cancelled` when it is cancelled before
+/// - `/deaf`: `done`, once the gate is open, cancelled or not
+/// - `/big`: 4 MB
+/// - anything else: method and path
+final class ScriptedResponder: HTTPResponder {
+    let gate = Gate<Void>()
+    /// Open when a `/wait` or `/deaf` is being worked on.
+    let waiting = Gate<Void>()
+    /// Open when a `/wait` was cancelled.
+    let cancelled = Gate<Void>()
+    /// Open after a thousand requests.
+    let busy = Gate<Void>()
+    private let count = Atomic<Int>(0)
+
+    /// How many requests came so far.
+    var requests: Int { count.load(ordering: .relaxed) }
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        if count.add(1, ordering: .relaxed).newValue == 1000 { busy.open() }
+        switch request.head.uri {
+        case "/echo":
+            return HTTPResponse(status: .ok, contentType: .plainText, body: request.body)
+        case "/wait":
+            waiting.open()
+            let ended = Gate<String>()
+            return await withTaskCancellationHandler {
+                async let _: Void = {
+                    await gate.value()
+                    ended.open("done")
+                }()
+                let text = await ended.value()
+                if text == "cancelled" { gate.open() }
+                return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: text))
+            } onCancel: {
+                cancelled.open()
+                ended.open("cancelled")
+            }
+        case "/deaf":
+            waiting.open()
+            await gate.value()
+            return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: "done"))
+        case "/big":
+            return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(repeating: 66, count: 4 << 20))
+        default:
+            let text = "\(request.head.method.rawValue) \(request.head.uri)"
+            return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: text))
+        }
+    }
+
+    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID) -> HTTPResponse {
+        HTTPResponse(status: fault.status, contentType: .plainText, body: ByteBuffer(string: "\(fault)"))
+    }
+}

@@ -1,0 +1,99 @@
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import SkyrowHTTP
+import Synchronization
+
+/// A server on a free port of the loopback interface.
+struct TestServer: Sendable {
+    let port: Int
+    private let shutdown: @Sendable () async -> Void
+
+    fileprivate init(port: Int, shutdown: @escaping @Sendable () async -> Void) {
+        self.port = port
+        self.shutdown = shutdown
+    }
+
+    /// Asks the server to shut down gracefully.
+    func shutDown() async {
+        await shutdown()
+    }
+}
+
+/// Runs a server for the length of `body`, then shuts it down and waits for it to end.
+func withServer<Success: Sendable>(
+    _ responder: any HTTPResponder,
+    limits: HTTPLimits = HTTPLimits(),
+    threads: Int = 1,
+    logger: Logger = .silent,
+    _ body: (TestServer) async throws -> Success
+) async throws -> Success {
+    let running = Gate<Int>()
+    let server = HTTPServer(
+        address: .host("127.0.0.1", port: 0),
+        limits: limits,
+        threads: threads,
+        responder: responder,
+        logger: logger,
+        onRunning: { running.open($0 ?? 0) }
+    )
+    let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await group.run() }
+        let port = await running.value()
+        do {
+            let success = try await body(
+                TestServer(port: port) { await group.triggerGracefulShutdown() }
+            )
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return success
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+    }
+}
+
+extension Logger {
+    static let silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+}
+
+/// A value that tests wait for, once or many times, from anywhere.
+final class Gate<Value: Sendable>: Sendable {
+    private enum State {
+        case closed([CheckedContinuation<Value, Never>])
+        case open(Value)
+    }
+
+    private let state = Mutex<State>(.closed([]))
+
+    func open(_ value: Value) {
+        let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
+            guard case .closed(let waiting) = state else { return [] }
+            state = .open(value)
+            return waiting
+        }
+        for continuation in waiting { continuation.resume(returning: value) }
+    }
+
+    /// Waits until the gate is open; does not mind cancellation.
+    func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let value: Value? = state.withLock { state in
+                switch state {
+                case .open(let value): return value
+                case .closed(let waiting):
+                    state = .closed(waiting + [continuation])
+                    return nil
+                }
+            }
+            if let value { continuation.resume(returning: value) }
+        }
+    }
+}
+
+extension Gate<Void> {
+    func open() { open(()) }
+}
