@@ -135,7 +135,9 @@ let package = Package(
                 "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
         .testTarget(name: "SkyrowClientTests", dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowWire"]),
