@@ -1,0 +1,193 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct SaveBatchPlanTests {
+    private func draft(
+        _ id: String,
+        _ fields: [(String, RecordValue)] = [],
+        access: AccessList? = nil,
+        precondition: SavePrecondition? = nil
+    ) throws -> SaveRequest.Item {
+        .draft(
+            RecordDraft(
+                id: try RecordID(id),
+                access: access,
+                fields: fields.map { (field($0.0), $0.1) },
+                precondition: precondition
+            )
+        )
+    }
+
+    private func plan(_ items: [SaveRequest.Item], _ database: DatabaseScope = .everyone) -> BatchPlan {
+        var fresh = 0
+        return BatchPlan(items, catalog: .notes, database: database) {
+            fresh += 1
+            return "fresh\(fresh)"
+        }
+    }
+
+    /// The ids of each unit's groups.
+    private func shape(_ plan: BatchPlan) -> [[[String]]] {
+        plan.units.map { $0.map { $0.members.map { plan.writes[$0].id.description } } }
+    }
+
+    @Test func recordsOfOneTypeAndShapeAreOneStatement() throws {
+        let plan = plan(try (1...1000).map { try draft("note/\($0)", [("title", .string("x")), ("stars", .integer(1))]) })
+        #expect(plan.units.count == 1)
+        #expect(plan.units[0].count == 1)
+        #expect(plan.units[0][0].members == Array(0..<1000))
+    }
+
+    @Test func theOrderOfFieldsIsNoShape() throws {
+        let plan = plan([
+            try draft("note/1", [("title", .string("x")), ("stars", .integer(1))]),
+            try draft("note/2", [("stars", .integer(1)), ("title", .null)]),
+        ])
+        #expect(shape(plan) == [[["note/1", "note/2"]]])
+    }
+
+    @Test func threeShapesAreThreeStatements() throws {
+        let shapes: [[(String, RecordValue)]] = [
+            [("title", .string("x"))], [("stars", .integer(1))], [("title", .string("x")), ("done", .boolean(true))],
+        ]
+        let plan = plan(try (0..<999).map { try draft("note/\($0)", shapes[$0 % 3]) })
+        #expect(plan.units.count == 3)
+        #expect(plan.units.allSatisfy { $0.count == 1 && $0[0].members.count == 333 })
+    }
+
+    @Test func aTemporaryIDIsTheSameFreshIDEverywhere() throws {
+        let plan = plan([
+            try draft("note/$1", [("category", .reference(id("category/$1")))]),
+            try draft("category/$1"),
+            try draft("note/$1", [("title", .string("again"))]),
+        ])
+        #expect(plan.ids == [id("note/fresh1"), id("category/fresh2"), id("note/fresh1")])
+        #expect(plan.writes[0].values == [.reference(id("category/fresh2"))])
+        #expect(shape(plan) == [[["category/fresh2"]], [["note/fresh1"]], [["note/fresh1"]]])
+    }
+
+    @Test func aTemporaryIDThatNoRecordHasIsRefused() throws {
+        let plan = plan([try draft("note/1", [("category", .reference(id("category/$1")))])])
+        #expect(plan.failures[0]?.error.code == .invalidArgument)
+        #expect(plan.units.isEmpty)
+    }
+
+    @Test func whatIsReferredToComesFirstWhateverTheOrder() throws {
+        let plan = plan([
+            try draft("note/1", [("category", .reference(id("category/1"))), ("next", .reference(id("note/2")))]),
+            try draft("note/2", [("title", .string("x"))]),
+            try draft("category/1"),
+        ])
+        let order = shape(plan).flatMap { $0.flatMap { $0 } }
+        #expect(plan.units.allSatisfy { $0.count == 1 })
+        #expect(try #require(order.firstIndex(of: "note/2")) < (try #require(order.firstIndex(of: "note/1"))))
+        #expect(try #require(order.firstIndex(of: "category/1")) < (try #require(order.firstIndex(of: "note/1"))))
+    }
+
+    @Test func aCycleWithinOneShapeIsOneStatement() throws {
+        let plan = plan([
+            try draft("note/1", [("next", .reference(id("note/2")))]),
+            try draft("note/2", [("next", .reference(id("note/1")))]),
+        ])
+        #expect(shape(plan) == [[["note/1", "note/2"]]])
+    }
+
+    @Test func aCycleAcrossShapesIsOneUnit() throws {
+        let plan = plan([
+            try draft("note/1", [("next", .reference(id("note/2")))]),
+            try draft("note/2", [("next", .reference(id("note/1"))), ("title", .string("x"))]),
+            try draft("note/3", [("stars", .integer(1))]),
+        ])
+        #expect(Set(shape(plan)) == [[["note/1"], ["note/2"]], [["note/3"]]])
+    }
+
+    @Test func recordsWithTheSameIDAreWrittenInTheirOrder() throws {
+        let plan = plan([
+            try draft("note/1", [("title", .string("a"))]),
+            try draft("note/2", [("title", .string("b"))]),
+            try draft("note/1", [("title", .string("c"))]),
+            try draft("note/1", [("title", .string("d"))]),
+        ])
+        #expect(shape(plan) == [[["note/1", "note/2"]], [["note/1"]], [["note/1"]]])
+        #expect(plan.units.map { plan.writes[$0[0].members[0]].values } == [
+            [.string("a")], [.string("c")], [.string("d")],
+        ])
+    }
+
+    @Test func componentsPartAStatementWhereItCanBeParted() throws {
+        let plan = plan([
+            try draft("note/1", [("next", .reference(id("note/2")))]),
+            try draft("note/2", [("next", .reference(id("note/3")))]),
+            try draft("note/3", [("next", .reference(id("note/2")))]),
+            try draft("note/4", [("next", .null)]),
+        ])
+        #expect(plan.components(of: [0, 1, 2, 3]) == [[1, 2], [0], [3]])
+        #expect(plan.components(of: [0, 3]) == [[0], [3]])
+    }
+
+    @Test func anItemThatCouldNotBeReadKeepsItsPlace() throws {
+        let error = SkyrowError.invalidArgument("No.")
+        let plan = plan([.failure(error, id: "nonsense"), try draft("note/1")])
+        #expect(plan.failures[0]?.error == error)
+        #expect(plan.failures[0]?.id == "nonsense")
+        #expect(plan.writes.map(\.index) == [1])
+    }
+
+    static let values: [(String, RecordValue, RecordValue?)] = [
+        ("stars", .number(3), .integer(3)),
+        ("score", .integer(3), .number(3)),
+        ("score", .integer(9_007_199_254_740_992), .number(9_007_199_254_740_992)),
+        ("serial", .sequence, nil),
+        ("stars", .sequence, nil),
+        ("stars", .null, .null),
+        ("missing", .null, nil),
+        ("tags", .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8))), .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8)))),
+    ]
+
+    @Test(arguments: values)
+    func aValueIsTakenInTheFormOfItsColumn(_ name: String, _ value: RecordValue, _ taken: RecordValue?) throws {
+        let plan = plan([try draft("note/1", [(name, value)])])
+        #expect(plan.failures.isEmpty)
+        #expect(plan.writes[0].values == (taken.map { [$0] } ?? []))
+    }
+
+    static let misfits: [(String, RecordValue, ErrorCode)] = [
+        ("stars", .number(1.5), .invalidArgument),
+        ("serial", .number(1.5), .incompatibleSchema),
+        ("score", .integer(9_007_199_254_740_993), .invalidArgument),
+        ("title", .string("a\u{0}b"), .invalidArgument),
+        ("tags", .json(JSONText(validated: Array(#"["\u0000"]"#.utf8))), .invalidArgument),
+        ("tags", .json(JSONText(validated: Array(#"["\\\u0000"]"#.utf8))), .invalidArgument),
+        ("title", .integer(1), .incompatibleSchema),
+        ("category", .reference(id("note/1")), .incompatibleSchema),
+        ("price", .integer(1), .incompatibleSchema),
+        ("missing", .integer(1), .incompatibleSchema),
+    ]
+
+    @Test(arguments: misfits)
+    func aValueThatDoesNotFitIsRefusedAlone(_ name: String, _ value: RecordValue, _ code: ErrorCode) throws {
+        let plan = plan([try draft("note/1", [(name, value)]), try draft("note/2")])
+        #expect(plan.failures[0]?.error.code == code)
+        #expect(plan.failures[0]?.id == "note/1")
+        #expect(plan.writes.map(\.id) == [id("note/2")])
+    }
+
+    @Test func profilesAreOnlyChangedAndOnlyInThePublicDatabase() throws {
+        #expect(plan([try draft("user/ann")]).writes[0].shape.kind == .update)
+        #expect(plan([try draft("user/ann", precondition: .isNew)]).failures[0]?.error.code == .permissionDenied)
+        #expect(plan([try draft("user/ann")], .user("ann")).failures[0]?.error.code == .invalidArgument)
+    }
+
+    @Test func idsThatDifferInNormalisationAreDifferentRecords() throws {
+        let plan = plan([try draft("note/\u{E9}"), try draft("note/e\u{301}")])
+        #expect(plan.units.map { $0.map(\.members) } == [[[0, 1]]])
+    }
+
+    @Test func aLongChainOfReferencesIsPlannedWithoutRecursion() throws {
+        let plan = plan(try (0..<10_000).map { try draft("note/\($0)", [("next", .reference(id("note/\($0 + 1)")))]) })
+        #expect(plan.units.count == 1)
+        #expect(plan.components(of: Array(0..<10_000)).first == [9_999])
+    }
+}
