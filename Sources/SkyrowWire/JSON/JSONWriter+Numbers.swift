@@ -47,12 +47,14 @@ extension JSONWriter {
         advance(length)
     }
 
-    /// Exactly `width` digits with zeros in front.
+    /// Exactly `width` digits, at most nine, with zeros in front.
     @inline(__always)
     func decimal(_ value: Int, width: Int) {
         let bytes = reserve(width)
-        var rest = value
-        for place in stride(from: width - 1, through: 0, by: -1) {
+        var rest = UInt32(truncatingIfNeeded: value)
+        var place = width
+        while place > 0 {
+            place -= 1
             bytes[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }

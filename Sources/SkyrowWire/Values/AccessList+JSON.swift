@@ -19,31 +19,51 @@ extension AccessList {
 extension AccessEntry {
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         guard json.isObject else { throw malformed("An entry of _access is an object.") }
-        var subjects: [AccessSubject] = []
-        var level: AccessLevel?
-        for (name, value) in json.uniqueMembers {
-            switch name {
-            case "public":
-                if try flag(value, name) { subjects.append(.everyone) }
-            case "owner":
-                if try flag(value, name) { subjects.append(.owner) }
-            case "user_id":
-                if let id = try text(value, name) { subjects.append(.user(id)) }
-            case "role":
-                if let role = try text(value, name) { subjects.append(.role(role)) }
-            case "level":
-                level = value.string.flatMap { AccessLevel(rawValue: $0) }
-            case "relation":
+        var members = AccessMembers()
+        for (key, value) in json.members {
+            if key.equals("public") {
+                members.isPublic = try flag(value, "public")
+            } else if key.equals("owner") {
+                members.isOwner = try flag(value, "owner")
+            } else if key.equals("user_id") {
+                members.user = try text(value, "user_id")
+            } else if key.equals("role") {
+                members.role = try text(value, "role")
+            } else if key.equals("level") {
+                members.level = value.equals("read") ? .read : value.equals("write") ? .write : nil
+            } else if key.equals("relation") {
                 guard value.isNull || value.isString else { throw malformed("\"relation\" is a string.") }
-            default:
-                throw malformed("An entry of _access has no member \"\(excerpt(of: name))\".")
+            } else {
+                throw malformed("An entry of _access has no member \"\(excerpt(of: key.string ?? ""))\".")
             }
         }
-        guard let level else { throw malformed("The level of an entry of _access is \"read\" or \"write\".") }
-        guard subjects.count == 1 else {
+        guard let level = members.level else {
+            throw malformed("The level of an entry of _access is \"read\" or \"write\".")
+        }
+        guard let subject = members.subject else {
             throw malformed("An entry of _access names exactly one of public, owner, user_id and role.")
         }
-        self.init(subjects[0], level)
+        self.init(subject, level)
+    }
+}
+
+/// What an entry names, as its members come.
+private struct AccessMembers {
+    var isPublic = false
+    var isOwner = false
+    var user: UserID?
+    var role: String?
+    var level: AccessLevel?
+
+    /// nil unless there is exactly one.
+    var subject: AccessSubject? {
+        switch (isPublic, isOwner, user, role) {
+        case (true, false, nil, nil): .everyone
+        case (false, true, nil, nil): .owner
+        case (false, false, let user?, nil): .user(user)
+        case (false, false, nil, let role?): .role(role)
+        default: nil
+        }
     }
 }
 

@@ -37,11 +37,11 @@ extension RecordValue {
     private init?(typed json: JSONView, type: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         switch type.string {
         case "date":
-            guard let text = json["$date"]?.string else {
+            guard let text = json["$date"], text.isString else {
                 throw .invalidArgument("A date has the member $date with an RFC 3339 instant.", field())
             }
             do throws(SkyrowError) {
-                self = .datetime(try Timestamp(rfc3339: text))
+                self = .datetime(try Timestamp(json: text))
             } catch {
                 throw .invalidArgument(error.message, field())
             }
@@ -66,6 +66,17 @@ extension RecordValue {
             throw .invalidArgument(
                 other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.", field()
             )
+        }
+    }
+}
+
+extension Timestamp {
+    /// Reads a string, without a copy when it has no escapes.
+    fileprivate init(json: JSONView) throws(SkyrowError) {
+        if json.kind == .string {
+            try self.init(rfc3339: UnsafeRawBufferPointer(json.slice))
+        } else {
+            try self.init(rfc3339: json.string ?? "")
         }
     }
 }

@@ -169,12 +169,7 @@ extension JSONWriter {
     func rfc3339(_ value: Timestamp) {
         if value == .infinity { return append("infinity") }
         if value == .negativeInfinity { return append("-infinity") }
-        var days = Int(value.microseconds / microsecondsPerDay)
-        var rest = Int(value.microseconds % microsecondsPerDay)
-        if rest < 0 {
-            rest += Int(microsecondsPerDay)
-            days -= 1
-        }
+        let (days, rest) = floorDivide(Int(value.microseconds), by: Int(microsecondsPerDay))
         let (year, month, day) = civilDate(daysFromEpoch: days)
         if (0...9999).contains(year) {
             decimal(year, width: 4)
@@ -182,17 +177,19 @@ extension JSONWriter {
             append(UInt8(ascii: year < 0 ? "-" : "+"))
             decimal(abs(year), width: 6)
         }
-        append(UInt8(ascii: "-"))
-        decimal(month, width: 2)
-        append(UInt8(ascii: "-"))
-        decimal(day, width: 2)
-        append(UInt8(ascii: "T"))
         let seconds = rest / 1_000_000
-        decimal(seconds / 3600, width: 2)
-        append(UInt8(ascii: ":"))
-        decimal(seconds / 60 % 60, width: 2)
-        append(UInt8(ascii: ":"))
-        decimal(seconds % 60, width: 2)
+        let bytes = reserve(15)
+        bytes[0] = UInt8(ascii: "-")
+        putPair(month, at: bytes + 1)
+        bytes[3] = UInt8(ascii: "-")
+        putPair(day, at: bytes + 4)
+        bytes[6] = UInt8(ascii: "T")
+        putPair(seconds / 3600, at: bytes + 7)
+        bytes[9] = UInt8(ascii: ":")
+        putPair(seconds / 60 % 60, at: bytes + 10)
+        bytes[12] = UInt8(ascii: ":")
+        putPair(seconds % 60, at: bytes + 13)
+        advance(15)
         var fraction = rest % 1_000_000
         if fraction > 0 {
             var width = 6
@@ -205,6 +202,20 @@ extension JSONWriter {
         }
         append(UInt8(ascii: "Z"))
     }
+}
+
+/// Writes a number below 100 as two digits.
+@inline(__always)
+private func putPair(_ value: Int, at bytes: UnsafeMutablePointer<UInt8>) {
+    let value = UInt32(truncatingIfNeeded: value)
+    bytes[0] = UInt8(truncatingIfNeeded: value / 10) &+ UInt8(ascii: "0")
+    bytes[1] = UInt8(truncatingIfNeeded: value % 10) &+ UInt8(ascii: "0")
+}
+
+@inline(__always)
+private func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
+    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }
 
 // The proleptic Gregorian calendar by eras of 400 years that begin in March
