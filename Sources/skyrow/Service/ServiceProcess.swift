@@ -65,7 +65,7 @@ struct ServiceProcess: Sendable {
             announce(keys, port: port ?? settings.port, directory: directory)
         }
         // Shutdown goes the other way: the server first, the database last.
-        var services: [any Service] = [client, prepared, actions, PreparedService(server, after: prepared)]
+        var services: [any Service] = [client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared)]
         if let embedded { services.insert(embedded, at: 0) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -124,45 +124,4 @@ func makeClient(
     var configuration = PostgresConfiguration(connection: connection)
     configuration.searchPath = [identifier]
     return (PostgresClient(configuration: configuration, logger: logger), identifier)
-}
-
-/// Brings the database up to date, lets the services that need it begin, and keeps the catalogue fresh.
-private struct StoreService: Service {
-    let store: RecordStore
-    private let isPrepared = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-
-    func run() async throws {
-        defer { isPrepared.continuation.finish() }
-        try await store.prepare()
-        isPrepared.continuation.yield()
-        try await cancelWhenGracefulShutdown { try await store.run() }
-    }
-
-    /// Whether the store was prepared, as soon as it was or failed to be; for one caller.
-    func awaitPreparation() async -> Bool {
-        await cancelWhenGracefulShutdown {
-            for await _ in isPrepared.stream { return true }
-            return false
-        }
-    }
-}
-
-/// A service that begins when the store is prepared.
-private struct PreparedService<Base: Service>: Service {
-    private let base: Base
-    private let store: StoreService
-
-    init(_ base: Base, after store: StoreService) {
-        self.base = base
-        self.store = store
-    }
-
-    func run() async throws {
-        guard await store.awaitPreparation() else {
-            // The group is about to shut down, for a reason of its own.
-            try? await gracefulShutdown()
-            return
-        }
-        try await base.run()
-    }
 }

@@ -1,0 +1,79 @@
+import ServiceLifecycle
+import SkyrowStore
+import Synchronization
+
+/// Brings the database up to date, lets the services that need it begin, and keeps the catalogue fresh.
+struct StoreService: Service {
+    let store: RecordStore
+    let gate = StartGate()
+
+    func run() async throws {
+        defer { gate.settle(false) }
+        try await store.prepare()
+        gate.settle(true)
+        try await cancelWhenGracefulShutdown { try await store.run() }
+    }
+}
+
+/// A service that begins when the store is prepared.
+struct PreparedService: Service {
+    private let base: any Service
+    private let gate: StartGate
+
+    init(_ base: any Service, after store: StoreService) {
+        self.base = base
+        gate = store.gate
+    }
+
+    func run() async throws {
+        guard await cancelWhenGracefulShutdown({ await gate.isOpen }) else {
+            // The group is about to shut down, for a reason of its own.
+            try? await gracefulShutdown()
+            return
+        }
+        try await base.run()
+    }
+}
+
+/// Something that several wait for, which happens or turns out not to.
+final class StartGate: Sendable {
+    private enum State {
+        case open
+        case closed
+        case undecided(waiting: [AsyncStream<Bool>.Continuation])
+    }
+
+    private let state = Mutex(State.undecided(waiting: []))
+
+    /// Says how it is; only the first word counts.
+    func settle(_ isOpen: Bool) {
+        let waiting = state.withLock { state -> [AsyncStream<Bool>.Continuation] in
+            guard case .undecided(let waiting) = state else { return [] }
+            state = isOpen ? .open : .closed
+            return waiting
+        }
+        for continuation in waiting {
+            continuation.yield(isOpen)
+            continuation.finish()
+        }
+    }
+
+    /// How it is, as soon as that is settled; false for a cancelled task.
+    var isOpen: Bool {
+        get async {
+            let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+            let settled = state.withLock { state -> Bool? in
+                switch state {
+                case .open: return true
+                case .closed: return false
+                case .undecided(let waiting):
+                    state = .undecided(waiting: waiting + [continuation])
+                    return nil
+                }
+            }
+            if let settled { return settled }
+            for await isOpen in stream { return isOpen }
+            return false
+        }
+    }
+}
