@@ -1,0 +1,210 @@
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct MigrationRunTests {
+    private func run(
+        _ client: PostgresClient,
+        schema: SQLIdentifier = "app",
+        migrator: Migrator = Migrator()
+    ) async throws -> [Migrator.Step] {
+        try await MigrationRun(client: client, schema: schema, migrator: migrator, logger: .quiet)()
+    }
+
+    @Test func aNewDatabaseIsInstalledOnce() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await withClient(database.url) { client in
+                let steps = try await run(client)
+                #expect(steps == [.install])
+                #expect(try await run(client) == [])
+            }
+            let versions = try await database.psql("SELECT version, name FROM app._migration ORDER BY 1")
+            #expect(versions == Migration.all.map { "\($0.version)|\($0.name)" }.joined(separator: "\n"))
+        }
+    }
+
+    @Test(arguments: ["my \"app\"; --", "Ünïcode", "select", "_"])
+    func anySchemaNameWillDo(_ name: String) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let schema = try SQLIdentifier(name)
+            try await withClient(database.url) { client in
+                let steps = try await run(client, schema: schema)
+                #expect(steps == [.install])
+                #expect(try await run(client, schema: schema) == [])
+            }
+            try await database.psql(
+                """
+                SET search_path = \(schema.quoted);
+                SELECT _create_type('movie');
+                INSERT INTO movie (_id) VALUES ('1');
+                DELETE FROM movie;
+                """
+            )
+            #expect(try await database.psql("SELECT id FROM \(schema.quoted)._tombstone") == "1")
+        }
+    }
+
+    @Test func aSchemaThatExistsIsUsed() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE SCHEMA app; CREATE TABLE app.mine (a text)")
+            try await withClient(database.url) { client in
+                let steps = try await run(client)
+                #expect(steps == [.install])
+            }
+        }
+    }
+
+    @Test func eightMigratorsAtOnceDoItOnce() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await withClient(database.url) { try await run($0) } }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(steps == [.install])
+        }
+    }
+
+    @Test func stepsAreAppliedOnceEachInOrder() async throws {
+        let second = Migration(version: 2, name: "0002_second", script: "CREATE TABLE _second (a text)")
+        let third = Migration(
+            version: 3, name: "0003_third", script: "ALTER TABLE _second ADD b text; INSERT INTO _second VALUES ('x')"
+        )
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            let newer = Migrator(migrations: Migration.all + [second, third])
+            let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try await withClient(database.url) { try await run($0, migrator: newer) } }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(Set(steps) == [.migrate(second), .migrate(third)] && steps.count == 2)
+            #expect(try await database.psql("SELECT a FROM app._second") == "x")
+        }
+    }
+
+    @Test func aStepThatFailsLeavesNothing() async throws {
+        let broken = Migration(version: 2, name: "0002_broken", script: "CREATE TABLE _half (a text); SELECT 1 / 0")
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            _ = try await withClient(database.url) { client in
+                await #expect(throws: PostgresError.self) {
+                    try await run(client, migrator: Migrator(migrations: Migration.all + [broken]))
+                }
+            }
+            let left = try await database.psql("SELECT to_regclass('app._half') IS NULL, max(version) FROM app._migration")
+            #expect(left == "t|\(Migrator().latestVersion)")
+        }
+    }
+
+    @Test func aNewerDatabaseIsRefusedAndLeftAlone() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")
+            try await withClient(database.url) { client in
+                let expected = MigrationError.databaseIsNewer(version: 9999, supported: Migrator().latestVersion)
+                await #expect(throws: expected) { try await run(client) }
+                let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
+                await #expect(throws: expected) { try await store.prepare() }
+            }
+        }
+    }
+
+    @Test func anOwnerWhoIsNoSuperuserIsEnough() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await withOwner(of: database) { url in
+                try await withClient(url) { client in
+                    let steps = try await run(client)
+                    #expect(steps == [.install])
+                    #expect(try await run(client) == [])
+                }
+                let watching = try await database.psql("SELECT count(*) FROM pg_event_trigger")
+                #expect(watching == "0")
+            }
+        }
+    }
+
+    @Test func eventTriggersAreMadeWhenTheyAreMissing() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await withOwner(of: database) { url in
+                _ = try await withClient(url) { try await run($0) }
+            }
+            try await withClient(database.url) { client in
+                let steps = try await run(client)
+                #expect(steps == [.watchSchema])
+                #expect(try await run(client) == [])
+            }
+            #expect(try await database.psql("SELECT count(*) FROM pg_event_trigger") == "2")
+        }
+    }
+
+    @Test func revisionsAreRebasedInAnotherCluster() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql(
+                """
+                SET search_path = app;
+                INSERT INTO "user" (_id, _revision) VALUES ('ann', 70000000000);
+                UPDATE _meta SET system_identifier = 1;
+                """
+            )
+            try await withClient(database.url) { client in
+                let steps = try await run(client)
+                #expect(steps == [.rebaseRevisions])
+                #expect(try await run(client) == [])
+            }
+            #expect(try await database.psql("SELECT app._revision() > 70000000000") == "t")
+        }
+    }
+
+    /// `schema.sql` shows the present, the migrations are the way: both must end in the same catalogue.
+    @Test func thePresentIsWhereTheWayEnds() async throws {
+        let present = try await description(of: [Migration.present])
+        let way = try await description(of: Migration.all.map(\.script))
+        #expect(present == way)
+        #expect(present.contains("_tombstone"))
+        let other = try await description(of: [Migration.present, "ALTER TABLE _role ADD COLUMN extra text"])
+        #expect(present != other)
+    }
+
+    /// Everything `pg_catalog` says of a schema that these scripts made.
+    private func description(of scripts: [String]) async throws -> String {
+        try await withTemporaryDatabaseAndPsql(test: "description") { database in
+            try await database.psql(
+                "CREATE SCHEMA app; SET search_path = app, pg_temp; \(scripts.joined(separator: ";\n"))"
+            )
+            return try await database.psql(
+                """
+                SET search_path = pg_catalog;
+                SELECT 'relation', c.oid::regclass, relkind, relpersistence, reloptions, relacl,
+                    obj_description(c.oid, 'pg_class')
+                FROM pg_class c WHERE relnamespace = 'app'::regnamespace ORDER BY 2::text;
+                SELECT 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
+                    attgenerated, attcollation, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)
+                FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+                LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+                WHERE relnamespace = 'app'::regnamespace AND attnum > 0 AND NOT attisdropped ORDER BY 2::text, 3;
+                SELECT 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid)
+                FROM pg_constraint WHERE connamespace = 'app'::regnamespace ORDER BY 2::text, 3;
+                SELECT 'index', pg_get_indexdef(c.oid) FROM pg_class c
+                WHERE relnamespace = 'app'::regnamespace AND relkind = 'i' ORDER BY 2;
+                SELECT 'trigger', pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+                WHERE relnamespace = 'app'::regnamespace AND NOT tgisinternal ORDER BY 2;
+                SELECT 'function', pg_get_functiondef(oid), obj_description(oid, 'pg_proc') FROM pg_proc
+                WHERE pronamespace = 'app'::regnamespace ORDER BY 2;
+                SELECT 'event', evtname, evtevent, evtfoid::regprocedure FROM pg_event_trigger ORDER BY 2;
+                SELECT 'role', name, by_default, is_admin FROM app._role ORDER BY 2;
+                SELECT 'meta', revision_offset FROM app._meta;
+                """
+            )
+        }
+    }
+
+    /// Lends the URL of a role that owns the database and nothing else.
+    private func withOwner(of database: TemporaryDatabase, _ body: (_ url: String) async throws -> Void) async throws {
+        let role = "owner_\(database.name)".prefix(63)
+        try await database.psql("CREATE ROLE \(role) LOGIN; ALTER DATABASE \(database.name) OWNER TO \(role)")
+        try await body(database.url.replacing("user=postgres", with: "user=\(role)"))
+        try await database.psql("REASSIGN OWNED BY \(role) TO postgres; DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+}

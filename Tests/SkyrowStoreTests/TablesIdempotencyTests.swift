@@ -1,0 +1,92 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+@Suite(.timeLimit(.minutes(2))) struct TablesIdempotencyTests {
+    /// One request as a service handles it: claims the key, works, and remembers the answer.
+    private func handle(
+        _ store: RecordStore,
+        _ key: String = "k",
+        scope: String = "ann",
+        fingerprint: [UInt8] = [1],
+        answer: [UInt8],
+        working: () async throws -> Void = {}
+    ) async throws -> IdempotencyTable.Claim {
+        try await store.client.withTransaction { transaction in
+            let claim = try await store.idempotency.claim(key, scope: scope, fingerprint: fingerprint, in: transaction)
+            guard claim == .claimed else { return claim }
+            try await working()
+            try await store.idempotency.complete(key, scope: scope, answer: answer, in: transaction)
+            return claim
+        }
+    }
+
+    @Test func aRetryGetsTheFirstAnswer() async throws {
+        try await withStore { fixture async throws in
+            let store = fixture.store
+            #expect(try await handle(store, answer: [7]) == .claimed)
+            #expect(try await handle(store, answer: [8]) == .answered([7]))
+            #expect(try await handle(store, "other", answer: [9]) == .claimed)
+            #expect(try await handle(store, scope: "bob", answer: [9]) == .claimed)
+            #expect(try await handle(store, answer: [8]) == .answered([7]))
+        }
+    }
+
+    @Test func anotherRequestUnderTheKeyIsRefused() async throws {
+        try await withStore { fixture async throws in
+            _ = try await handle(fixture.store, answer: [7])
+            let error = await #expect(throws: SkyrowError.self) {
+                try await handle(fixture.store, fingerprint: [2], answer: [8])
+            }
+            #expect(error?.code == .idempotencyKeyReused)
+        }
+    }
+
+    @Test func aRequestThatFailedFreesItsKey() async throws {
+        struct Failure: Error {}
+        try await withStore { fixture async throws in
+            await #expect(throws: Failure.self) {
+                try await handle(fixture.store, answer: [7]) { throw Failure() }
+            }
+            #expect(try await handle(fixture.store, fingerprint: [2], answer: [8]) == .claimed)
+        }
+    }
+
+    @Test func aKeyIsFreeAfterADay() async throws {
+        try await withStore { fixture async throws in
+            _ = try await handle(fixture.store, answer: [7])
+            try await fixture.psql("UPDATE _idempotency SET created_at = now() - interval '25 hours'")
+            #expect(try await handle(fixture.store, fingerprint: [2], answer: [8]) == .claimed)
+            #expect(try await handle(fixture.store, fingerprint: [2], answer: [9]) == .answered([8]))
+            #expect(try await fixture.store.idempotency.purgeExpired() == 0)
+            try await fixture.psql("UPDATE _idempotency SET created_at = now() - interval '25 hours'")
+            #expect(try await fixture.store.idempotency.purgeExpired() == 1)
+        }
+    }
+
+    @Test func aRetryWaitsForTheFirstToEnd() async throws {
+        try await withStore { fixture async throws in
+            let store = fixture.store
+            async let second = {
+                try await until {
+                    try await fixture.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "1"
+                }
+                return try await handle(store, answer: [8])
+            }()
+            let first = try await handle(store, answer: [7]) {
+                // Tells the second to come, and waits until it stands in line.
+                try await store.client.withTransaction { transaction in
+                    _ = try await transaction.query("SELECT pg_advisory_xact_lock(1)")
+                    try await until {
+                        try await fixture.psql("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1"
+                    }
+                }
+            }
+            #expect(first == .claimed)
+            #expect(try await second == .answered([7]))
+        }
+    }
+}
