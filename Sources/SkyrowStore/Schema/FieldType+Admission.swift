@@ -25,7 +25,7 @@ extension FieldType {
         }
     }
 
-    /// Whether a column of this type takes a value as it is; integers, whole numbers and sequences mix, nothing else does.
+    /// Whether a column of this type takes a value as it is; integers, whole numbers and sequences mix, nothing else.
     package func admission(of value: RecordValue) -> FieldAdmission {
         switch (self, value) {
         case (_, .null):

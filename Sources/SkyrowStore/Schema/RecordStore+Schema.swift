@@ -26,7 +26,9 @@ extension RecordStore {
         }
     }
 
-    /// The table of a type, nil when there is none; an unknown name is looked for in the database at most once a second.
+    /// The table of a type, nil when there is none.
+    ///
+    /// An unknown name is looked for in the database, at most once a second.
     package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = cache.current[type] { return table }
         try await changing { try await cache.refresh() }
@@ -72,6 +74,8 @@ extension SkyrowError {
         switch error.sqlState {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
+        case "53200":
+            SkyrowError(.incompatibleSchema, "These are too many types for one request; send a few hundred at a time.")
         case "2BP01":
             SkyrowError(.incompatibleSchema, "A view or another object of the database depends on this field.")
         case .some(.duplicateTable), .some(.duplicateColumn):

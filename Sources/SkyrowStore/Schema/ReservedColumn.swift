@@ -30,7 +30,7 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The type of the column in PostgreSQL; a table whose columns of these names are of other types is no record table.
+    /// The type of the column in PostgreSQL; a table that has the names but not the types is no record table.
     package var oid: PostgresOID {
         switch self {
         case .id, .database, .owner, .createdBy, .updatedBy: .text

@@ -56,8 +56,9 @@ package final class SchemaCache: Sendable {
         }
     }
 
-    /// Reads the catalogue again unless that was done within the last second, so that requests with unknown names cannot
-    /// keep the database busy.
+    /// Reads the catalogue again unless that was done within the last second.
+    ///
+    /// So requests with unknown names cannot keep the database busy.
     package func refresh() async throws {
         let isFresh = state.withLock { state in
             state.loadedAt.map { $0.duration(to: .now) < .seconds(1) } ?? false

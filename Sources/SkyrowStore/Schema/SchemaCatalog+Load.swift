@@ -33,35 +33,24 @@ extension SchemaCatalog {
                 FROM pg_catalog.pg_class
                 WHERE relnamespace = (SELECT oid FROM app) AND NOT starts_with(relname, '_')\(selection)
             ), record_table AS MATERIALIZED (
-                SELECT attrelid AS oid, max(attnum) FILTER (WHERE attname = '_id') AS id_number
+                SELECT attrelid AS oid
                 FROM pg_catalog.pg_attribute
                 WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
                     AND (attname, atttypid) IN (\(reserved))
                 GROUP BY attrelid
                 HAVING count(*) = \(Int64(ReservedColumn.allCases.count))
-            ), reference AS MATERIALIZED (
-                SELECT conrelid, conkey[1] AS attnum, min(conname) AS name, min(target.relname) AS type
-                FROM pg_catalog.pg_constraint
-                JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
-                WHERE contype = 'f' AND connamespace = (SELECT oid FROM app) AND cardinality(conkey) = 1
-                    AND target.relnamespace = (SELECT oid FROM app) AND NOT starts_with(target.relname, '_')
-                    AND EXISTS (
-                        SELECT FROM pg_catalog.pg_attribute AS id
-                        WHERE id.attrelid = confrelid AND id.attnum = confkey[1] AND id.attname = '_id'
-                    )
-                GROUP BY 1, 2
             )
             SELECT
                 relation.relname,
                 record_table.oid IS NOT NULL,
-                attname,
-                atttypid,
-                format_type(atttypid, NULL),
+                field.attname,
+                field.atttypid,
+                format_type(field.atttypid, NULL),
                 attidentity <> '' OR coalesce((
                     SELECT starts_with(pg_get_expr(adbin, adrelid), 'nextval(')
                     FROM pg_catalog.pg_attrdef
                     WHERE atthasdef AND atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
-                        AND adrelid = attrelid AND adnum = attnum
+                        AND adrelid = attrelid AND adnum = field.attnum
                 ), false),
                 attgenerated = '' AND attidentity <> 'a',
                 reference.type,
@@ -69,8 +58,18 @@ extension SchemaCatalog {
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
-                ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped AND NOT starts_with(attname, '_')
-            LEFT JOIN reference ON conrelid = attrelid AND reference.attnum = field.attnum
+                ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
+                AND NOT starts_with(field.attname, '_')
+            LEFT JOIN LATERAL (
+                SELECT conname AS name, target.relname AS type
+                FROM pg_catalog.pg_constraint
+                JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
+                JOIN pg_catalog.pg_attribute AS id ON id.attrelid = confrelid AND id.attnum = confkey[1]
+                WHERE conrelid = field.attrelid AND contype = 'f' AND conkey = ARRAY[field.attnum]
+                    AND id.attname = '_id' AND target.relnamespace = (SELECT oid FROM app)
+                ORDER BY conname
+                LIMIT 1
+            ) AS reference ON field.atttypid = 'text'::regtype
             """
     }
 
@@ -152,7 +151,9 @@ struct CatalogRow: Hashable, Sendable {
 extension RecordColumn {
     /// nil for a column whose name is no field's.
     init?(_ column: CatalogRow.Column) {
-        guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else { return nil }
+        guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else {
+            return nil
+        }
         self.init(
             field: field,
             identifier: identifier,

@@ -2,6 +2,6 @@
 package enum SchemaMode: Hashable, Sendable {
     /// Types and fields appear when they are first saved.
     case development
-    /// The schema changes through `schema:*` actions and psql only; a save that would need a change is refused with 114.
+    /// The schema changes through `schema:*` actions and psql only; a save that takes a change is refused with 114.
     case production
 }

@@ -3,8 +3,7 @@ package import SkyrowPostgres
 
 /// The answers that requests with an `idempotency_key` got, kept for a day.
 ///
-/// It is used inside the transaction of the request's own work, so that the work and the remembered answer are committed
-/// together:
+/// It is used inside the transaction of the request's own work, so that both are committed together:
 ///
 /// ```swift
 /// try await store.client.withTransaction { transaction in
@@ -72,7 +71,9 @@ package struct IdempotencyTable: Sendable {
                 """
             )
             guard !known.isEmpty else { return nil }
-            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else { throw SkyrowError.keyReused }
+            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
+                throw SkyrowError.keyReused
+            }
             return try known.decode(row: 0, column: 1, as: [UInt8]?.self)
         }
     }

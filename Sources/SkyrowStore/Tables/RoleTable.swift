@@ -13,7 +13,8 @@ package struct RoleTable: Sendable {
             _ = try await store.client.write(
                 """
                 WITH named AS (
-                    INSERT INTO \(schema)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1 ON CONFLICT DO NOTHING
+                    INSERT INTO \(schema)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
+                    ON CONFLICT DO NOTHING
                 )
                 INSERT INTO \(schema)._user_role (user_id, role)
                 SELECT id, role FROM \(schema)._user CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given

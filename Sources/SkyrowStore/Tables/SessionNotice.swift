@@ -20,9 +20,11 @@ package enum SessionNotice: Hashable, Sendable {
         }
     }
 
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; whatever else comes is taken as `all`, the safe side.
+    /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; anything else is taken as `all`, the safe side.
     init(payload: String) {
-        if payload.hasPrefix("token:"), let hash = SessionNotice.bytes(hexadecimal: payload.dropFirst(6)), hash.count == 32 {
+        if payload.hasPrefix("token:"), let hash = SessionNotice.bytes(hexadecimal: payload.dropFirst(6)),
+            hash.count == 32
+        {
             self = .token(hash: hash)
         } else if payload.hasPrefix("user:") {
             self = .user(UserID(payload.dropFirst(5)))

@@ -121,7 +121,8 @@ package struct UserTable: Sendable {
             _ = try await store.client.write(
                 """
                 UPDATE \(schema)._user SET password_hash = \(passwordHash)
-                WHERE id = \(credentials.id) AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
+                WHERE id = \(credentials.id)
+                    AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
                 """
             )
         }

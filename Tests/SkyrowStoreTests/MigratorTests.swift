@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct MigratorTests {
+    private static let first = Migration(version: 1, name: "0001_initial", script: "")
+    private static let second = Migration(version: 2, name: "0002_more", script: "")
+    private let migrator = Migrator(migrations: [first, second])
+
+    struct Row: Sendable {
+        var state: Migrator.DatabaseState
+        var steps: [Migrator.Step]
+
+        init(
+            _ versions: Set<Int>?,
+            isHomeCluster: Bool = true,
+            lacksEventTriggers: Bool = false,
+            steps: [Migrator.Step]
+        ) {
+            state = .init(versions: versions, isHomeCluster: isHomeCluster, lacksEventTriggers: lacksEventTriggers)
+            self.steps = steps
+        }
+    }
+
+    @Test(arguments: [
+        Row(nil, steps: [.install]),
+        Row([], steps: [.migrate(first), .migrate(second)]),
+        Row([1], steps: [.migrate(second)]),
+        Row([1, 2], steps: []),
+        Row([1, 2], isHomeCluster: false, steps: [.rebaseRevisions]),
+        Row([1, 2], lacksEventTriggers: true, steps: [.watchSchema]),
+        Row(
+            [1], isHomeCluster: false, lacksEventTriggers: true,
+            steps: [.migrate(second), .rebaseRevisions, .watchSchema]
+        ),
+    ])
+    func theStateDecidesTheSteps(_ row: Row) throws {
+        #expect(try migrator.steps(for: row.state) == row.steps)
+    }
+
+    @Test func aNewerDatabaseIsRefused() {
+        #expect(throws: MigrationError.databaseIsNewer(version: 3, supported: 2)) {
+            try migrator.steps(for: .init(versions: [1, 2, 3]))
+        }
+    }
+
+    @Test func theRefusalSaysBothVersions() {
+        let text = MigrationError.databaseIsNewer(version: 3, supported: 2).description
+        #expect(text.contains("3") && text.contains("2") && text.contains("newer skyrow"))
+    }
+
+    /// The files on disk are the witness: one that was not added to `Migration.all` is found here.
+    @Test func theBinaryHoldsEveryFile() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../sql").standardized
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "migrations").path())
+        #expect(Migration.all.map { "\($0.name).sql" } == files.filter { $0.hasSuffix(".sql") }.sorted())
+        for (index, migration) in Migration.all.enumerated() {
+            #expect(migration.version == index + 1)
+            #expect(migration.name.hasPrefix(String("000\(migration.version)".suffix(4))))
+            let file = folder.appending(path: "migrations/\(migration.name).sql")
+            #expect(try migration.script == String(contentsOf: file, encoding: .utf8))
+        }
+        #expect(try Migration.present == String(contentsOf: folder.appending(path: "schema.sql"), encoding: .utf8))
+    }
+}
