@@ -1,0 +1,152 @@
+import Logging
+import SkyrowModel
+import SkyrowTestSupport
+
+@testable import SkyrowPostgres
+@testable import SkyrowStore
+
+/// A store on a database of its own, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
+struct RecordsFixture {
+    let store: RecordStore
+    let client: PostgresClient
+    let database: TemporaryDatabase
+
+    @discardableResult
+    func psql(_ statements: String) async throws -> String {
+        try await database.psql("SET search_path = app; SET client_min_messages = warning;\n" + statements)
+    }
+
+    /// Saves records one caller owns; fails the test when one is refused.
+    @discardableResult
+    func save(
+        _ drafts: [RecordDraft],
+        _ caller: Caller = .ann,
+        in scope: DatabaseScope = .everyone
+    ) async throws -> [Record] {
+        try await store.save(drafts.map { .draft($0) }, in: scope, caller: caller, atomic: false).map { try $0.record }
+    }
+
+    @discardableResult
+    func save(
+        _ id: String,
+        _ fields: [String: RecordValue] = [:],
+        access: AccessList? = nil,
+        _ caller: Caller = .ann,
+        in scope: DatabaseScope = .everyone
+    ) async throws -> Record {
+        try await save([draft(id, fields, access: access)], caller, in: scope)[0]
+    }
+
+    func fetch(_ id: String, _ caller: Caller = .ann, in scope: DatabaseScope = .everyone) async throws -> Record? {
+        let outcome = try await store.fetch([try RecordID(id)], in: scope, caller: caller)[0]
+        if case .failure(let error, _) = outcome, error.code == .resourceNotFound { return nil }
+        return try outcome.record
+    }
+
+    /// The ids that a query answers, in order.
+    func query(
+        _ predicate: Predicate? = nil,
+        type name: String = "note",
+        _ caller: Caller = .ann,
+        in scope: DatabaseScope = .everyone,
+        _ change: (inout RecordQuery) -> Void = { _ in }
+    ) async throws -> [String] {
+        var query = RecordQuery(type: type(name), predicate: predicate)
+        change(&query)
+        return try await store.query(query, in: scope, caller: caller).records.map { $0.collected()?.id.id ?? "?" }
+    }
+}
+
+/// A record to save.
+func draft(
+    _ id: String,
+    _ fields: [String: RecordValue] = [:],
+    access: AccessList? = nil,
+    precondition: SavePrecondition? = nil
+) -> RecordDraft {
+    RecordDraft(
+        id: try! RecordID(id),
+        access: access,
+        fields: fields.sorted { $0.key < $1.key }.map { (field($0.key), $0.value) },
+        precondition: precondition
+    )
+}
+
+/// What a test expected to be a record and was not.
+struct UnexpectedOutcome: Error {
+    var error: SkyrowError?
+}
+
+extension RecordOutcome {
+    var record: Record {
+        get throws {
+            switch self {
+            case .record(let source):
+                guard let record = source.collected() else { throw UnexpectedOutcome() }
+                return record
+            case .failure(let error, _): throw UnexpectedOutcome(error: error)
+            case .deleted: throw UnexpectedOutcome()
+            }
+        }
+    }
+
+    var error: SkyrowError? {
+        switch self {
+        case .failure(let error, _): error
+        case .record, .deleted: nil
+        }
+    }
+
+    var isDeleted: Bool {
+        switch self {
+        case .deleted: true
+        case .record, .failure: false
+        }
+    }
+}
+
+func withRecords(_ test: String = #function, _ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {
+    try await withTemporaryDatabaseAndPsql(template: .records, test: test) { database in
+        try await withRecordStore(database.url) { store in
+            try await body(RecordsFixture(store: store, client: store.client, database: database))
+        }
+    }
+}
+
+/// Runs a client and a store for as long as `body` runs.
+private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws {
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await client.run() }
+        let store = RecordStore(client: client, schema: "app", mode: .development, logger: logger)
+        try await store.prepare()
+        try await body(store)
+        group.cancelAll()
+    }
+}
+
+extension DatabaseTemplate {
+    fileprivate static let records = DatabaseTemplate(key: "records") { url in
+        try await withRecordStore(url) { store in
+            try await store.client.withTransaction { transaction in
+                try await transaction.executeScript(
+                    """
+                    SET LOCAL search_path = app, pg_temp;
+                    SELECT _create_type('category');
+                    ALTER TABLE category ADD name text, ADD rank bigint;
+                    SELECT _create_type('note');
+                    ALTER TABLE note ADD title text, ADD stars bigint, ADD score double precision, ADD done boolean,
+                        ADD due timestamptz, ADD tags jsonb, ADD data bytea, ADD price money,
+                        ADD serial bigserial,
+                        ADD category text REFERENCES category (_id) DEFERRABLE,
+                        ADD next text REFERENCES note (_id) DEFERRABLE;
+                    CREATE INDEX ON note (stars);
+                    INSERT INTO "user" (_id, username, _owner) VALUES ('ann', 'ann', 'ann'), ('bob', 'bob', 'bob');
+                    INSERT INTO _user (id) VALUES ('ann'), ('bob')
+                    """
+                )
+            }
+        }
+    }
+}
