@@ -50,7 +50,8 @@ package final class PostgresClient: Service {
         try threads.start(named: "pg-listen") { [listener] in listener.run() }
         let cancellerThread = ThreadGroup()
         try cancellerThread.start(named: "pg-cancel") { [canceller] in canceller.run() }
-        reads.start()
+        for lane in [reads, writes, sharedWrites] { lane.start() }
+        transactions.start()
         await withTaskGroup { group in
             group.addTask { await self.watch(until: signal) }
             await withTaskCancellationHandler {

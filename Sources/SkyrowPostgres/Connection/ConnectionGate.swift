@@ -15,7 +15,10 @@ final class ConnectionGate: Sendable {
         /// What runs now; nil while the connection is idle.
         var running: ObjectIdentifier?
         var deadline = MonotonicTime.distantFuture
+        /// Something arrived while the connection was idle.
         var isSuspect = false
+        /// It cannot be used any more.
+        var isBroken = false
         var wasCancelled = false
     }
 
@@ -39,11 +42,14 @@ final class ConnectionGate: Sendable {
         if let cancel { PQfreeCancel(cancel) }
     }
 
-    /// Whether the connection is known to be of no more use.
+    /// Whether something arrived on the idle connection that has not been looked at.
     var isSuspect: Bool { state.withLock(\.isSuspect) }
 
-    func raiseSuspicion() {
-        state.withLock { $0.isSuspect = true }
+    /// Whether the connection is known to be of no more use.
+    var isBroken: Bool { state.withLock(\.isBroken) }
+
+    func markBroken() {
+        state.withLock { $0.isBroken = true }
     }
 
     func clearSuspicion() {

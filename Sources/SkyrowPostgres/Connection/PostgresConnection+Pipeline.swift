@@ -87,14 +87,14 @@ extension PostgresConnection {
             let isOver = PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK
             PQclear(result)
             guard !isOver else {
-                gate.raiseSuspicion()
+                gate.markBroken()
                 return .lost(error)
             }
             answer = .failure(error)
         default:
             // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
             PQclear(result)
-            gate.raiseSuspicion()
+            gate.markBroken()
             return .lost(PostgresError(code: .misuse, message: "COPY runs through copyIn only"))
         }
         while let extra = PQgetResult(handle) { PQclear(extra) }
@@ -122,12 +122,12 @@ extension PostgresConnection {
                 // Such as a deferred constraint, which is checked at the commit.
                 let error = PostgresError(result: result)
                 if PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK {
-                    gate.raiseSuspicion()
+                    gate.markBroken()
                     return .lost(error)
                 }
                 failure = .failure(error)
             default:
-                gate.raiseSuspicion()
+                gate.markBroken()
                 return .lost(lossError())
             }
         }
@@ -146,12 +146,12 @@ extension PostgresConnection {
     }
 
     private func lossError() -> PostgresError {
-        gate.raiseSuspicion()
+        gate.markBroken()
         return PostgresError(code: .connectionLost, message: lastMessage)
     }
 
     private func sendFailure() -> PostgresError {
-        gate.raiseSuspicion()
+        gate.markBroken()
         return PostgresError(code: .connectionLost, message: lastMessage)
     }
 

@@ -71,19 +71,21 @@ final class PostgresConnection {
         PQfinish(handle)
     }
 
-    var isUsable: Bool { PQstatus(handle) == CONNECTION_OK && !gate.isSuspect }
+    var isUsable: Bool { PQstatus(handle) == CONNECTION_OK && !gate.isBroken }
 
     /// libpq's own sentence about the last failure.
     var lastMessage: String { String(cString: PQerrorMessage(handle)) }
 
-    /// Looks at what arrived while the connection was idle: nothing, a notice, or its end.
+    /// Looks at what arrived while the connection was idle: a notice, a changed setting, or its end.
     func checkWhileIdle() {
         gate.clearSuspicion()
-        PQconsumeInput(handle)
+        guard PQtransactionStatus(handle) == PQTRANS_IDLE, PQconsumeInput(handle) == 1 else {
+            gate.markBroken()
+            return
+        }
         while PQisBusy(handle) == 0, let result = PQgetResult(handle) {
-            let isOver = PostgresError.endsSession(result: result)
+            if PostgresError.endsSession(result: result) { gate.markBroken() }
             PQclear(result)
-            if isOver { gate.raiseSuspicion() }
         }
     }
 
@@ -104,17 +106,17 @@ final class PostgresConnection {
                 success = PostgresResult(handle: result)
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 PQclear(result)
-                gate.raiseSuspicion()
+                gate.markBroken()
                 throw PostgresError(code: .misuse, message: "COPY runs through copyIn only")
             default:
                 failure = failure ?? PostgresError(result: result)
-                if PostgresError.endsSession(result: result) { gate.raiseSuspicion() }
+                if PostgresError.endsSession(result: result) { gate.markBroken() }
                 PQclear(result)
             }
         }
-        if PQstatus(handle) != CONNECTION_OK { gate.raiseSuspicion() }
-        if let failure, !gate.isSuspect { throw failure }
-        guard let success, !gate.isSuspect else {
+        if PQstatus(handle) != CONNECTION_OK { gate.markBroken() }
+        if let failure, !gate.isBroken { throw failure }
+        guard let success, !gate.isBroken else {
             throw PostgresError(code: .connectionLost, sqlState: failure?.sqlState, message: failure?.message)
         }
         return success

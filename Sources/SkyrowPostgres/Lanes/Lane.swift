@@ -16,6 +16,8 @@ final class Lane: Sendable {
 
     struct State {
         var phase = Phase.running
+        /// Whether the client runs; before, statements wait.
+        var isStarted = false
         var queue = RequestQueue()
         var workers: [LaneWorker] = []
         var idleWorkers = 0
@@ -132,7 +134,7 @@ final class Lane: Sendable {
     private func wakeOrAddWorker(_ state: inout State) {
         if state.idleWorkers > 0 {
             monitor.signal()
-        } else if state.workers.count < maximumWorkers, role != .read {
+        } else if state.isStarted, state.workers.count < maximumWorkers, role != .read {
             addWorker(&state)
         }
     }
@@ -246,9 +248,12 @@ final class Lane: Sendable {
 
     // MARK: The side of the client
 
+    /// Opens the connections that are there from the beginning, and as many as already have work.
     func start() {
         monitor.withLock { state in
-            while state.workers.count < minimumWorkers, addWorker(&state) {}
+            state.isStarted = true
+            let wanted = max(minimumWorkers, min(maximumWorkers, state.queue.count))
+            while state.workers.count < (role == .read ? minimumWorkers : wanted), addWorker(&state) {}
         }
     }
 

@@ -46,7 +46,7 @@ final class LaneWorker: @unchecked Sendable {
             // A connection that dies before it did anything is as good as none.
             if hasWorked {
                 backoff.reset()
-            } else if connection.gate.isSuspect, !lane.pause(backoff.next(using: &random)) {
+            } else if connection.gate.isBroken, !lane.pause(backoff.next(using: &random)) {
                 return
             }
         }

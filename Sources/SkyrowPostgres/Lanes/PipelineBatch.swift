@@ -14,6 +14,11 @@ struct PipelineBatch {
     }
 
     mutating func run(_ requests: [PostgresRequest]) {
+        guard isStillConnected else {
+            worker.lane.finished(worker)
+            worker.lane.resubmit(requests, because: .innocent)
+            return
+        }
         connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
         steps.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
@@ -24,6 +29,17 @@ struct PipelineBatch {
         worker.lane.finished(worker)
         settle(requests, fate: fate, wasCancelled: wasCancelled)
         resumeFinished()
+    }
+
+    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would be
+    /// unknown.
+    private var isStillConnected: Bool {
+        switch worker.lane.role {
+        case .read: break
+        case .write, .shared, .transaction, .listen:
+            if connection.gate.suspectIfReadable() { connection.checkWhileIdle() }
+        }
+        return connection.isUsable
     }
 
     /// A server that does not answer long after its own time limit is cut off.
@@ -103,7 +119,7 @@ struct PipelineBatch {
             case .cancelled: finished.append((request, .failure(CancellationError())))
             case .again(let repetition): again[repetition, default: []].append(request)
             case .reconnectAndAgain:
-                connection.gate.raiseSuspicion()
+                connection.gate.markBroken()
                 again[.conflict, default: []].append(request)
             case .alone: alone.append(request)
             }

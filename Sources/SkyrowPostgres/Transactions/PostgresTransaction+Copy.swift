@@ -45,7 +45,7 @@ extension PostgresConnection {
             let status = PQresultStatus(extra)
             PQclear(extra)
             if status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
-                gate.raiseSuspicion()
+                gate.markBroken()
                 break
             }
         }

@@ -116,7 +116,7 @@ package final class PostgresTransaction {
             do throws(PostgresError) {
                 _ = try connection.runAlone("ROLLBACK")
             } catch {
-                connection.gate.raiseSuspicion()
+                connection.gate.markBroken()
                 throw error
             }
         }
@@ -155,10 +155,6 @@ package final class PostgresTransaction {
 }
 
 extension PostgresConnection {
-    static func isAlive(_ connection: PostgresConnection) -> Bool {
-        PQstatus(connection.handle) == CONNECTION_OK && !connection.gate.isSuspect
-    }
-
     var isInTransaction: Bool {
         switch PQtransactionStatus(handle) {
         case PQTRANS_ACTIVE, PQTRANS_INTRANS, PQTRANS_INERROR: true

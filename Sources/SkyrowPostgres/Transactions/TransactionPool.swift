@@ -4,13 +4,15 @@ internal import Synchronization
 /// The connections lent to transactions, and the tasks that wait for one.
 final class TransactionPool: Sendable {
     private enum Phase: Sendable {
+        /// The client does not run yet, so everybody waits.
+        case notStarted
         case running
         case draining
         case closed
     }
 
     private struct State: Sendable {
-        var phase = Phase.running
+        var phase = Phase.notStarted
         var workers: [TransactionWorker] = []
         var idle: [TransactionWorker] = []
         var waiters: [Waiter] = []
@@ -48,12 +50,12 @@ final class TransactionPool: Sendable {
                 let outcome = state.withLock { state -> Result<TransactionWorker, any Error>? in
                     guard !waiter.isCancelled else { return .failure(CancellationError()) }
                     switch state.phase {
-                    case .running: break
-                    case .draining, .closed: return .failure(PostgresError(code: .shutDown))
-                    }
-                    if let worker = state.idle.popLast() { return .success(worker) }
-                    if state.workers.count < max(1, configuration.maximumTransactionConnections) {
-                        return addWorker(&state)
+                    case .notStarted: break
+                    case .running:
+                        if let worker = state.idle.popLast() { return .success(worker) }
+                        if state.workers.count < maximumWorkers { return addWorker(&state) }
+                    case .draining, .closed:
+                        return .failure(PostgresError(code: .shutDown))
                     }
                     guard state.waiters.count < configuration.maximumQueueLength else {
                         return .failure(PostgresError(code: .overloaded))
@@ -75,6 +77,28 @@ final class TransactionPool: Sendable {
         }
     }
 
+    private var maximumWorkers: Int { max(1, configuration.maximumTransactionConnections) }
+
+    /// Serves those who have waited for the client to run.
+    func start() {
+        let served = state.withLock { state in
+            guard case .notStarted = state.phase else { return [(Waiter, Result<TransactionWorker, any Error>)]() }
+            state.phase = .running
+            var served: [(Waiter, Result<TransactionWorker, any Error>)] = []
+            while !state.waiters.isEmpty, state.workers.count < maximumWorkers {
+                served.append((state.waiters.removeFirst(), addWorker(&state)))
+            }
+            return served
+        }
+        for (waiter, outcome) in served {
+            let continuation = state.withLock { _ in
+                defer { waiter.continuation = nil }
+                return waiter.continuation
+            }
+            continuation?.resume(with: outcome)
+        }
+    }
+
     func release(_ worker: TransactionWorker) {
         let continuation = state.withLock { state -> CheckedContinuation<TransactionWorker, any Error>? in
             if !state.waiters.isEmpty, state.phase != .closed {
@@ -83,7 +107,7 @@ final class TransactionPool: Sendable {
                 return waiter.continuation
             }
             switch state.phase {
-            case .running:
+            case .notStarted, .running:
                 state.idle.append(worker)
             case .draining, .closed:
                 state.workers.removeAll { $0 === worker }
@@ -123,7 +147,10 @@ final class TransactionPool: Sendable {
     /// Lends nothing to new tasks; those that wait already are still served.
     func drain() {
         let idle = state.withLock { state in
-            if state.phase == .running { state.phase = .draining }
+            switch state.phase {
+            case .notStarted, .running: state.phase = .draining
+            case .draining, .closed: break
+            }
             let idle = state.idle
             state.idle = []
             state.workers.removeAll { worker in idle.contains { $0 === worker } }

@@ -100,7 +100,7 @@ final class TransactionWorker: @unchecked Sendable {
 
     /// The connection a transaction was begun on; on the worker's thread only.
     func currentConnection() throws(PostgresError) -> PostgresConnection {
-        guard let connection, PostgresConnection.isAlive(connection) else {
+        guard let connection, connection.isUsable else {
             throw PostgresError(code: .connectionLost)
         }
         return connection
