@@ -19,6 +19,7 @@ package final class ActionService: Service, Sendable {
     package let configuration: ServiceConfiguration
     package let store: RecordStore
     let clock: ServiceClock
+    let keys: AccessKeys
     let sessions: Mutex<SessionCache>
     let passwords: PasswordHasher
     let observe: @Sendable (Observation) -> Void
@@ -36,6 +37,7 @@ package final class ActionService: Service, Sendable {
         self.store = store
         self.configuration = configuration
         self.clock = clock
+        keys = AccessKeys(api: configuration.apiKey, master: configuration.masterKey)
         self.observe = observe
         sessions = Mutex(
             SessionCache(capacity: configuration.sessionCacheSize, freshness: configuration.sessionFreshness)

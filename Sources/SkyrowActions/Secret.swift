@@ -4,8 +4,7 @@ import Crypto
 ///
 /// ```swift
 /// let key = Secret("s3cr3t")
-/// print(key)              // <redacted>
-/// key.matches(candidate)  // takes the same time wherever the two differ
+/// print(key)  // <redacted>
 /// ```
 package struct Secret: Sendable {
     private let text: String
@@ -16,12 +15,7 @@ package struct Secret: Sendable {
         digest = SHA256.hash(data: Array(text.utf8))
     }
 
-    /// Compares the SHA-256 digests, in constant time.
-    package func matches(_ candidate: String) -> Bool {
-        matches(SHA256.hash(data: Array(candidate.utf8)))
-    }
-
-    /// The same for a candidate that was already hashed; swift-crypto compares digests in constant time.
+    /// Compares with a candidate's digest; swift-crypto does that in constant time.
     func matches(_ candidate: SHA256Digest) -> Bool {
         digest == candidate
     }
@@ -34,4 +28,25 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var description: String { "<redacted>" }
     package var debugDescription: String { "<redacted>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The two keys that let applications in.
+struct AccessKeys: Sendable {
+    enum Kind: Equatable {
+        case api
+        case master
+        case neither
+    }
+
+    let api: Secret
+    let master: Secret
+
+    /// Hashes the candidate once and compares it with both keys, whichever it is, so that the time taken tells nothing.
+    func kind(of candidate: String) -> Kind {
+        var candidate = candidate
+        let digest = candidate.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
+        let isMaster = master.matches(digest)
+        let isAPI = api.matches(digest)
+        return isMaster ? .master : isAPI ? .api : .neither
+    }
 }

@@ -15,18 +15,33 @@ extension ActionService {
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         guard try store.needsRoom(for: items) else { return items }
         try store.requireMayCreate(in: scope, caller: caller)
-        let ids = items.compactMap { $0.draft?.id }
-        let refusals = try await store.reporting { try await store.refusals(savingTo: ids, in: scope, caller: caller) }
-        if isAtomic, !refusals.isEmpty {
-            throw .atomicFailure(Dictionary(refusals.map { ($0.key.description, $0.value) }) { first, _ in first })
-        }
-        let permitted = items.map { item -> SaveRequest.Item in
-            guard let id = item.draft?.id, let refusal = refusals[id] else { return item }
-            return .failure(refusal, id: id.description)
-        }
+        let refusals = try await refusals(for: items.compactMap { $0.draft?.id }, in: scope, caller: caller)
+        let permitted = try items.refusing(isAtomic: isAtomic) { refusals[$0.id] }
         let drafts = permitted.compactMap { $0.draft }
         if !drafts.isEmpty { try await store.makeRoom(for: drafts) }
         return permitted
+    }
+
+    /// Which records the caller may not save to, and why.
+    private func refusals(
+        for ids: [RecordID],
+        in scope: DatabaseScope,
+        caller: Caller
+    ) async throws(SkyrowError) -> [RecordID: SkyrowError] {
+        try await store.reporting {
+            var refusals = try await store.refusals(savingTo: ids, in: scope, caller: caller)
+            // A profile that is not there will not be created, so nothing is made for it either.
+            let profiles = ids.filter { $0.type == .user && refusals[$0] == nil }
+            guard !profiles.isEmpty else { return refusals }
+            let outcomes = try await store.fetch(profiles, in: scope, caller: caller)
+            for (id, outcome) in zip(profiles, outcomes) {
+                switch outcome {
+                case .record, .deleted: break
+                case .failure: refusals[id] = UserRecordRules.creation
+                }
+            }
+            return refusals
+        }
     }
 }
 

@@ -23,9 +23,7 @@ extension ActionService {
                 key: request.idempotencyKey, action: .recordSave, database: request.database,
                 isAtomic: request.isAtomic, request: request.fingerprintSource, caller: caller
             )
-            let judged = try await judgeUserRecords(
-                request.items, in: scope, caller: caller, isAtomic: request.isAtomic
-            )
+            let judged = try request.itemsAllowingForProfiles(in: scope)
             if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
             let items = try await makeRoom(for: judged, in: scope, caller: caller, isAtomic: request.isAtomic)
             guard let claim else {

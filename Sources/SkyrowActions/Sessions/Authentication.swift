@@ -12,7 +12,7 @@ extension ActionService {
         // The cache had no fresh session, so there is a token to look up.
         return try await refusing { () async throws(SkyrowError) in
             let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
-            switch try start(check, credentials) {
+            switch try check.start(credentials, keys: keys) {
             case .settled(let caller):
                 return caller
             case .session(let token, let key):
@@ -28,7 +28,7 @@ extension ActionService {
     package func cachedCaller(_ credentials: Credentials, for need: ActionNeed) throws(SkyrowError) -> Caller? {
         do {
             let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
-            switch try start(check, credentials) {
+            switch try check.start(credentials, keys: keys) {
             case .settled(let caller):
                 return caller
             case .session(let token, let key):
@@ -39,14 +39,6 @@ extension ActionService {
             observe(.refused(error.code))
             throw error
         }
-    }
-
-    private func start(_ check: CredentialCheck, _ credentials: Credentials) throws(SkyrowError) -> CredentialCheck.Step {
-        try check.start(
-            credentials,
-            isAPIKey: { configuration.apiKey.matches($0) },
-            isMasterKey: { configuration.masterKey.matches($0) }
-        )
     }
 
     private var isDevelopment: Bool {

@@ -28,15 +28,9 @@ struct CredentialCheck {
 
     /// Judges everything but the session.
     ///
-    /// - Parameters:
-    ///   - isAPIKey: compares in constant time.
-    ///   - isMasterKey: compares in constant time.
-    func start(
-        _ credentials: Credentials,
-        isAPIKey: (String) -> Bool,
-        isMasterKey: (String) -> Bool
-    ) throws(SkyrowError) -> Step {
-        let key = try self.key(credentials, isAPIKey: isAPIKey, isMasterKey: isMasterKey)
+    /// - Parameter keys: the service's own.
+    func start(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Step {
+        let key = try self.key(credentials, keys: keys)
         switch need {
         case .key, .masterOrDevelopment:
             guard key != .none else {
@@ -101,16 +95,14 @@ struct CredentialCheck {
         .accessTokenNotAccepted, "The access token is unknown or has expired; log in again."
     )
 
-    private func key(
-        _ credentials: Credentials,
-        isAPIKey: (String) -> Bool,
-        isMasterKey: (String) -> Bool
-    ) throws(SkyrowError) -> Key {
+    private func key(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Key {
         guard let key = credentials.key, !key.isEmpty else { return .none }
-        // Both are compared whichever it is, so that the time taken does not tell them apart.
-        let isMaster = isMasterKey(key)
-        let isAPI = isAPIKey(key)
-        if isMaster {
+        switch keys.kind(of: key) {
+        case .neither:
+            throw SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
+        case .api:
+            return .api
+        case .master:
             if let acting = credentials.actingUserID, !isUserID(acting) {
                 throw .invalidArgument(
                     "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.", "_user_id"
@@ -118,10 +110,6 @@ struct CredentialCheck {
             }
             return .master(actingAs: credentials.actingUserID)
         }
-        guard isAPI else {
-            throw SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
-        }
-        return .api
     }
 }
 

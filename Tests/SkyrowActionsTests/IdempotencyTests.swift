@@ -1,0 +1,172 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowActions
+
+@Suite struct IdempotencyTests {
+    static let countNotes = "SELECT count(*) FROM note"
+
+    @Test func aRetryGetsTheFirstAnswerAndHasNoEffect() async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.signUp("ann").caller
+            // Saved twice, the second would be refused as not new.
+            var note = draft("note/1", ["title": .string("x")])
+            note.precondition = .isNew
+            let request = SaveRequest(note, key: "k")
+            let first = try await fixture.service.save(request, by: caller)
+            let second = try await fixture.service.save(request, by: caller)
+            guard case .encoded(let bytes, isReplay: false) = first, case .encoded(bytes, isReplay: true) = second else {
+                Issue.record("\(first), \(second)")
+                return
+            }
+            #expect(String(decoding: bytes, as: UTF8.self) == "saved")
+        }
+    }
+
+    @Test func twentyRacingRetriesHaveOneEffect() async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.signUp("ann").caller
+            var note = draft("note/1", ["title": .string("x")])
+            note.precondition = .isNew
+            let request = SaveRequest(note, key: "k")
+            let answers = try await withThrowingTaskGroup(of: WriteAnswer.self) { group in
+                for _ in 0..<20 { group.addTask { try await fixture.service.save(request, by: caller) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.allSatisfy { $0.summaries == ["saved"] })
+            let replays = answers.count { if case .encoded(_, isReplay: true) = $0 { true } else { false } }
+            #expect(replays == 19)
+            #expect(try await fixture.psql(Self.countNotes) == "1")
+        }
+    }
+
+    @Test func anotherRequestWithTheSameKeyIsRefused() async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.signUp("ann").caller
+            let note = draft("note/1", ["title": .string("x")])
+            _ = try await fixture.service.save(SaveRequest(note, key: "k"), by: caller)
+            let others = [
+                SaveRequest(draft("note/2", ["title": .string("x")]), key: "k"),
+                SaveRequest(draft("note/1", ["title": .string("y")]), key: "k"),
+                SaveRequest(note, atomic: true, key: "k"),
+                SaveRequest(note, database: .own, key: "k"),
+                // Also where it would change the schema.
+                SaveRequest(draft("fresh/2", ["title": .string("x")]), key: "k"),
+            ]
+            for other in others {
+                try await expectError(.idempotencyKeyReused) { try await fixture.service.save(other, by: caller) }
+            }
+            try await expectError(.idempotencyKeyReused) {
+                try await fixture.service.delete(["note/1"], key: "k", by: caller)
+            }
+            #expect(try await fixture.psql(Self.countNotes) == "1")
+            #expect(try await fixture.psql("SELECT to_regclass('app.fresh') IS NULL") == "t")
+        }
+    }
+
+    @Test func anotherCallersKeyIsAnotherKey() async throws {
+        try await withService { fixture in
+            let (ann, annCaller) = try await fixture.service.signUp("ann")
+            let bob = try await fixture.service.signUp("bob").caller
+            let callers = [
+                annCaller, bob, ServiceFixture.masterCaller, Caller(kind: .master(actingAs: ann.userID)),
+            ]
+            for (number, caller) in callers.enumerated() {
+                let request = SaveRequest(draft("note/\(number)", ["title": .string("x")]), key: "k")
+                guard case .encoded(_, isReplay: false) = try await fixture.service.save(request, by: caller) else {
+                    Issue.record("The key of \(caller) was taken.")
+                    return
+                }
+            }
+            #expect(try await fixture.psql(Self.countNotes) == "4")
+        }
+    }
+
+    @Test func aRequestThatFailedAsAWholeLeavesNoClaim() async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            let bob = try await fixture.service.signUp("bob").caller
+            _ = try await fixture.service.save(SaveRequest(draft("note/ann", ["title": .string("x")])), by: ann)
+            let drafts = (draft("note/ann", ["title": .string("y")]), draft("note/bob", ["title": .string("y")]))
+            try await expectError(.atomicOperationFailure) {
+                try await fixture.service.save(SaveRequest(drafts.0, drafts.1, atomic: true, key: "k"), by: bob)
+            }
+            #expect(try await fixture.psql(Self.countNotes) == "1")
+            // The key is free, for another request too.
+            let answer = try await fixture.service.save(SaveRequest(drafts.1, key: "k"), by: bob)
+            #expect(answer.summaries == ["saved"])
+        }
+    }
+
+    @Test func whatFailedAloneIsPartOfTheAnswer() async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            let bob = try await fixture.service.signUp("bob").caller
+            _ = try await fixture.service.save(SaveRequest(draft("note/ann", ["title": .string("x")])), by: ann)
+            let request = SaveRequest(
+                draft("note/ann", ["title": .string("y")]), draft("note/bob", ["title": .string("y")]), key: "k"
+            )
+            for _ in 0..<2 {
+                #expect(try await fixture.service.save(request, by: bob).summaries == ["PermissionDenied saved"])
+            }
+            #expect(try await fixture.psql("SELECT _id, title FROM note ORDER BY 1") == "ann|x\nbob|y")
+        }
+    }
+
+    @Test func anAnswerThatCannotBeEncodedUndoesTheSave() async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            let request = SaveRequest(draft("note/1", ["title": .string("x")]), key: "k")
+            try await expectError(.payloadTooLarge) {
+                try await fixture.service.save(request, by: ann) { _ throws(SkyrowError) in
+                    throw SkyrowError(.payloadTooLarge, "Too much.")
+                }
+            }
+            #expect(try await fixture.psql(Self.countNotes) == "0")
+            #expect(try await fixture.service.save(request, by: ann).summaries == ["saved"])
+        }
+    }
+
+    @Test func aRepeatedDeletionIsAnsweredAsTheFirst() async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")])), by: ann)
+            for _ in 0..<2 {
+                #expect(
+                    try await fixture.service.delete(["note/1", "note/2"], key: "k", by: ann).summaries
+                        == ["deleted ResourceNotFound"]
+                )
+            }
+            #expect(try await fixture.service.delete(["note/1"], by: ann).summaries == ["ResourceNotFound"])
+        }
+    }
+
+    @Test(arguments: [("k", true), (String(repeating: "k", count: 64), true), ("", false), (String(repeating: "k", count: 65), false), ("a\0", false)])
+    func aKeyIsOneToSixtyFourBytes(key: String, isGood: Bool) async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            let request = SaveRequest(draft("note/1", ["title": .string("x")]), key: key)
+            if isGood {
+                #expect(try await fixture.service.save(request, by: ann).summaries == ["saved"])
+            } else {
+                try await expectError(.invalidArgument) { try await fixture.service.save(request, by: ann) }
+                #expect(try await fixture.psql("SELECT to_regclass('app.note') IS NULL") == "t")
+            }
+        }
+    }
+
+    @Test func aKeyIsForgottenAfterADay() async throws {
+        try await withService { fixture in
+            let ann = try await fixture.service.signUp("ann").caller
+            _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")]), key: "k"), by: ann)
+            try await fixture.psql("UPDATE _idempotency SET created_at = created_at - interval '25 hours'")
+            let answer = try await fixture.service.save(
+                SaveRequest(draft("note/2", ["title": .string("x")]), key: "k"), by: ann
+            )
+            guard case .encoded(_, isReplay: false) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+        }
+    }
+}

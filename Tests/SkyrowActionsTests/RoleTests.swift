@@ -1,0 +1,139 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowActions
+
+@Suite struct RoleTests {
+    @Test func aFreshDatabaseHasTheAdministratorsRoleAndNoAdministrator() async throws {
+        try await withService { fixture in
+            let roles = try await fixture.psql("SELECT name, is_admin, by_default FROM _role")
+            #expect(roles == "Admin|t|f")
+            #expect(try await fixture.psql("SELECT count(*) FROM _user_role") == "0")
+        }
+    }
+
+    @Test func rolesAreGivenAndTakenAndUnknownUsersPassedOver() async throws {
+        try await withService { fixture in
+            let (ann, _) = try await fixture.service.signUp("ann")
+            let (bob, _) = try await fixture.service.signUp("bob")
+            let master = ServiceFixture.masterCaller
+            try await fixture.service.assignRoles(
+                RoleMembersRequest(roles: ["writer", "Admin"], users: [ann.userID, "nobody"]), by: master
+            )
+            try await fixture.service.assignRoles(
+                RoleMembersRequest(roles: ["writer"], users: [ann.userID, bob.userID]), by: master
+            )
+            #expect(
+                try await fixture.service.roles(of: [ann.userID, bob.userID, "nobody"], by: master)
+                    == [ann.userID: ["Admin", "writer"], bob.userID: ["writer"], "nobody": []]
+            )
+            // Seen at once where it was done: no request goes on with the old roles.
+            let admin = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
+            #expect(admin == Caller(kind: .user(ann.userID), roles: ["Admin", "writer"], isAdministrator: true))
+            try await fixture.service.revokeRoles(
+                RoleMembersRequest(roles: ["Admin", "unknown"], users: [ann.userID]), by: admin
+            )
+            try await expectError(.permissionDenied) {
+                try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
+            }
+            #expect(
+                try await fixture.service.authenticate(.token(ann.accessToken), for: .user)
+                    == Caller(kind: .user(ann.userID), roles: ["writer"])
+            )
+        }
+    }
+
+    @Test func onlyAnAdministratorGivesRoles() async throws {
+        try await withService { fixture in
+            let (ann, caller) = try await fixture.service.signUp("ann")
+            let request = RoleMembersRequest(roles: ["Admin"], users: [ann.userID])
+            for caller in [caller, .anonymous] {
+                try await expectError(.permissionDenied) { try await fixture.service.assignRoles(request, by: caller) }
+                try await expectError(.permissionDenied) { try await fixture.service.revokeRoles(request, by: caller) }
+            }
+            #expect(try await fixture.psql("SELECT count(*) FROM _user_role") == "0")
+        }
+    }
+
+    @Test func oneAsksAboutOnesOwnRolesAndAnAdministratorAboutAnybodys() async throws {
+        try await withService { fixture in
+            let (ann, caller) = try await fixture.service.signUp("ann")
+            #expect(try await fixture.service.roles(of: [ann.userID], by: caller) == [ann.userID: []])
+            #expect(try await fixture.service.roles(of: [], by: caller) == [:])
+            try await expectError(.permissionDenied) { try await fixture.service.roles(of: ["bob"], by: caller) }
+            try await expectError(.permissionDenied) { try await fixture.service.roles(of: [ann.userID, "bob"], by: caller) }
+            try await expectError(.notAuthenticated) { try await fixture.service.roles(of: [ann.userID], by: .anonymous) }
+            let admin = Caller(kind: .user(ann.userID), roles: ["Admin"], isAdministrator: true)
+            #expect(try await fixture.service.roles(of: ["bob"], by: admin) == ["bob": []])
+        }
+    }
+
+    @Test func newUsersGetTheDefaultRoles() async throws {
+        try await withService { fixture in
+            let defaults = try await fixture.service.setDefaultRoles(["reader", "writer"])
+            #expect(defaults == ["reader", "writer"])
+            #expect(try await fixture.service.signUp("ann").answer.roles == ["reader", "writer"])
+            #expect(try await fixture.service.setDefaultRoles([]) == [])
+            #expect(try await fixture.service.signUp("bob").answer.roles == [])
+            #expect(try await fixture.service.signUp(SignUpRequest()).roles == [])
+        }
+    }
+
+    @Test func theSetOfAdministratorsRolesIsReplaced() async throws {
+        try await withService { fixture in
+            let (ann, _) = try await fixture.service.signUp("ann")
+            try await fixture.service.assignRoles(
+                RoleMembersRequest(roles: ["chief"], users: [ann.userID]), by: ServiceFixture.masterCaller
+            )
+            try await expectError(.permissionDenied) {
+                try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
+            }
+            #expect(try await fixture.service.setAdminRoles(["chief"]) == ["chief"])
+            _ = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
+            #expect(try await fixture.psql("SELECT name FROM _role WHERE is_admin") == "chief")
+            _ = try await fixture.service.setAdminRoles([])
+            try await expectError(.permissionDenied) {
+                try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "a\0b", String(repeating: "r", count: 256)])
+    func aRoleHasAName(name: String) async throws {
+        try await withService { fixture in
+            let request = RoleMembersRequest(roles: ["fine", name], users: [])
+            try await expectError(.invalidArgument) {
+                try await fixture.service.assignRoles(request, by: ServiceFixture.masterCaller)
+            }
+            try await expectError(.invalidArgument) { try await fixture.service.setDefaultRoles(["fine", name]) }
+            try await expectError(.invalidArgument) { try await fixture.service.setAdminRoles(["fine", name]) }
+            #expect(try await fixture.psql("SELECT count(*) FROM _role") == "1")
+        }
+    }
+
+    @Test(arguments: ["'; DROP TABLE _role; --", "\"", "{}", "é", "a,b", String(repeating: "r", count: 255)])
+    func aRolesNameIsAnyText(name: String) async throws {
+        try await withService { fixture in
+            let (ann, _) = try await fixture.service.signUp("ann")
+            try await fixture.service.assignRoles(
+                RoleMembersRequest(roles: [name], users: [ann.userID]), by: ServiceFixture.masterCaller
+            )
+            #expect(try await fixture.service.authenticate(.token(ann.accessToken), for: .user).roles == [name])
+        }
+    }
+
+    @Test func aRoleGivenElsewhereIsSeenHereThroughItsNotice() async throws {
+        try await withService { fixture in
+            try await fixture.withSecondService { second in
+                let (ann, _) = try await fixture.service.signUp("ann")
+                #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == [])
+                second.observations.clear()
+                try await fixture.service.assignRoles(
+                    RoleMembersRequest(roles: ["writer"], users: [ann.userID]), by: ServiceFixture.masterCaller
+                )
+                await second.observations.wait { $0 == .sessionsForgotten(.users(1)) }
+                #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == ["writer"])
+            }
+        }
+    }
+}

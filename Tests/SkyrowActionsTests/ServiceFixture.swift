@@ -1,0 +1,186 @@
+import Logging
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowTestSupport
+import Synchronization
+
+@testable import SkyrowActions
+
+extension DatabaseTemplate {
+    /// A database whose schema `app` is ready for a service.
+    static let prepared = DatabaseTemplate(key: "prepared") { url in
+        try await withClient(url) { client in
+            try await RecordStore(client: client, schema: "app", mode: .development, logger: .quiet).prepare()
+        }
+    }
+}
+
+extension Logger {
+    /// Says nothing below an error.
+    static var quiet: Logger {
+        var logger = Logger(label: "skyrow.tests")
+        logger.logLevel = .error
+        return logger
+    }
+}
+
+/// Runs `body` with a client that is connected to a database.
+func withClient<Success: Sendable>(
+    _ url: String,
+    _ body: (PostgresClient) async throws -> Success
+) async throws -> Success {
+    let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: .quiet)
+    return try await withRunning({ try await client.run() }) { try await body(client) }
+}
+
+/// Runs `body` while something else runs, which is cancelled afterwards.
+func withRunning<Success: Sendable>(
+    _ run: @escaping @Sendable () async throws -> Void,
+    _ body: () async throws -> Success
+) async throws -> Success {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await run() }
+        do {
+            let success = try await body()
+            group.cancelAll()
+            try await group.waitForAll()
+            return success
+        } catch {
+            group.cancelAll()
+            // The body's error is the one that matters.
+            try? await group.waitForAll()
+            throw error
+        }
+    }
+}
+
+/// A clock that stands still until a test moves it.
+final class TestClock: Sendable {
+    private let start = (now: ServiceClock.system.now(), instant: ContinuousClock.now)
+    private let passed = Mutex<Duration>(.zero)
+
+    func advance(by duration: Duration) {
+        passed.withLock { $0 += duration }
+    }
+
+    var clock: ServiceClock {
+        ServiceClock(
+            now: { self.start.now.adding(self.passed.withLock { $0 }) },
+            instant: { self.start.instant + self.passed.withLock { $0 } },
+            // The periodic work has its first round only.
+            sleep: { _ in throw CancellationError() }
+        )
+    }
+}
+
+/// What a service observed, for a test to count or to wait for.
+final class ObservationLog: Sendable {
+    private struct State {
+        var all: [Observation] = []
+        var waiting: [(isIt: @Sendable (Observation) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func record(_ observation: Observation) {
+        let ready = state.withLock { state in
+            state.all.append(observation)
+            let ready = state.waiting.filter { $0.isIt(observation) }
+            state.waiting.removeAll { $0.isIt(observation) }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    func count(_ isIt: (Observation) -> Bool) -> Int {
+        state.withLock { $0.all.count(where: isIt) }
+    }
+
+    func clear() {
+        state.withLock { $0.all = [] }
+    }
+
+    /// Returns at once when it was observed since the log was last cleared, else as soon as it is.
+    func wait(for isIt: @escaping @Sendable (Observation) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.all.contains(where: isIt) { return true }
+                state.waiting.append((isIt, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}
+
+/// A running service on a database of the test's own.
+struct ServiceFixture: Sendable {
+    let service: ActionService
+    let observations: ObservationLog
+    let clock: TestClock
+    let database: TemporaryDatabase
+
+    static let key = Credentials(key: "api")
+    static let master = Credentials(key: "master")
+    static let masterCaller = Caller(kind: .master(actingAs: nil))
+    /// As cheap as scrypt gets.
+    static let cheapHashing = PasswordConfiguration(cost: ScryptCost(logN: 1, r: 1, p: 1), threads: 2)
+
+    @discardableResult
+    func psql(_ statements: String) async throws -> String {
+        try await database.psql("SET search_path = app;\n\(statements)")
+            .split(separator: "\n").filter { $0 != "SET" }.joined(separator: "\n")
+    }
+
+    /// A further service on the same database, as another process would be.
+    func withSecondService(
+        _ mode: SchemaMode = .development,
+        _ body: (ServiceFixture) async throws -> Void
+    ) async throws {
+        try await withRunningService(mode, on: database, passwords: Self.cheapHashing, body)
+    }
+}
+
+/// Runs `body` with a running service on a database of the test's own.
+func withService(
+    _ mode: SchemaMode = .development,
+    passwords: PasswordConfiguration = ServiceFixture.cheapHashing,
+    test: String = #function,
+    _ body: (ServiceFixture) async throws -> Void
+) async throws {
+    try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
+        try await withRunningService(mode, on: database, passwords: passwords, body)
+    }
+}
+
+private func withRunningService(
+    _ mode: SchemaMode,
+    on database: TemporaryDatabase,
+    passwords: PasswordConfiguration,
+    _ body: (ServiceFixture) async throws -> Void
+) async throws {
+    try await withClient(database.url) { client in
+        let store = RecordStore(client: client, schema: "app", mode: mode, logger: .quiet)
+        try await store.prepare()
+        let clock = TestClock()
+        let observations = ObservationLog()
+        let service = ActionService(
+            store: store,
+            configuration: ServiceConfiguration(
+                apiKey: Secret("api"), masterKey: Secret("master"), passwords: passwords
+            ),
+            clock: clock.clock,
+            logger: .quiet,
+            observe: { observations.record($0) }
+        )
+        try await withRunning({ try await store.run() }) {
+            try await withRunning({ try await service.run() }) {
+                await observations.wait { $0 == .listening(again: false) }
+                try await body(
+                    ServiceFixture(service: service, observations: observations, clock: clock, database: database)
+                )
+            }
+        }
+    }
+}

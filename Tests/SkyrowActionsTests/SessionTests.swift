@@ -1,0 +1,138 @@
+import SkyrowModel
+import SkyrowStore
+import Testing
+
+@testable import SkyrowActions
+
+@Suite struct SessionTests {
+    @Test func aTokenOfAKnownSessionIsAnsweredWithoutTheDatabase() async throws {
+        try await withService { fixture in
+            let (answer, caller) = try await fixture.service.signUp("ann")
+            #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 0)
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            fixture.clock.advance(by: .milliseconds(999))
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            fixture.clock.advance(by: .milliseconds(1))
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
+            #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 1)
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+        }
+    }
+
+    @Test func loggingOutEndsTheSessionOfThatTokenOnly() async throws {
+        try await withService { fixture in
+            let (first, caller) = try await fixture.service.signUp("ann")
+            let second = try await fixture.service.me(by: caller)
+            try await fixture.service.logOut(.token(first.accessToken))
+            try await expectError(.accessTokenNotAccepted) {
+                try await fixture.service.authenticate(.token(first.accessToken), for: .keyOrToken)
+            }
+            #expect(try await fixture.service.authenticate(.token(second.accessToken), for: .user) == caller)
+            // Without a token there is nothing to end.
+            try await fixture.service.logOut(ServiceFixture.key)
+        }
+    }
+
+    @Test func aLogoutIsSeenByTheOtherProcessThroughItsNotice() async throws {
+        try await withService { fixture in
+            try await fixture.withSecondService { second in
+                let (answer, caller) = try await fixture.service.signUp("ann")
+                #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+                #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+                try await fixture.service.logOut(.token(answer.accessToken))
+                await second.observations.wait { $0 == .sessionsForgotten(.token) }
+                #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
+                try await expectError(.accessTokenNotAccepted) {
+                    try await second.service.authenticate(.token(answer.accessToken), for: .user)
+                }
+            }
+        }
+    }
+
+    @Test func aLogoutIsSeenWithinASecondWhereNoNoticeComes() async throws {
+        try await withService { fixture in
+            let (answer, caller) = try await fixture.service.signUp("ann")
+            // A process that does not listen.
+            let deaf = TestClock()
+            let service = ActionService(
+                store: fixture.service.store, configuration: fixture.service.configuration, clock: deaf.clock,
+                logger: .quiet, observe: { _ in }
+            )
+            #expect(try await service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            try await fixture.service.logOut(.token(answer.accessToken))
+            deaf.advance(by: .seconds(1))
+            try await expectError(.accessTokenNotAccepted) {
+                try await service.authenticate(.token(answer.accessToken), for: .user)
+            }
+        }
+    }
+
+    @Test func whatEndsInPsqlEndsHere() async throws {
+        try await withService { fixture in
+            let (answer, _) = try await fixture.service.signUp("ann")
+            try await fixture.psql("DELETE FROM _session")
+            await fixture.observations.wait { $0 == .sessionsForgotten(.token) }
+            try await expectError(.accessTokenNotAccepted) {
+                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+            }
+        }
+    }
+
+    @Test func aTokenExpires() async throws {
+        try await withService { fixture in
+            let (answer, caller) = try await fixture.service.signUp("ann")
+            fixture.clock.advance(by: .seconds(30 * 86_400 - 1))
+            #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            fixture.clock.advance(by: .seconds(1))
+            // Both where it is remembered and where it is not.
+            try await expectError(.accessTokenNotAccepted) {
+                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+            }
+            fixture.service.forget(.all)
+            try await expectError(.accessTokenNotAccepted) {
+                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+            }
+        }
+    }
+
+    @Test func whatHasExpiredIsPurgedAndTheRestIsNot() async throws {
+        try await withService { fixture in
+            let (answer, _) = try await fixture.service.signUp("ann")
+            _ = try await fixture.service.signUp("bob")
+            try await fixture.psql(
+                """
+                UPDATE _session SET expires_at = now() - interval '1 s' WHERE user_id = '\(answer.userID)';
+                INSERT INTO _idempotency (scope, key, fingerprint, created_at) VALUES
+                    ('a', 'old', '', now() - interval '25 hours'), ('a', 'new', '', now());
+                """
+            )
+            fixture.observations.clear()
+            await fixture.service.purge()
+            #expect(fixture.observations.count { $0 == .purged(sessions: 1, idempotencyKeys: 1) } == 1)
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
+            #expect(try await fixture.psql("SELECT key FROM _idempotency") == "new")
+        }
+    }
+
+    @Test(arguments: ["", "x", "'; DROP TABLE _session; --", String(repeating: "t", count: 100_000), "\0"])
+    func aTokenThatNobodyHasIsRefused(token: String) async throws {
+        try await withService { fixture in
+            try await expectError(token.isEmpty ? .notAuthenticated : .accessTokenNotAccepted) {
+                try await fixture.service.authenticate(.token(token), for: .keyOrToken)
+            }
+        }
+    }
+
+    @Test func theMasterKeyActsAsAUserWhoThenOwnsWhatIsCreated() async throws {
+        try await withService { fixture in
+            let (answer, _) = try await fixture.service.signUp("ann")
+            let acting = try await fixture.service.authenticate(
+                Credentials(key: "master", actingUserID: answer.userID), for: .userOrMaster
+            )
+            #expect(acting == Caller(kind: .master(actingAs: answer.userID)))
+            _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")])), by: acting)
+            #expect(try await fixture.psql("SELECT _owner FROM note") == answer.userID)
+        }
+    }
+}
