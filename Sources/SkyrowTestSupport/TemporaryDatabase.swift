@@ -53,21 +53,26 @@ package func withTemporaryDatabaseAndPsql<Success>(
     test: String = #function,
     _ body: (TemporaryDatabase) async throws -> Success
 ) async throws -> Success {
-    let cluster = if let cluster { cluster } else { try await TemporaryCluster.shared() }
-    let name = cluster.freshName(for: test)
-    let source = if let template { try await cluster.prepared(template) } else { "template0" }
-    try await cluster.psql("CREATE DATABASE \(name) TEMPLATE \(source)")
-    let database = TemporaryDatabase(cluster: cluster, name: name)
-    do {
-        let success = try await body(database)
-        try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
-        return success
-    } catch {
-        // The body's error matters more than whether the database can be dropped; the cluster goes with the process.
-        _ = try? await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
-        throw error
+    try await openDatabases.withTurn {
+        let cluster = if let cluster { cluster } else { try await TemporaryCluster.shared() }
+        let name = cluster.freshName(for: test)
+        let source = if let template { try await cluster.prepared(template) } else { "template0" }
+        try await cluster.psql("CREATE DATABASE \(name) TEMPLATE \(source)")
+        let database = TemporaryDatabase(cluster: cluster, name: name)
+        do {
+            let success = try await body(database)
+            try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+            return success
+        } catch {
+            // The body's error matters more than whether the database can be dropped; the cluster goes with the process.
+            _ = try? await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+            throw error
+        }
     }
 }
+
+/// Each has up to about 20 connections of the server's 300.
+private let openDatabases = OpenDatabaseLimit(10)
 
 extension TemporaryCluster {
     /// The name of the template's database, made by the first who asks.
