@@ -23,8 +23,8 @@ extension AccessScope {
         case .user(let user): databaseCondition = "\(table).\"_database\" = \(user)"
         case .union: databaseCondition = "true"
         }
-        if clauses.contains(.everything) { return databaseCondition }
         guard !clauses.isEmpty else { return "false" }
+        if clauses.contains(.everything) { return databaseCondition }
         let admissions = clauses.flatMap { Self.admissions($0, on: table, variables: variables) }
         return "\(databaseCondition) AND (\(admissions.joined(separator: " OR ")))"
     }
@@ -67,6 +67,7 @@ extension AccessScope {
 extension AccessScope {
     /// Appends the values of ``condition(on:variables:)`` in the order of its placeholders.
     func bind(into bindings: inout PostgresBindings, variables: AccessVariables?) {
+        guard !clauses.isEmpty else { return }
         if case .user(let user) = database { bindings.append(user) }
         if clauses.contains(.everything) { return }
         for clause in clauses {
