@@ -1,0 +1,101 @@
+package import SkyrowModel
+
+/// What one entry of a batch answer says.
+package enum RecordEntry: Sendable {
+    case record(Record)
+    /// The id is there when the server knew it.
+    case failure(SkyrowError, id: String?)
+}
+
+extension RecordEntry {
+    /// Reads an entry of the answer of `record:save`, `record:fetch`, `record:query` or `record:delete`.
+    package init(_ json: JSONView) throws(SkyrowError) {
+        if json["_type"]?.equals("error") ?? false {
+            self = .failure(SkyrowError(json), id: json["_id"]?.string)
+        } else {
+            self = .record(try Record(json))
+        }
+    }
+}
+
+extension Record {
+    /// Reads a record in the v1 form as a server sends it.
+    ///
+    /// Values of a type that this version does not know are left out, so that a server may be newer than its client.
+    /// Throws `108 InvalidArgument` when it has no id or a member of its own has a wrong form.
+    package init(_ json: JSONView) throws(SkyrowError) {
+        guard let id = json["_id"]?.string else { throw .invalidArgument("A record has the member _id.", "_id") }
+        self.init(id: try RecordID(id))
+        for (name, value) in json.uniqueMembers {
+            switch name {
+            case "_access": access = try AccessList(value)
+            case "_ownerID": owner = value.string
+            case "_created_at": createdAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+            case "_created_by": createdBy = value.string
+            case "_updated_at": updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+            case "_updated_by": updatedBy = value.string
+            case "_revision": revision = value.wholeNumber
+            case "_transient": transient = try Record.transient(value)
+            default:
+                guard let name = try? FieldName(name), !value.isNull else { continue }
+                fields[name] = try? RecordValue(value, field: name.rawValue)
+            }
+        }
+    }
+
+    private static func transient(_ json: JSONView) throws(SkyrowError) -> [String: Record?] {
+        var records: [String: Record?] = [:]
+        for (name, value) in json.uniqueMembers {
+            // `updateValue`, because assigning nil through the subscript would take the name out.
+            records.updateValue(value["_id"] == nil ? nil : try Record(value), forKey: name)
+        }
+        return records
+    }
+}
+
+extension SkyrowError {
+    /// Reads the v1 form, also as the members of a failed entry; what is missing becomes `10000 UnexpectedError`.
+    package init(_ json: JSONView) {
+        self.init(
+            ErrorCode(rawValue: json["code"]?.wholeNumber.flatMap { Int(exactly: $0) } ?? ErrorCode.unexpectedError.rawValue),
+            json["message"]?.string ?? "",
+            info: SkyrowError.info(json["info"])
+        )
+    }
+
+    /// Reads the error of a JSON-RPC answer.
+    package init(rpc json: JSONView) {
+        self.init(json)
+        info = SkyrowError.info(json["data"]?["info"])
+    }
+
+    private static func info(_ json: JSONView?) -> [String: ErrorInfo] {
+        var info: [String: ErrorInfo] = [:]
+        for (name, value) in json?.uniqueMembers ?? [] { info[name] = ErrorInfo(value) }
+        return info
+    }
+}
+
+extension ErrorInfo {
+    /// Reads a member of `info`; nil for what this version has no case for.
+    fileprivate init?(_ json: JSONView) {
+        switch json.kind {
+        case .null: return nil
+        case .true: self = .boolean(true)
+        case .false: self = .boolean(false)
+        case .string, .escapedString: self = .string(json.string ?? "")
+        case .integer, .number:
+            guard let value = json.wholeNumber else { return nil }
+            self = .integer(value)
+        case .array: self = .list(json.elements.compactMap { ErrorInfo($0) })
+        case .object:
+            if json["code"] != nil, json["name"] != nil {
+                self = .error(SkyrowError(json))
+            } else if let record = try? Record(json) {
+                self = .record(record)
+            } else {
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowWire
+
+/// Reads a text and lends its root, for tests that are about what stands in it.
+func readJSON<R>(_ text: String, _ body: (JSONView) throws -> R) throws -> R {
+    try JSONDocument(Array(text.utf8)).withRoot { view throws(any Error) in try body(view) }
+}
+
+/// What a closure writes, as text.
+func writtenJSON(_ body: (JSONWriter) -> Void) -> String {
+    let writer = JSONWriter(capacity: 1)
+    body(writer)
+    return String(decoding: writer.bytes, as: UTF8.self)
+}
+
+/// The error that reading a text ends in; a text that can be read fails the test.
+func refusal<R>(
+    _ text: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: (JSONView) throws -> R
+) throws -> SkyrowError? {
+    do {
+        _ = try readJSON(text, body)
+        Issue.record("\(text) was accepted", sourceLocation: sourceLocation)
+        return nil
+    } catch let error as SkyrowError {
+        return error
+    }
+}
+
+extension SkyrowError {
+    /// The names in `info.arguments`.
+    var arguments: [String] {
+        guard case .list(let list) = info["arguments"] else { return [] }
+        return list.compactMap { if case .string(let name) = $0 { name } else { nil } }
+    }
+}
+
+func recordID(_ text: String) -> RecordID {
+    try! RecordID(text)
+}
+
+func fieldName(_ text: String) -> FieldName {
+    try! FieldName(text)
+}
+
+func typeName(_ text: String) -> RecordTypeName {
+    try! RecordTypeName(text)
+}
+
+func keyPath(_ text: String) -> KeyPath {
+    try! KeyPath(text)
+}
+
+extension RecordDraft {
+    /// A draft whose id and names are known to be good.
+    init(
+        _ id: String, access: AccessList? = nil, _ fields: [(String, RecordValue)] = [], precondition: SavePrecondition? = nil
+    ) {
+        self.init(
+            id: recordID(id), access: access, fields: fields.map { (fieldName($0), $1) }, precondition: precondition
+        )
+    }
+}
