@@ -10,6 +10,11 @@ public struct KeyPath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Takes a path as it is written in a program; the server answers `120 RecordQueryInvalid` for a malformed one.
+    package init(unchecked text: String) {
+        components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    }
+
     public var description: String { components.joined(separator: ".") }
 }
 

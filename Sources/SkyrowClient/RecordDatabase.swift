@@ -1,0 +1,127 @@
+import Foundation
+public import SkyrowModel
+import SkyrowWire
+
+/// The records of one database, as a client sees them.
+///
+/// Saves and deletes carry an idempotency key of their own, so that the client can repeat them when an answer is lost
+/// and the service carries them out once.
+public struct RecordDatabase: Sendable {
+    public let name: DatabaseName
+    private let client: SkyrowClient
+
+    init(client: SkyrowClient, name: DatabaseName) {
+        self.client = client
+        self.name = name
+    }
+
+    // MARK: One record
+
+    /// Creates a record or merges fields into it, and answers all of it.
+    @discardableResult
+    public func save(_ draft: RecordDraft) async throws(ClientError) -> Record {
+        try only(try await save([draft]))
+    }
+
+    /// The record of that id; throws `110 ResourceNotFound` also when it may not be read.
+    public func fetch(_ id: RecordID) async throws(ClientError) -> Record {
+        try only(try await fetch([id]))
+    }
+
+    /// Deletes a record.
+    public func delete(_ id: RecordID) async throws(ClientError) {
+        _ = try only(try await delete([id]))
+    }
+
+    // MARK: Several records
+
+    /// Saves records; answers what became of each, in the order of the drafts.
+    ///
+    /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    public func save(
+        _ drafts: [RecordDraft], atomically: Bool = false
+    ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
+        if drafts.isEmpty { return [] }
+        let key = UUID().uuidString
+        let database = name
+        return try await client.call(.recordSave, repeatability: .safe) {
+            $0.saveParameters(drafts, database: database, isAtomic: atomically, idempotencyKey: key)
+        } read: { json throws(SkyrowError) in
+            try recordResults(json, count: drafts.count)
+        }
+    }
+
+    /// Fetches records; answers what became of each, in the order of the ids.
+    public func fetch(_ ids: [RecordID]) async throws(ClientError) -> [Result<Record, SkyrowError>] {
+        if ids.isEmpty { return [] }
+        let database = name
+        return try await client.call(.recordFetch) {
+            $0.recordIDsParameters(ids, database: database)
+        } read: { json throws(SkyrowError) in
+            try recordResults(json, count: ids.count)
+        }
+    }
+
+    /// Deletes records; answers what became of each, in the order of the ids.
+    ///
+    /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    public func delete(
+        _ ids: [RecordID], atomically: Bool = false
+    ) async throws(ClientError) -> [Result<RecordID, SkyrowError>] {
+        if ids.isEmpty { return [] }
+        let key = UUID().uuidString
+        let database = name
+        let results = try await client.call(.recordDelete, repeatability: .safe) {
+            $0.recordIDsParameters(ids, database: database, isAtomic: atomically, idempotencyKey: key)
+        } read: { json throws(SkyrowError) in
+            try recordResults(json, count: ids.count)
+        }
+        return results.map { $0.map(\.id) }
+    }
+
+    // MARK: Queries
+
+    /// Answers the records that match, and how many there are when the query counts.
+    public func query(_ query: RecordQuery) async throws(ClientError) -> QueryPage {
+        let database = name
+        return try await client.call(.recordQuery) {
+            $0.queryParameters(query, database: database)
+        } read: { json throws(SkyrowError) in
+            var records: [Record] = []
+            for record in json["records"].map({ Array($0.elements) }) ?? [] { records.append(try Record(record)) }
+            let count = json["info"]?["count"]?.wholeNumber
+            return QueryPage(records: records, count: count.flatMap { Int(exactly: $0) })
+        }
+    }
+
+    private func only<Value>(_ results: [Result<Value, SkyrowError>]) throws(ClientError) -> Value {
+        switch results.first {
+        case .success(let value): return value
+        case .failure(let error): throw .refused(error)
+        case nil: throw ClientError(.invalidAnswer, "The answer has no entry.")
+        }
+    }
+}
+
+/// What a query answers.
+public struct QueryPage: Hashable, Sendable {
+    public var records: [Record]
+    /// How many records match before limit and offset; nil unless the query asked.
+    public var count: Int?
+}
+
+/// One result an entry; a list of another length cannot be told apart and so is no answer.
+private func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
+    guard json.isArray, json.count == count else {
+        throw .invalidArgument("There is not one entry for each that was asked for.")
+    }
+    var results: [Result<Record, SkyrowError>] = []
+    results.reserveCapacity(count)
+    for element in json.elements {
+        switch try RecordEntry(element) {
+        case .record(let record): results.append(.success(record))
+        case .failure(let error, _): results.append(.failure(error))
+        }
+    }
+    return results
+}

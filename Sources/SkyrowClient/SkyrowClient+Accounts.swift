@@ -1,0 +1,103 @@
+import SkyrowModel
+import SkyrowWire
+
+/// An account as the service shows it to its owner.
+public struct Account: Hashable, Sendable {
+    public var userID: UserID
+    /// The record `user/<id>`.
+    public var profile: Record
+    public var roles: [String]
+    /// When the user logged in before this time.
+    public var lastLoginAt: Timestamp?
+    public var lastSeenAt: Timestamp?
+}
+
+extension SkyrowClient {
+    /// Makes an account and logs in to it.
+    ///
+    /// ```swift
+    /// try await client.signUp(["username": "ann"], password: "correct horse", profile: ["age": 33])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - authData: one or more complete login keys.
+    ///   - profile: further fields of the user's record.
+    @discardableResult
+    public func signUp(
+        _ authData: [String: String], password: String, profile: [String: RecordValue] = [:]
+    ) async throws(ClientError) -> Account {
+        var fields: [(name: FieldName, value: RecordValue)] = []
+        for (name, value) in profile.sorted(by: { $0.key < $1.key }) {
+            do throws(SkyrowError) {
+                fields.append((try FieldName(name), value))
+            } catch {
+                throw .refused(error)
+            }
+        }
+        let request = SignUpRequest(authData: authData, password: password, profile: fields)
+        return try await logIn(.authSignUp) { $0.signUpParameters(request) }
+    }
+
+    /// Makes an account without login key and password, which is lost with its session.
+    @discardableResult
+    public func signUpAnonymously() async throws(ClientError) -> Account {
+        try await logIn(.authSignUp, parameters: nil)
+    }
+
+    /// Logs in with a login key and its password.
+    @discardableResult
+    public func logIn(_ authData: [String: String], password: String) async throws(ClientError) -> Account {
+        let request = LogInRequest(authData: authData, password: password)
+        return try await logIn(.authLogIn) { $0.logInParameters(request) }
+    }
+
+    /// Ends the session, here in any case and on the service when it can be reached.
+    ///
+    /// Throws when the service did not answer; the session is forgotten all the same, and expires there by itself.
+    public func logOut() async throws(ClientError) {
+        guard session != nil else { return }
+        defer { store(nil) }
+        // To end a session twice is the same as to end it once.
+        try await call(.authLogOut, repeatability: .safe) { _ throws(SkyrowError) in }
+    }
+
+    /// Changes the password, which ends every other session of the user.
+    @discardableResult
+    public func changePassword(from oldPassword: String, to password: String) async throws(ClientError) -> Account {
+        let request = ChangePasswordRequest(oldPassword: oldPassword, password: password)
+        return try await logIn(.authPassword) { $0.changePasswordParameters(request) }
+    }
+
+    /// The logged-in user, with a new access token.
+    public func me() async throws(ClientError) -> Account {
+        try await logIn(.me, parameters: nil)
+    }
+
+    /// Calls an action that answers an account with an access token, and keeps the token.
+    private func logIn(
+        _ action: ActionName, parameters: ((JSONWriter) -> Void)?
+    ) async throws(ClientError) -> Account {
+        let (account, session) = try await call(action, parameters: parameters) { json throws(SkyrowError) in
+            try accountAndSession(json)
+        }
+        store(session)
+        return account
+    }
+}
+
+private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account, Session) {
+    guard let userID = json["user_id"]?.string, let token = json["access_token"]?.string, let profile = json["profile"]
+    else {
+        throw .invalidArgument("An account has user_id, access_token and profile.")
+    }
+    var roles: [String] = []
+    for role in json["roles"].map({ Array($0.elements) }) ?? [] { if let name = role.string { roles.append(name) } }
+    let account = Account(
+        userID: userID,
+        profile: try Record(profile),
+        roles: roles,
+        lastLoginAt: try json["last_login_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
+        lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+    )
+    return (account, Session(userID: userID, accessToken: token))
+}

@@ -1,0 +1,136 @@
+public import Foundation
+@_exported public import SkyrowModel
+import SkyrowWire
+
+/// A connection to a Skyrow service: who is logged in, and a call for every action.
+///
+/// ```swift
+/// let client = SkyrowClient(endpoint: URL(string: "http://127.0.0.1:3000")!, apiKey: "…")
+/// try await client.signUp(["username": "ann"], password: "correct horse")
+/// let note = try await client.publicDatabase.save(RecordDraft("note/1", ["title": "Milk", "stars": 3]))
+/// let notes = try await client.publicDatabase.query(RecordQuery("note").filter(Field("stars") > 2))
+/// ```
+///
+/// Calls throw `ClientError`. A client can be shared by any number of tasks.
+public final class SkyrowClient: Sendable {
+    /// Where the service is; calls go to `rpc` below it.
+    public let endpoint: URL
+    let retryPolicy: RetryPolicy
+    private let apiKey: String
+    private let transport: any Transport
+    private let sessions: any SessionStorage
+    private let pause: @Sendable (Duration) async throws -> Void
+
+    /// - Parameters:
+    ///   - apiKey: the service's API key, or its master key in an administrator's tool.
+    ///   - sessions: where the session is kept; the client goes on with the one that it finds there.
+    public convenience init(
+        endpoint: URL,
+        apiKey: String,
+        transport: any Transport = URLSessionTransport(),
+        sessions: any SessionStorage = MemorySessionStorage(),
+        retryPolicy: RetryPolicy = RetryPolicy()
+    ) {
+        self.init(
+            endpoint: endpoint, apiKey: apiKey, transport: transport, sessions: sessions, retryPolicy: retryPolicy,
+            pause: { try await Task.sleep(for: $0) }
+        )
+    }
+
+    init(
+        endpoint: URL,
+        apiKey: String,
+        transport: any Transport,
+        sessions: any SessionStorage,
+        retryPolicy: RetryPolicy,
+        pause: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.endpoint = endpoint
+        self.apiKey = apiKey
+        self.transport = transport
+        self.sessions = sessions
+        self.retryPolicy = retryPolicy
+        self.pause = pause
+    }
+
+    /// Who is logged in.
+    public var session: Session? { sessions.load() }
+
+    /// The id of the logged-in user.
+    public var currentUserID: UserID? { session?.userID }
+
+    /// The database that all users share.
+    public var publicDatabase: RecordDatabase { database(.everyone) }
+
+    /// The database that only the logged-in user sees.
+    public var privateDatabase: RecordDatabase { database(.own) }
+
+    /// Any database by name; those of others are for the master key.
+    public func database(_ name: DatabaseName) -> RecordDatabase {
+        RecordDatabase(client: self, name: name)
+    }
+
+    func store(_ session: Session?) {
+        sessions.store(session)
+    }
+}
+
+// MARK: Calls
+
+extension SkyrowClient {
+    /// Calls an action, again when that is safe and useful, and reads its result.
+    ///
+    /// - Parameters:
+    ///   - repeatability: nil for what the action catalog says: safe when it changes nothing.
+    ///   - parameters: writes the named parameters, an object.
+    func call<Result>(
+        _ action: ActionName,
+        repeatability: Repeatability? = nil,
+        parameters: ((JSONWriter) -> Void)? = nil,
+        read: (JSONView) throws(SkyrowError) -> Result
+    ) async throws(ClientError) -> Result {
+        let repeatability = repeatability ?? (ActionCatalog[action].changesData ? .unsafe : .safe)
+        let body = RPCBody.call(action, parameters: parameters)
+        var attempt = 1
+        while true {
+            let session = sessions.load()
+            let failure: ClientError
+            do throws(ClientError) {
+                return try RPCBody.result(of: try await send(body, session: session), read: read)
+            } catch {
+                failure = error
+            }
+            if failure.serverCode == .accessTokenNotAccepted, sessions.load() == session {
+                // The session is over; whoever asks next is to see that.
+                sessions.store(nil)
+            }
+            guard
+                let delay = retryPolicy.delay(
+                    afterAttempt: attempt, failure: failure, repeatability: repeatability, share: .random(in: 0...1)
+                )
+            else { throw failure }
+            do {
+                try await pause(delay)
+            } catch {
+                throw ClientError(.cancelled, "The call was cancelled.", underlying: error)
+            }
+            attempt += 1
+        }
+    }
+
+    private func send(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportAnswer {
+        var headers = [
+            (name: "Content-Type", value: "application/json"),
+            (name: "Accept", value: "application/json"),
+            (name: "X-Skygear-API-Key", value: apiKey),
+        ]
+        if let session { headers.append((name: "Authorization", value: "Bearer \(session.accessToken)")) }
+        let request = TransportRequest(url: endpoint.appendingPathComponent("rpc"), headers: headers, body: body)
+        do {
+            return try await transport.send(request)
+        } catch {
+            if Task.isCancelled { throw ClientError(.cancelled, "The call was cancelled.", underlying: error) }
+            throw ClientError(.noAnswer, "The service at \(endpoint.absoluteString) did not answer.", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+public import Foundation
+
+/// Carries a request to the server and its answer back.
+///
+/// The client comes with `URLSessionTransport`; another one can be given to it, for tests or for another HTTP library.
+/// `send` throws when no complete answer came, and passes every answer on, whatever its status. It may be called by
+/// several tasks at once, and ends early when the calling task is cancelled.
+public protocol Transport: Sendable {
+    func send(_ request: TransportRequest) async throws -> TransportAnswer
+}
+
+/// An HTTP `POST`.
+public struct TransportRequest: Sendable {
+    public var url: URL
+    /// Names and values, each name once.
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(url: URL, headers: [(name: String, value: String)], body: [UInt8]) {
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// An HTTP answer.
+public struct TransportAnswer: Sendable {
+    public var status: Int
+    public var body: [UInt8]
+
+    public init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import SkyrowModel
+import SkyrowWire
+import Testing
+
+@testable import SkyrowClient
+
+/// Every call against the request it sends and the answer of the protocol that it reads.
+@Suite struct ActionCallTests {
+    private static let account = #"""
+        {"user_id":"u1","profile":{"_id":"user/u1","_type":"record","_access":null,"username":"ann"},"roles":["writer"],\#
+        "access_token":"t2","last_login_at":"2000-01-01T00:00:00Z"}
+        """#
+
+    private func parameters(_ scripted: ScriptedClient, _ index: Int = 0) -> String {
+        let body = scripted.transport.requests[index].body
+        return (try? JSONDocument(body).withRoot { root in
+            "\(root["method"]?.string ?? "") \(root["params"].map { String(decoding: $0.source, as: UTF8.self) } ?? "-")"
+        }) ?? ""
+    }
+
+    @Test func signUpLogsIn() async throws {
+        let scripted = ScriptedClient([.result(ActionCallTests.account)])
+        let account = try await scripted.client.signUp(["username": "ann"], password: "pw", profile: ["age": 33, "a": true])
+        #expect(parameters(scripted) == #"auth:signup {"auth_data":{"username":"ann"},"password":"pw","profile":{"a":true,"age":33}}"#)
+        #expect(account.profile["username"] == "ann")
+        #expect(account.roles == ["writer"])
+        #expect(account.lastLoginAt == Timestamp(microseconds: 0))
+        #expect(account.lastSeenAt == nil)
+        #expect(scripted.client.session == Session(userID: "u1", accessToken: "t2"))
+        #expect(scripted.client.currentUserID == "u1")
+    }
+
+    @Test func aProfileWithABadNameIsRefusedHere() async {
+        let scripted = ScriptedClient([])
+        let error = await #expect(throws: ClientError.self) {
+            try await scripted.client.signUp(["username": "ann"], password: "pw", profile: ["_id": 1])
+        }
+        #expect(error?.serverCode == .invalidArgument)
+        #expect(scripted.transport.requests.isEmpty)
+    }
+
+    @Test func everyWayToLogInKeepsItsToken() async throws {
+        let scripted = ScriptedClient(Array(repeating: .result(ActionCallTests.account), count: 4))
+        try await scripted.client.signUpAnonymously()
+        try await scripted.client.logIn(["email": "a@b.c"], password: "pw")
+        try await scripted.client.changePassword(from: "a", to: "b")
+        _ = try await scripted.client.me()
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                "auth:signup -", #"auth:login {"auth_data":{"email":"a@b.c"},"password":"pw"}"#,
+                #"auth:password {"old_password":"a","password":"b"}"#, "me -",
+            ]
+        )
+        #expect(scripted.client.session?.accessToken == "t2")
+    }
+
+    @Test func logOutForgetsTheSessionEvenWithoutAnAnswer() async throws {
+        let ann = Session(userID: "u1", accessToken: "t1")
+        let heard = ScriptedClient([.result(#"{"status":"OK"}"#)], session: ann)
+        try await heard.client.logOut()
+        #expect(parameters(heard) == "auth:logout -")
+        #expect(heard.client.session == nil)
+        let unheard = ScriptedClient([.lost], session: ann, retryPolicy: .never)
+        await #expect(throws: ClientError.self) { try await unheard.client.logOut() }
+        #expect(unheard.client.session == nil)
+        let nobody = ScriptedClient([])
+        try await nobody.client.logOut()
+        #expect(nobody.transport.requests.isEmpty)
+    }
+
+    @Test func savesAnswerWhatBecameOfEach() async throws {
+        let scripted = ScriptedClient([
+            .result(
+                #"""
+                [{"_id":"note/1","_type":"record","_access":null,"title":"Milk","_revision":7},
+                 {"_id":"note/2","_type":"error","name":"PermissionDenied","code":102,"message":"No."}]
+                """#
+            )
+        ])
+        let drafts = [try RecordDraft("note/1", ["title": "Milk"]), try RecordDraft("note/2", [:], precondition: .isNew)]
+        let results = try await scripted.client.privateDatabase.save(drafts, atomically: true)
+        #expect(try results[0].get()["title"] == "Milk")
+        #expect(try results[0].get().revision == 7)
+        #expect(throws: SkyrowError(.permissionDenied, "No.")) { try results[1].get() }
+        let sent = parameters(scripted)
+        #expect(sent.hasPrefix(#"record:save {"database_id":"_private","records":[{"_id":"note/1","title":"Milk"},{"_id":"note/2","_if_revision":"new"}],"atomic":true,"idempotency_key":""#))
+    }
+
+    @Test func oneRecordIsSavedFetchedAndDeletedByItself() async throws {
+        let entry = #"[{"_id":"note/1","_type":"record","_access":null}]"#
+        let missing = #"[{"_id":"note/1","_type":"error","name":"ResourceNotFound","code":110,"message":"No."}]"#
+        let scripted = ScriptedClient([.result(entry), .result(entry), .result(entry), .result(missing), .result(missing)])
+        let database = scripted.client.publicDatabase
+        let id = try RecordID("note/1")
+        #expect(try await database.save(RecordDraft("note/1", [:])).id == id)
+        #expect(try await database.fetch(id).id == id)
+        try await database.delete(id)
+        let error = await #expect(throws: ClientError.self) { try await database.fetch(id) }
+        #expect(error?.serverCode == .resourceNotFound)
+        await #expect(throws: ClientError.self) { try await database.delete(id) }
+        #expect(parameters(scripted, 1) == #"record:fetch {"database_id":"_public","ids":["note/1"]}"#)
+        #expect(parameters(scripted, 2).hasPrefix(#"record:delete {"database_id":"_public","ids":["note/1"],"idempotency_key":""#))
+    }
+
+    @Test func anAnswerWithAnotherNumberOfEntriesIsNone() async throws {
+        let scripted = ScriptedClient([.result("[]")])
+        let error = await #expect(throws: ClientError.self) { try await scripted.client.publicDatabase.fetch([RecordID("note/1")]) }
+        #expect(error?.code == .invalidAnswer)
+    }
+
+    @Test func nothingIsSentForNothing() async throws {
+        let scripted = ScriptedClient([])
+        let database = scripted.client.publicDatabase
+        #expect(try await database.save([]).isEmpty)
+        #expect(try await database.fetch([]).isEmpty)
+        #expect(try await database.delete([]).isEmpty)
+        #expect(scripted.transport.requests.isEmpty)
+    }
+
+    @Test func anAtomicFailureHasTheErrorsByRecord() async throws {
+        let info = #"{"note/2":{"name":"PermissionDenied","code":102,"message":"No."}}"#
+        let scripted = ScriptedClient([.error(115, "AtomicOperationFailure", info: info)])
+        let error = await #expect(throws: ClientError.self) {
+            try await scripted.client.publicDatabase.save([RecordDraft("note/2", [:])], atomically: true)
+        }
+        #expect(error?.serverError?.info == ["note/2": .error(SkyrowError(.permissionDenied, "No."))])
+    }
+
+    @Test func aConflictBringsTheStoredRecord() async throws {
+        let entry = #"""
+            [{"_id":"note/1","_type":"error","name":"Conflict","code":130,"message":"No.","info":{"record":{"_id":"note/1","_type":"record","_access":null,"n":2}}}]
+            """#
+        let scripted = ScriptedClient([.result(entry)])
+        let error = await #expect(throws: ClientError.self) {
+            try await scripted.client.publicDatabase.save(RecordDraft("note/1", ["n": 1], precondition: .revision(1)))
+        }
+        guard case .record(let record) = error?.serverError?.info["record"] else {
+            Issue.record("no record: \(String(describing: error))")
+            return
+        }
+        #expect(record["n"]?.integerValue == 2)
+    }
+
+    @Test func queriesAnswerRecordsAndCount() async throws {
+        let scripted = ScriptedClient([
+            .result(#"{"records":[{"_id":"note/1","_type":"record","_access":null}],"info":{"count":12}}"#), .result(#"{"records":[]}"#),
+        ])
+        let query = try RecordQuery("note").filter(Field("stars") > 2).sorted(by: "_created_at", .descending)
+            .including("category").selecting(["title"]).limited(to: 20, offset: 40).counted()
+        let page = try await scripted.client.publicDatabase.query(query)
+        #expect(page.records.map(\.id.description) == ["note/1"])
+        #expect(page.count == 12)
+        #expect(try await scripted.client.publicDatabase.query(RecordQuery("note")).count == nil)
+        #expect(
+            parameters(scripted) == #"""
+                record:query {"database_id":"_public","record_type":"note","predicate":["gt",{"$type":"keypath","$val":"stars"},2],\#
+                "sort":[[{"$type":"keypath","$val":"_created_at"},"desc"]],"include":{"category":{"$type":"keypath","$val":"category"}},\#
+                "desired_keys":["title"],"limit":20,"offset":40,"count":true}
+                """#
+        )
+    }
+
+    @Test func rolesAreSentAndRead() async throws {
+        let scripted = ScriptedClient([
+            .result(#""OK""#), .result(#""OK""#), .result(#"{"u1":["a","b"],"u2":[]}"#), .result(#"["a"]"#), .result(#"["b"]"#),
+        ])
+        try await scripted.client.assignRoles(["a"], to: ["u1"])
+        try await scripted.client.revokeRoles(["a"], from: ["u1"])
+        #expect(try await scripted.client.roles(of: ["u1", "u2"]) == ["u1": ["a", "b"], "u2": []])
+        #expect(try await scripted.client.setDefaultRoles(["a"]) == ["a"])
+        #expect(try await scripted.client.setAdministratorRoles(["b"]) == ["b"])
+        #expect(
+            (0..<5).map { parameters(scripted, $0) } == [
+                #"role:assign {"roles":["a"],"users":["u1"]}"#, #"role:revoke {"roles":["a"],"users":["u1"]}"#,
+                #"role:get {"users":["u1","u2"]}"#, #"role:default {"roles":["a"]}"#, #"role:admin {"roles":["b"]}"#,
+            ]
+        )
+    }
+
+    @Test func schemasAreSentAndRead() async throws {
+        let answer = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
+        let scripted = ScriptedClient(Array(repeating: .result(answer), count: 4))
+        let note = RecordType(name: try RecordTypeName("note"), fields: [try FieldName("stars"): .integer])
+        #expect(try await scripted.client.schema().types == [note.name: note])
+        try await scripted.client.createTypes([note])
+        try await scripted.client.renameField(FieldName("a"), of: note.name, to: FieldName("b"))
+        try await scripted.client.deleteField(FieldName("b"), of: note.name)
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                "schema:fetch -", "schema:create \(answer)", #"schema:rename {"record_type":"note","item_name":"a","new_name":"b"}"#,
+                #"schema:delete {"record_type":"note","item_name":"b"}"#,
+            ]
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import SkyrowModel
+import SkyrowWire
+import Testing
+
+@testable import SkyrowClient
+
+/// Foundation has a type of that name too.
+private typealias Predicate = SkyrowModel.Predicate
+
+@Suite struct BuildingTests {
+    private static func path(_ name: String) -> Operand { .keyPath(SkyrowModel.KeyPath(unchecked: name)) }
+
+    private static let rows: [(built: Predicate, expected: Predicate)] = {
+        var rows: [(built: Predicate, expected: Predicate)] = []
+        func row(_ built: Predicate, _ expected: Predicate) { rows.append((built, expected)) }
+        row(Field("a") == 1, .comparison(.eq, path("a"), .value(.integer(1))))
+        row(Field("a") != "x", .comparison(.neq, path("a"), .value(.string("x"))))
+        row(Field("a") < 1.5, .comparison(.lt, path("a"), .value(.number(1.5))))
+        row(Field("a") <= 1, .comparison(.lte, path("a"), .value(.integer(1))))
+        row(Field("a") > 1, .comparison(.gt, path("a"), .value(.integer(1))))
+        row(Field("a.b") >= 1, .comparison(.gte, path("a.b"), .value(.integer(1))))
+        row(Field("a") == true, .comparison(.eq, path("a"), .value(.boolean(true))))
+        row(Field("a").like("x%"), .comparison(.like, path("a"), .value(.string("x%"))))
+        row(Field("a").ilike("x%"), .comparison(.ilike, path("a"), .value(.string("x%"))))
+        row(Field("a").isIn([1, "b"]), .comparison(.in, path("a"), .list([.integer(1), .string("b")])))
+        row(Field("a").contains("t"), .comparison(.in, .value(.string("t")), path("a")))
+        row(Field("a").isNull, .comparison(.eq, path("a"), .value(.null)))
+        row(Field("a").isNotNull, .comparison(.neq, path("a"), .value(.null)))
+        return rows
+    }()
+
+    @Test func operatorsMakeConditions() {
+        for (built, expected) in BuildingTests.rows { #expect(built == expected) }
+    }
+
+    @Test func conditionsAreJoinedWithoutNesting() {
+        let (a, b, c) = (Field("a") == 1, Field("b") == 2, Field("c") == 3)
+        #expect((a && b && c) == .and([a, b, c]))
+        #expect((a && (b && c)) == .and([a, b, c]))
+        #expect((a || b || c) == .or([a, b, c]))
+        #expect((a && b || c) == .or([.and([a, b]), c]))
+        #expect(!(a && b) == .not(.and([a, b])))
+    }
+
+    @Test func filtersAddUp() throws {
+        let query = try RecordQuery("note").filter(Field("a") == 1).filter(Field("b") == 2)
+        #expect(query.predicate == .and([Field("a") == 1, Field("b") == 2]))
+        #expect(throws: SkyrowError.self) { try RecordQuery("_auth") }
+    }
+
+    @Test func draftsAreMadeOfLiterals() throws {
+        let draft = try RecordDraft("note/1", ["title": "Milk", "stars": 3, "price": 1.5, "done": false])
+        #expect(draft.fields.map(\.value) == [.string("Milk"), .integer(3), .number(1.5), .boolean(false)])
+        #expect(throws: SkyrowError.self) { try RecordDraft("note", [:]) }
+        #expect(throws: SkyrowError.self) { try RecordDraft("note/1", ["_id": 1]) }
+        #expect(try RecordDraft.new("note", [:]).id != RecordDraft.new("note", [:]).id)
+    }
+
+    @Test func valuesAreReadAsWhatTheyAre() throws {
+        #expect(RecordValue.integer(3).numberValue == 3)
+        #expect(RecordValue.number(3).integerValue == 3)
+        #expect(RecordValue.number(3.5).integerValue == nil)
+        #expect(RecordValue.string("x").stringValue == "x")
+        #expect(RecordValue.string("x").integerValue == nil)
+        #expect(RecordValue.boolean(true).booleanValue == true)
+        #expect(RecordValue.bytes([1]).bytesValue == [1])
+        #expect(try RecordValue.reference(RecordID("a/1")).referenceValue == RecordID("a/1"))
+        #expect(try RecordValue.json(Data("[1, 2]".utf8)).jsonValue == Data("[1, 2]".utf8))
+        for text in ["1", "\"a\"", "[", ""] { #expect(throws: SkyrowError.self) { try RecordValue.json(Data(text.utf8)) } }
+    }
+
+    @Test func datesKeepTheirMicroseconds() {
+        let date = Date(timeIntervalSince1970: 1_549_521_779.871181)
+        #expect(Timestamp(date) == Timestamp(microseconds: 602_836_979_871_181))
+        #expect(abs(Timestamp(date).date.timeIntervalSince(date)) < 1e-6)
+        #expect(RecordValue.date(date).dateValue.map { abs($0.timeIntervalSince(date)) < 1e-6 } == true)
+        #expect(Timestamp.infinity.date == .distantFuture)
+        #expect(Timestamp(Date(timeIntervalSince1970: .infinity)) == .infinity)
+        #expect(Timestamp(Date(timeIntervalSince1970: -.infinity)) == .negativeInfinity)
+    }
+}

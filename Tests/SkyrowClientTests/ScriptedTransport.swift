@@ -1,0 +1,79 @@
+import Foundation
+import Synchronization
+
+@testable import SkyrowClient
+
+/// Answers each request with the next line of a script and keeps what was sent.
+final class ScriptedTransport: Transport {
+    enum Line: Sendable {
+        case answer(String, status: Int = 200)
+        /// The connection breaks.
+        case lost
+    }
+
+    struct Lost: Error {}
+    struct EndOfScript: Error {}
+
+    private let state: Mutex<(lines: [Line], requests: [TransportRequest])>
+
+    init(_ lines: [Line]) {
+        state = Mutex((lines, []))
+    }
+
+    var requests: [TransportRequest] { state.withLock { $0.requests } }
+
+    /// The bodies that were sent, as text.
+    var bodies: [String] { requests.map { String(decoding: $0.body, as: UTF8.self) } }
+
+    var isAtItsEnd: Bool { state.withLock { $0.lines.isEmpty } }
+
+    func send(_ request: TransportRequest) async throws -> TransportAnswer {
+        let line = state.withLock { state in
+            state.requests.append(request)
+            return state.lines.isEmpty ? nil : state.lines.removeFirst()
+        }
+        switch line {
+        case .answer(let text, let status): return TransportAnswer(status: status, body: Array(text.utf8))
+        case .lost: throw Lost()
+        case nil: throw EndOfScript()
+        }
+    }
+}
+
+extension ScriptedTransport.Line {
+    static func result(_ json: String) -> ScriptedTransport.Line {
+        .answer(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#)
+    }
+
+    static func error(_ code: Int, _ name: String = "Name", info: String? = nil, status: Int = 200) -> ScriptedTransport.Line {
+        let info = info.map { ",\"info\":\($0)" } ?? ""
+        return .answer(
+            #"{"jsonrpc":"2.0","id":1,"error":{"code":\#(code),"message":"No.","data":{"name":"\#(name)"\#(info)}}}"#, status: status
+        )
+    }
+}
+
+/// A client with a script behind it that notes its pauses instead of making them.
+struct ScriptedClient {
+    let transport: ScriptedTransport
+    let client: SkyrowClient
+    let sessions: MemorySessionStorage
+    private let noted: Pauses
+
+    private final class Pauses: Sendable {
+        let list = Mutex<[Duration]>([])
+    }
+
+    init(_ lines: [ScriptedTransport.Line], session: Session? = nil, retryPolicy: RetryPolicy = RetryPolicy()) {
+        let noted = Pauses()
+        self.noted = noted
+        transport = ScriptedTransport(lines)
+        sessions = MemorySessionStorage(session)
+        client = SkyrowClient(
+            endpoint: URL(string: "http://service.example/base")!, apiKey: "key", transport: transport, sessions: sessions,
+            retryPolicy: retryPolicy, pause: { delay in noted.list.withLock { $0.append(delay) } }
+        )
+    }
+
+    var pauses: [Duration] { noted.list.withLock { $0 } }
+}
