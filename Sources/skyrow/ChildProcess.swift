@@ -68,7 +68,7 @@ struct Command: Sendable {
 }
 
 /// How a process ended.
-enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
+enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     case killed(signal: Int32)
 
@@ -86,8 +86,8 @@ enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
 /// gone, when the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
 final class ChildProcess: Sendable {
     private enum State {
-        case running(waiting: [CheckedContinuation<ExitStatus, Never>])
-        case ended(ExitStatus)
+        case running(waiting: [CheckedContinuation<ProcessExit, Never>])
+        case ended(ProcessExit)
     }
 
     let processID: pid_t
@@ -118,10 +118,10 @@ final class ChildProcess: Sendable {
     }
 
     /// How it ended, as soon as it has.
-    var exit: ExitStatus {
+    var exit: ProcessExit {
         get async {
             await withCheckedContinuation { continuation in
-                let status: ExitStatus? = state.withLock { state in
+                let status: ProcessExit? = state.withLock { state in
                     switch state {
                     case .ended(let status):
                         return status
@@ -136,7 +136,7 @@ final class ChildProcess: Sendable {
     }
 
     /// How it ended, or nil while it runs.
-    var exitIfEnded: ExitStatus? {
+    var exitIfEnded: ProcessExit? {
         state.withLock { state in
             switch state {
             case .running: nil
@@ -159,11 +159,11 @@ final class ChildProcess: Sendable {
         // The id stays taken until waitpid, which happens under the lock: no signal can reach a stranger.
         var info = siginfo_t()
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        let (status, waiting) = state.withLock { state -> (ExitStatus, [CheckedContinuation<ExitStatus, Never>]) in
+        let (status, waiting) = state.withLock { state -> (ProcessExit, [CheckedContinuation<ProcessExit, Never>]) in
             var word: Int32 = 0
             while waitpid(processID, &word, 0) < 0, errno == EINTR {}
             let signal = word & 0x7f
-            let status: ExitStatus = signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
+            let status: ProcessExit = signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
             defer { state = .ended(status) }
             switch state {
             case .running(let waiting): return (status, waiting)

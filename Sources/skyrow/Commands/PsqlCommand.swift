@@ -24,7 +24,7 @@ struct PsqlCommand: AsyncParsableCommand {
             let environment = processEnvironment()
             let settings = try DatabaseSettings(SettingValues(flags: database.flags, environment: environment))
             let access = try await DatabaseAccess(settings, logger: toolLogger())
-            let status: ExitStatus
+            let status: ProcessExit
             do throws(ToolError) {
                 status = try await PsqlCommand.psql(access, settings, arguments, environment)
             } catch {
@@ -45,7 +45,7 @@ struct PsqlCommand: AsyncParsableCommand {
         _ settings: DatabaseSettings,
         _ arguments: [String],
         _ environment: [String: String]
-    ) async throws(ToolError) -> ExitStatus {
+    ) async throws(ToolError) -> ProcessExit {
         var environment = environment
         let searchPath = "-c search_path=\"\(settings.schema)\",public"
         environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")

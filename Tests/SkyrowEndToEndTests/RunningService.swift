@@ -1,0 +1,115 @@
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import skyrow
+
+/// A `skyrow serve` of a test's own, on a free port.
+final class RunningService: Sendable {
+    let process: ChildProcess
+    /// What it said before and with its being ready.
+    let announcement: [String]
+    let address: URL
+    let directory: String
+    private let session = URLSession(configuration: .ephemeral)
+
+    private init(process: ChildProcess, announcement: [String], address: URL, directory: String) {
+        self.process = process
+        self.announcement = announcement
+        self.address = address
+        self.directory = directory
+    }
+
+    /// Starts it and waits until it says that it serves; fails with what it complained about when it ends before.
+    static func start(
+        in directory: String,
+        arguments: [String] = ["--development"],
+        environment: [String: String] = [:]
+    ) async throws -> RunningService {
+        let (process, output, errors) = try await Tool.launch(
+            [Tool.path, "serve", "--data-directory", directory, "--port", "0", "--log-level", "warning"] + arguments,
+            environment: environment
+        )
+        let complaints = Tool.lines(of: errors)
+        var announcement: [String] = []
+        for await line in Tool.lines(of: output) {
+            announcement.append(line)
+            let hasGivenKeys = environment["SKYROW_API_KEY"] != nil && announcement.count == 2
+            if line.contains(" psql ") || line.hasPrefix("The keys are in ") || hasGivenKeys { break }
+        }
+        guard let address = announcement.first.flatMap({ URL(string: String($0.dropFirst("Skyrow serves ".count))) }) else {
+            var complaint = ""
+            for await line in complaints { complaint += line + "\n" }
+            throw ServiceFailure(description: "skyrow serve ended with \(await process.exit): \(complaint)")
+        }
+        return RunningService(process: process, announcement: announcement, address: address, directory: directory)
+    }
+
+    /// The value of `SKYROW_API_KEY` or `SKYROW_MASTER_KEY` in the data directory.
+    func key(_ name: String) throws -> String {
+        let content = try String(contentsOfFile: directory + "/keys", encoding: .utf8)
+        let line = try #require(content.split(separator: "\n").first { $0.hasPrefix(name + "=") })
+        return String(line.dropFirst(name.count + 1))
+    }
+
+    /// Calls an action with the master key; the answer's `result`.
+    func call(_ method: String, _ parameters: String) async throws -> String {
+        var request = URLRequest(url: address.appendingPathComponent("rpc"))
+        request.httpMethod = "POST"
+        request.setValue(try key("SKYROW_MASTER_KEY"), forHTTPHeaderField: "X-Skygear-API-Key")
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.httpBody = Data(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#.utf8)
+        let (data, _) = try await session.data(for: request)
+        let answer = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        guard let result = answer["result"] else {
+            throw ServiceFailure(description: String(decoding: data, as: UTF8.self))
+        }
+        return String(decoding: try JSONSerialization.data(withJSONObject: result, options: [.sortedKeys]), as: UTF8.self)
+    }
+
+    /// Saves a note and returns its id when that was acknowledged.
+    func saveNote(_ id: String) async throws -> String {
+        let answer = try await call("record:save", #"{"records":[{"_id":"note/\#(id)","content":"\#(id)"}]}"#)
+        guard answer.contains(#""_type":"record""#) else { throw ServiceFailure(description: answer) }
+        return id
+    }
+
+    /// The status of a GET.
+    func status(_ path: String) async throws -> Int {
+        let (_, response) = try await session.data(from: address.appendingPathComponent(path))
+        return (response as? HTTPURLResponse)?.statusCode ?? 0
+    }
+
+    /// What a query prints through `skyrow psql`.
+    func psql(_ query: String) async throws -> String {
+        let result = try await Tool.run("psql", "--data-directory", directory, "-X", "-At", "-c", query)
+        guard result.status == .exited(0) else { throw ServiceFailure(description: result.errors) }
+        return result.output
+    }
+
+    /// Ends it in order.
+    func terminate() async -> ProcessExit {
+        process.send(signal: SIGTERM)
+        return await process.exit
+    }
+}
+
+struct ServiceFailure: Error, CustomStringConvertible {
+    var description: String
+}
+
+/// Runs `body` with a service on a new data directory, and ends the service.
+func withService(
+    arguments: [String] = ["--development"],
+    _ body: (RunningService) async throws -> Void
+) async throws {
+    let folder = try TemporaryDirectory()
+    let service = try await RunningService.start(in: folder.path + "/data", arguments: arguments)
+    do {
+        try await body(service)
+    } catch {
+        _ = await service.terminate()
+        throw error
+    }
+    _ = await service.terminate()
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import skyrow
+
+/// What is promised about the ends of the service and of its PostgreSQL.
+@Suite struct ServiceLifeTests {
+    /// Saves notes from several tasks until it is told to stop, and keeps what was acknowledged.
+    final class Load: Sendable {
+        private let state = Mutex<(isStopping: Bool, acknowledged: Set<String>, failures: Int)>((false, [], 0))
+
+        func run(on service: RunningService, tasks: Int = 4) async {
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<tasks {
+                    group.addTask { await self.save(on: service, task) }
+                }
+            }
+        }
+
+        private func save(on service: RunningService, _ task: Int) async {
+            var number = 0
+            while !state.withLock({ $0.isStopping }) {
+                number += 1
+                do {
+                    let id = try await service.saveNote("\(task)-\(number)")
+                    state.withLock { _ = $0.acknowledged.insert(id) }
+                } catch {
+                    state.withLock { $0.failures += 1 }
+                    if service.process.exitIfEnded != nil { return }
+                }
+            }
+        }
+
+        func stop() {
+            state.withLock { $0.isStopping = true }
+        }
+
+        var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
+        var failures: Int { state.withLock { $0.failures } }
+
+        /// Returns when so many more saves were acknowledged.
+        func awaitProgress(_ count: Int) async {
+            let start = acknowledged.count
+            while acknowledged.count < start + count { await Task.yield() }
+        }
+    }
+
+    static func server(of directory: String) throws -> Int32 {
+        let record = try String(contentsOfFile: directory + "/postgres/postmaster.pid", encoding: .utf8)
+        return try #require(record.split(separator: "\n").first.flatMap { Int32($0) })
+    }
+
+    @Test func afterTheServiceIsKilledItStartsAgainWithAllItAcknowledged() async throws {
+        let folder = try TemporaryDirectory()
+        let data = folder.path + "/data"
+        let first = try await RunningService.start(in: data)
+        let load = Load()
+        async let running: Void = load.run(on: first)
+        await load.awaitProgress(50)
+        first.process.send(signal: SIGKILL)
+        #expect(await first.process.exit == .killed(signal: SIGKILL))
+        await running
+
+        let second = try await RunningService.start(in: data)
+        let ids = Set(try await second.psql("SELECT _id FROM note").split(separator: "\n").map(String.init))
+        #expect(load.acknowledged.subtracting(ids).isEmpty)
+        _ = try await second.saveNote("after")
+        #expect(await second.terminate() == .exited(0))
+    }
+
+    @Test func anEarlierServicesPostgresThatStillRunsIsEnded() async throws {
+        let folder = try TemporaryDirectory()
+        let data = folder.path + "/data"
+        let first = try await RunningService.start(in: data)
+        _ = try await first.saveNote("1")
+        // A stopped server cannot follow the signal that its service's death sends it.
+        let server = try Self.server(of: data)
+        kill(server, SIGSTOP)
+        first.process.send(signal: SIGKILL)
+        _ = await first.process.exit
+        #expect(kill(server, 0) == 0)
+        kill(server, SIGCONT)
+
+        let second = try await RunningService.start(in: data)
+        #expect(try Self.server(of: data) != server)
+        #expect(try await second.psql("SELECT _id FROM note") == "1")
+        #expect(await second.terminate() == .exited(0))
+    }
+
+    @Test func aSecondServiceOnTheDirectoryIsRefused() async throws {
+        try await withService { service in
+            let second = try await Tool.run("serve", "--data-directory", service.directory, "--port", "0")
+            #expect(second.status == .exited(1))
+            #expect(second.errors.contains("in use by another skyrow (process \(service.process.processID))"))
+            #expect(try await service.saveNote("1") == "1")
+        }
+    }
+
+    @Test func aSecondServiceOnThePortIsRefused() async throws {
+        try await withService { service in
+            let folder = try TemporaryDirectory()
+            let port = try #require(service.address.port)
+            let second = try await Tool.run("serve", "--data-directory", folder.path + "/data", "--port", "\(port)")
+            #expect(second.status == .exited(1))
+            #expect(second.errors.contains("Another program listens on port \(port)"))
+        }
+    }
+
+    @Test func afterPostgresIsKilledUnderLoadTheServiceRecoversWithAllItAcknowledged() async throws {
+        try await withService { service in
+            let load = Load()
+            async let running: Void = load.run(on: service)
+            await load.awaitProgress(50)
+            let server = try Self.server(of: service.directory)
+            let start = ContinuousClock.now
+            kill(server, SIGKILL)
+            // Acknowledgements that were under way do not count as recovery.
+            await load.awaitProgress(50)
+            load.stop()
+            await running
+            #expect(ContinuousClock.now - start < .seconds(30))
+            #expect(load.failures > 0)
+            #expect(try Self.server(of: service.directory) != server)
+
+            let ids = Set(try await service.psql("SELECT _id FROM note").split(separator: "\n").map(String.init))
+            #expect(load.acknowledged.subtracting(ids).isEmpty)
+            #expect(try await service.status("readyz") == 200)
+        }
+    }
+
+    @Test func anAcceptedRequestIsAnsweredDuringShutdown() async throws {
+        try await withService { service in
+            let key = try service.key("SKYROW_API_KEY")
+            // Hashing the password takes a while. As both requests travel together, the answer to the first shows that
+            // the second has arrived.
+            let body = #"{"jsonrpc":"2.0","id":1,"method":"auth:signup","params":{"auth_data":{"username":"ann"},"password":"correct horse"}}"#
+            let requests = """
+                GET /healthz HTTP/1.1\r
+                Host: localhost\r
+                \r
+                POST /rpc HTTP/1.1\r
+                Host: localhost\r
+                X-Skygear-API-Key: \(key)\r
+                Content-Length: \(body.utf8.count)\r
+                \r
+                \(body)
+                """
+            let port = try #require(service.address.port)
+            let connection = try FileDescriptor(connectingTo: UInt16(port))
+            try connection.write(requests.utf8)
+            var isTold = false
+            var answer = ""
+            for await line in Tool.lines(of: connection) {
+                answer += line + "\n"
+                if !isTold {
+                    isTold = true
+                    service.process.send(signal: SIGTERM)
+                }
+                if answer.contains("access_token") { break }
+            }
+            #expect(answer.contains("access_token"))
+            #expect(await service.process.exit == .exited(0))
+            #expect(!FileManager.default.fileExists(atPath: service.directory + "/postgres/postmaster.pid"))
+        }
+    }
+
+    @Test func aNewerDatabaseIsRefused() async throws {
+        let folder = try TemporaryDirectory()
+        let data = folder.path + "/data"
+        let service = try await RunningService.start(in: data)
+        _ = try await service.psql("INSERT INTO _migration (version, name) VALUES (9999, 'from the future')")
+        _ = await service.terminate()
+        let refused = try await Tool.run("serve", "--data-directory", data, "--port", "0")
+        #expect(refused.status == .exited(1))
+        #expect(refused.errors.contains("9999"))
+        #expect(!refused.output.contains("Skyrow serves"))
+    }
+
+    @Test func migrateTellsWhatItDid() async throws {
+        let folder = try TemporaryDirectory()
+        let data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+        let first = try await Tool.run("migrate", "--data-directory", data)
+        #expect(first.output.contains("created the reserved tables"))
+        let second = try await Tool.run("migrate", "--data-directory", data)
+        #expect(second.output == "The database is up to date.")
+    }
+
+    @Test func aWrongSettingIsOneSentenceAndExit64() async throws {
+        let result = try await Tool.run("serve", "--port", "http")
+        #expect(result.status == .exited(64))
+        #expect(result.errors == "skyrow: --port must be a whole number from 0 to 65535; it is 'http'.")
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import skyrow
+
+/// The built `skyrow` beside the test bundle, run as its users run it.
+enum Tool {
+    /// The program that belongs to these tests.
+    static let path: String = {
+        let bundle = targetOfLink("/proc/self/exe") ?? CommandLine.arguments[0]
+        return (bundle as NSString).deletingLastPathComponent + "/skyrow"
+    }()
+
+    /// The environment without what would change the tool's settings.
+    static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SKYROW_") && !$0.key.hasPrefix("PG") }
+    }
+
+    /// What a finished run left.
+    struct Result: Sendable {
+        var status: ProcessExit
+        var output: String
+        var errors: String
+    }
+
+    /// Runs the tool to its end.
+    static func run(_ arguments: String..., environment: [String: String] = [:]) async throws -> Result {
+        try await run(words: [path] + arguments, environment: environment)
+    }
+
+    /// Runs any program to its end.
+    static func run(words: [String], environment: [String: String] = [:]) async throws -> Result {
+        let (child, output, errors) = try await launch(words, environment: environment)
+        async let outputText = text(of: output)
+        async let errorsText = text(of: errors)
+        return try await Result(status: child.exit, output: outputText, errors: errorsText)
+    }
+
+    /// Starts a program that is killed with this process; its output and its complaints end with it.
+    static func launch(
+        _ words: [String],
+        environment: [String: String] = [:]
+    ) async throws -> (child: ChildProcess, output: FileDescriptor, errors: FileDescriptor) {
+        let (output, outputEnd) = try FileDescriptor.pipe()
+        let (errors, errorsEnd) = try FileDescriptor.pipe()
+        let input = try FileDescriptor(opening: "/dev/null", O_RDONLY)
+        let child = try await ChildProcess.launch(
+            Command(
+                ["setpriv", "--pdeathsig", "KILL"] + words,
+                environment: Tool.environment.merging(environment) { $1 },
+                descriptors: [input, outputEnd, errorsEnd]
+            )
+        )
+        return (child, output, errors)
+    }
+
+    private static func text(of file: FileDescriptor) async throws -> String {
+        var lines: [String] = []
+        for await line in Tool.lines(of: file) { lines.append(line) }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The lines that arrive, read on a thread of their own, until the writing end is closed.
+    static func lines(of file: FileDescriptor) -> AsyncStream<String> {
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread {
+            var rest: [UInt8] = []
+            while let chunk = try? file.read(upTo: 4096), !chunk.isEmpty {
+                rest += chunk
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
+                    rest.removeSubrange(...end)
+                }
+            }
+            if !rest.isEmpty { continuation.yield(String(decoding: rest, as: UTF8.self)) }
+            continuation.finish()
+        }
+        return stream
+    }
+}
+
+/// A directory that is there for one test, reachable by nobody else.
+struct TemporaryDirectory: ~Copyable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "skyrow-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+extension FileDescriptor {
+    /// A TCP connection to this machine.
+    convenience init(connectingTo port: UInt16) throws {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.init(owning: socket)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else { throw ToolError.system("Cannot connect") }
+    }
+}
