@@ -8,13 +8,7 @@ import Testing
         headerField: 2000,
         headerList: 4000,
         headerCount: 20,
-        firstHead: .milliseconds(200),
-        idle: .milliseconds(200),
-        bodyTime: .milliseconds(200),
-        response: .milliseconds(200),
-        cancellation: .milliseconds(100),
-        writeStall: .milliseconds(200),
-        linger: .milliseconds(300)
+        bodyTime: .milliseconds(200)
     )
 
     @Test(arguments: [

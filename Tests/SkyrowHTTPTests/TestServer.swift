@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import SkyrowHTTP
+import SkyrowTestSupport
 import Synchronization
 
 /// A server on a free port of the loopback interface.
@@ -54,10 +55,6 @@ func withServer<Success: Sendable>(
             throw error
         }
     }
-}
-
-extension Logger {
-    static let silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 }
 
 /// A value that tests wait for, once or many times, from anywhere.

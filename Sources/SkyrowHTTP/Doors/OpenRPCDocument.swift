@@ -61,7 +61,9 @@ extension JSONWriter {
         endObject()
         key("errors")
         beginArray()
-        for code in action.errors + ActionCatalog.commonErrors { error(code) }
+        for code in Set(action.errors + ActionCatalog.commonErrors).sorted(by: { $0.rawValue < $1.rawValue }) {
+            error(code)
+        }
         endArray()
         endObject()
     }

@@ -1,0 +1,96 @@
+import SkyrowModel
+import SkyrowWire
+import Testing
+
+@testable import SkyrowHTTP
+
+/// The doors' table of actions and the catalog agree, in both directions.
+@Suite struct ActionTableTests {
+    @Test func theCatalogHasEveryActionTheDoorsKnow() {
+        for name in ActionName.allCases {
+            #expect(ActionName(wireName: name.rawValue) == name)
+            #expect(ActionCatalog[name].name == name)
+        }
+        #expect(ActionCatalog.all.map(\.name) == ActionName.allCases)
+    }
+
+    @Test(arguments: ActionCatalog.all)
+    func theLeastCallOfTheCatalogIsDecoded(action: ActionDescription) throws {
+        _ = try decode(action, action.parameters.filter(\.isRequired).map { ($0.name, example(of: $0)) })
+    }
+
+    @Test(arguments: ActionCatalog.all)
+    func aCallWithEveryParameterOfTheCatalogIsDecoded(action: ActionDescription) throws {
+        _ = try decode(action, action.parameters.map { ($0.name, example(of: $0)) })
+    }
+
+    @Test(arguments: ActionCatalog.all)
+    func whatTheCatalogRequiresIsMissed(action: ActionDescription) {
+        for missing in action.parameters where missing.isRequired {
+            let others = action.parameters.filter { $0.isRequired && $0.name != missing.name }
+            let error = #expect(throws: SkyrowError.self) {
+                try decode(action, others.map { ($0.name, example(of: $0)) })
+            }
+            #expect(error?.code == .invalidArgument, "\(missing.name)")
+            #expect(error?.info["arguments"] == .list([.string(missing.name)]))
+        }
+    }
+
+    @Test(arguments: ActionCatalog.all)
+    func everyParameterOfTheCatalogIsRead(action: ActionDescription) {
+        // A parameter that the decoder did not read could not fail by its type.
+        for wrong in action.parameters {
+            let others = action.parameters.filter { $0.isRequired && $0.name != wrong.name }
+            let error = #expect(throws: SkyrowError.self, "\(wrong.name)") {
+                try decode(action, others.map { ($0.name, example(of: $0)) } + [(wrong.name, misfit(for: wrong.shape))])
+            }
+            #expect(error?.code == .badRequest || error?.code == .invalidArgument || error?.code == .recordQueryInvalid)
+        }
+    }
+
+    private func decode(_ action: ActionDescription, _ parameters: [(String, String)]) throws -> ActionCall {
+        let text = "{" + parameters.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+        return try JSONDocument(Array(text.utf8)).withRoot { root in
+            Result { () throws(SkyrowError) in try ActionCall(action.name, parameters: root) }
+        }.get()
+    }
+
+    /// A text that fits a parameter.
+    private func example(of parameter: ActionParameter) -> String {
+        switch parameter.name {
+        case "records": #"[{"_id":"note/1","title":"x"}]"#
+        case "ids": #"["note/1"]"#
+        case "record_type": #""note""#
+        case "item_name", "new_name": #""title""#
+        case "predicate": #"["eq",{"$type":"keypath","$val":"title"},"x"]"#
+        case "sort": #"[[{"$type":"keypath","$val":"title"},"asc"]]"#
+        case "include": #"{"a":{"$type":"keypath","$val":"author"}}"#
+        case "record_types": #"{"note":{"fields":[{"name":"title","type":"string"}]}}"#
+        default: example(of: parameter.shape)
+        }
+    }
+
+    private func example(of shape: JSONShape) -> String {
+        switch shape {
+        case .any, .dateTime, .named: "null"
+        case .boolean: "true"
+        case .number, .integer: "1"
+        case .string: #""text""#
+        case .oneOfStrings(let values): "\"\(values.first ?? "")\""
+        case .array, .tuple: "[]"
+        case .object: "{}"
+        case .either(let shapes): shapes.first.map { example(of: $0) } ?? "null"
+        case .nullable(let shape): example(of: shape)
+        }
+    }
+
+    /// A text of a JSON type that does not fit.
+    private func misfit(for shape: JSONShape) -> String {
+        switch shape {
+        case .nullable(let shape): misfit(for: shape)
+        case .named(.predicate): "true"
+        case .boolean, .number, .integer, .array, .tuple, .object: #""x""#
+        case .any, .string, .dateTime, .oneOfStrings, .either, .named: "7"
+        }
+    }
+}

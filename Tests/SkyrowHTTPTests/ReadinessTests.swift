@@ -1,0 +1,42 @@
+import SkyrowHTTP
+import SkyrowTestSupport
+import Testing
+
+@Suite struct ReadinessTests {
+    @Test func theServiceIsReadyExactlyWhilePostgreSQLIsThere() async throws {
+        let cluster = try await TemporaryCluster.start()
+        try await withService(on: cluster) { service in
+            func status(_ path: String) async throws -> Int {
+                try await withConnection(port: service.port) { connection in
+                    try await connection.get(path)
+                    return try await connection.answer().status
+                }
+            }
+            #expect(try await status("/readyz") == 200)
+            #expect(try await status("/healthz") == 200)
+
+            try await cluster.stop(mode: "immediate")
+            while try await status("/readyz") == 200 {}
+            #expect(try await status("/readyz") == 503)
+            #expect(try await status("/healthz") == 200)
+
+            try await cluster.launch()
+            while try await status("/readyz") == 503 {}
+            #expect(try await service.v1("/record/fetch", #"{"ids":["note/1"]}"#).status == 200)
+        }
+    }
+
+    @Test(arguments: ["/healthz", "/readyz"])
+    func healthIsForReading(path: String) async throws {
+        try await withService { service in
+            try await withConnection(port: service.port) { connection in
+                try await connection.get(path, method: "HEAD")
+                #expect(try await connection.answer(toHead: true).status == 200)
+                try await connection.get(path, method: "POST")
+                let answer = try await connection.answer()
+                #expect(answer.status == 405)
+                #expect(answer["allow"] == "GET, HEAD, OPTIONS")
+            }
+        }
+    }
+}

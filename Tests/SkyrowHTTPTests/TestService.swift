@@ -1,0 +1,111 @@
+import Logging
+import ServiceLifecycle
+import SkyrowActions
+import SkyrowHTTP
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowTestSupport
+
+/// The whole service behind a port of the loopback interface, on a database of its own.
+struct TestService: Sendable {
+    static let apiKey = "the-api-key"
+    static let masterKey = "the-master-key"
+
+    let server: TestServer
+    let database: TemporaryDatabase
+
+    var port: Int { server.port }
+
+    /// Sends one JSON-RPC body on a connection of its own.
+    func rpc(_ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawAnswer {
+        try await send("/rpc", body, key: key, token: token)
+    }
+
+    /// Sends one JSON-RPC call and hands back what came of it.
+    func call(
+        _ method: String,
+        _ params: String,
+        key: String? = apiKey,
+        token: String? = nil
+    ) async throws -> JSONValue {
+        let answer = try await rpc(
+            #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#,
+            key: key,
+            token: token
+        )
+        return try JSONValue(answer.body)
+    }
+
+    /// Sends one body of the v1 envelope.
+    func v1(_ path: String, _ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawAnswer {
+        try await send(path, body, key: key, token: token)
+    }
+
+    /// Makes an account and answers its id and access token.
+    func signUp(_ name: String) async throws -> (id: String, token: String) {
+        let answer = try await call("auth:signup", #"{"auth_data":{"username":"\#(name)"},"password":"a long secret"}"#)
+        let result = answer["result"]
+        guard let id = result["user_id"].string, let token = result["access_token"].string else {
+            throw UnexpectedAnswer(answer: "\(answer)")
+        }
+        return (id, token)
+    }
+
+    private func send(_ path: String, _ body: String, key: String?, token: String?) async throws -> RawAnswer {
+        var headers: [(String, String)] = []
+        if let key { headers.append(("X-Skygear-API-Key", key)) }
+        if let token { headers.append(("X-Skygear-Access-Token", token)) }
+        return try await withConnection(port: port) { connection in
+            try await connection.post(path, body, headers: headers)
+            return try await connection.answer()
+        }
+    }
+}
+
+struct UnexpectedAnswer: Error {
+    let answer: String
+}
+
+private let migrated = DatabaseTemplate(key: "http") { url in
+    try await withPostgresClient(url) { client in
+        try await RecordStore(client: client, schema: SQLIdentifier("app"), mode: .development, logger: .silent).prepare()
+    }
+}
+
+/// Runs the service for the length of `body`.
+func withService<Success: Sendable>(
+    mode: SchemaMode = .development,
+    cors: CORSPolicy = .anyOrigin,
+    limits: HTTPLimits = HTTPLimits(),
+    logger: Logger = .silent,
+    on cluster: TemporaryCluster? = nil,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    test: String = #function,
+    _ body: (TestService) async throws -> Success
+) async throws -> Success {
+    try await withTemporaryDatabaseAndPsql(template: migrated, on: cluster, test: test) { database in
+        try await withPostgresClient(database.url, configure: configure, logger: logger) { client in
+            let store = RecordStore(client: client, schema: SQLIdentifier("app"), mode: mode, logger: logger)
+            try await store.prepare()
+            let actions = ActionService(
+                store: store,
+                configuration: ServiceConfiguration(
+                    apiKey: Secret(TestService.apiKey),
+                    masterKey: Secret(TestService.masterKey),
+                    passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1))
+                ),
+                logger: logger
+            )
+            let running = Task { await withDiscardingTaskGroup { group in
+                group.addTask { try? await store.run() }
+                group.addTask { try? await actions.run() }
+            } }
+            defer { running.cancel() }
+            let responder = ServiceResponder(service: actions, cors: cors, limits: limits, logger: logger)
+            return try await withServer(responder, limits: limits, logger: logger) { server in
+                try await body(TestService(server: server, database: database))
+            }
+        }
+    }
+}

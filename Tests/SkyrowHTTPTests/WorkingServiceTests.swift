@@ -1,0 +1,92 @@
+import NIOCore
+import SkyrowHTTP
+import SkyrowTestSupport
+import Synchronization
+import Testing
+
+/// The server's promises about time, kept by the whole service.
+@Suite struct WorkingServiceTests {
+    @Test func aShutdownUnderLoadLosesNoAcceptedSave() async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            let acknowledged = AcknowledgedIDs()
+            try await withThrowingTaskGroup(of: Void.self) { clients in
+                for client in 0..<8 {
+                    clients.addTask {
+                        try await save(as: ann.token, port: service.port, client: client, into: acknowledged)
+                    }
+                }
+                await acknowledged.hundred.value()
+                await service.server.shutDown()
+                try await clients.waitForAll()
+            }
+            let stored = try await service.database.psql("SELECT _id FROM app.note")
+            let ids = Set(stored.split(separator: "\n").map(String.init))
+            #expect(ids == acknowledged.all)
+        }
+    }
+
+    @Test func workThatTakesTooLongIsCancelledInTheDatabase() async throws {
+        try await withService(limits: HTTPLimits(response: .milliseconds(300))) { service in
+            let ann = try await service.signUp("ann")
+            _ = try await service.call("record:save", #"{"records":[{"_id":"note/1"}]}"#, token: ann.token)
+            // A lock that somebody else holds makes every save wait.
+            try await service.database.psql(
+                """
+                CREATE FUNCTION app.wait() RETURNS trigger LANGUAGE plpgsql AS
+                    $$BEGIN PERFORM pg_sleep(1000); RETURN NEW; END$$;
+                CREATE TRIGGER wait BEFORE UPDATE ON app.note FOR EACH ROW EXECUTE FUNCTION app.wait();
+                """
+            )
+            let rpc = try await service.call("record:save", #"{"records":[{"_id":"note/1","a":1}]}"#, token: ann.token)
+            #expect(isTimeout(rpc["error"]) || isTimeout(rpc["result"][0]), "\(rpc)")
+            // Nothing goes on in the database.
+            var running = "1"
+            while running != "0" {
+                running = try await service.database.psql(
+                    "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%note%' AND pid <> pg_backend_pid()"
+                )
+            }
+        }
+    }
+
+    private func isTimeout(_ error: JSONValue) -> Bool {
+        error["code"].integer == 122 || error["code"].integer == 136
+    }
+}
+
+/// Saves one new record after another on one connection, until the server closes it.
+private func save(as token: String, port: Int, client: Int, into acknowledged: AcknowledgedIDs) async throws {
+    try await withConnection(port: port) { connection in
+        for number in 0... {
+            let id = "\(client)-\(number)"
+            try await connection.post(
+                "/record/save",
+                #"{"records":[{"_id":"note/\#(id)"}]}"#,
+                headers: [("X-Skygear-API-Key", TestService.apiKey), ("X-Skygear-Access-Token", token)]
+            )
+            let answer = try await connection.answer()
+            #expect(answer.status == 200)
+            #expect(try JSONValue(answer.body)["result"][0]["_type"].string == "record")
+            acknowledged.insert(id)
+            if answer["connection"] == "close" { return }
+        }
+    }
+}
+
+/// What the service said it has saved.
+private final class AcknowledgedIDs: Sendable {
+    /// Open once there are a hundred.
+    let hundred = Gate<Void>()
+    private let ids = Mutex<Set<String>>([])
+
+    var all: Set<String> { ids.withLock { $0 } }
+
+    func insert(_ id: String) {
+        let count = ids.withLock { ids in
+            ids.insert(id)
+            return ids.count
+        }
+        if count == 100 { hundred.open() }
+    }
+}
