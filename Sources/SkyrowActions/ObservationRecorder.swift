@@ -56,7 +56,10 @@ package final class ObservationRecorder: Sendable {
             if again { logger.notice("Listening for ended sessions again") }
         case .purged(let sessions, let keys):
             guard sessions + keys > 0 else { return }
-            logger.info("Removed what has expired", metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"])
+            logger.info(
+                "Removed what has expired",
+                metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"]
+            )
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
         case .passwordHashed, .sessionLoaded, .sessionsForgotten:

@@ -1,9 +1,9 @@
 package import SkyrowModel
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The time as the service sees it, passed in so that tests can turn it.

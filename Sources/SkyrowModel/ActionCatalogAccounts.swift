@@ -118,10 +118,16 @@ extension ActionCatalog {
     )
 
     private static let roleNames = ActionParameter(
-        "roles", "Role names.", .array(of: .string(maximum: 255)), isRequired: true
+        "roles",
+        "Role names.",
+        .array(of: .string(maximum: 255)),
+        isRequired: true
     )
     private static let userIDs = ActionParameter(
-        "users", "User ids.", .array(of: .string(maximum: 255)), isRequired: true
+        "users",
+        "User ids.",
+        .array(of: .string(maximum: 255)),
+        isRequired: true
     )
     private static let authData = ActionParameter(
         "auth_data",

@@ -7,7 +7,10 @@ extension ActionCatalog {
         need: .userOrMaster,
         parameters: [
             ActionParameter(
-                "records", "The records to save.", .array(of: .named(.recordDraft), minimum: 1), isRequired: true
+                "records",
+                "The records to save.",
+                .array(of: .named(.recordDraft), minimum: 1),
+                isRequired: true
             ),
             database, atomic, idempotencyKey,
         ],
@@ -26,7 +29,10 @@ extension ActionCatalog {
         need: .keyOrToken,
         parameters: [
             ActionParameter(
-                "ids", "Record ids.", .array(of: .named(.recordID), minimum: 1), isRequired: true
+                "ids",
+                "Record ids.",
+                .array(of: .named(.recordID), minimum: 1),
+                isRequired: true
             ),
             database,
         ],
@@ -42,7 +48,11 @@ extension ActionCatalog {
         parameters: [
             ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             database,
-            ActionParameter("predicate", "What must hold; everything matches without it.", .nullable(.named(.predicate))),
+            ActionParameter(
+                "predicate",
+                "What must hold; everything matches without it.",
+                .nullable(.named(.predicate))
+            ),
             ActionParameter(
                 "sort",
                 "The order, as pairs of a key path and a direction.",
@@ -80,7 +90,10 @@ extension ActionCatalog {
         need: .userOrMaster,
         parameters: [
             ActionParameter(
-                "ids", "Record ids.", .array(of: .named(.recordID), minimum: 1), isRequired: true
+                "ids",
+                "Record ids.",
+                .array(of: .named(.recordID), minimum: 1),
+                isRequired: true
             ),
             database, atomic, idempotencyKey,
         ],
@@ -157,7 +170,7 @@ extension ActionCatalog {
     )
     private static let idempotencyKey = ActionParameter(
         "idempotency_key",
-        "A text of up to 64 bytes of the caller's choice; a retry with the same key gets the first answer for 24 hours.",
+        "A text of up to 64 bytes that the caller chose; a retry with it gets the first answer, for 24 hours.",
         .nullable(.string(maximum: 64))
     )
 }

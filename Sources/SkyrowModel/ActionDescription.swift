@@ -14,7 +14,7 @@ package struct ActionDescription: Hashable, Sendable {
     package let result: JSONShape
     /// What stands beside the result in `info`, if anything does.
     package let info: JSONShape?
-    /// The codes an answer or an entry of it may carry, besides those that any action may (`ActionCatalog.commonErrors`).
+    /// The codes an answer or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
     package let errors: [ErrorCode]
     package let changesData: Bool
 

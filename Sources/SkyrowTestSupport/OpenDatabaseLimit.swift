@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Lets a bounded number of tests have a database at the same time, so that a suite that runs in parallel stays within the
-/// server's connections and memory; the others wait for their turn.
+/// Lets a bounded number of tests have a database at the same time; the others wait for their turn.
+///
+/// So a suite that runs in parallel stays within the server's connections and memory.
 final class OpenDatabaseLimit: Sendable {
     private struct State {
         var open = 0

@@ -41,7 +41,9 @@ import Testing
         var profile: [String: RecordValue] = [:]
         var code: ErrorCode?
         var arguments: [String] = []
-        var testDescription: String { "\(authData) \(password?.prefix(12) ?? "-") \(profile.keys) → \(code?.name ?? "OK")" }
+        var testDescription: String {
+            "\(authData) \(password?.prefix(12) ?? "-") \(profile.keys) → \(code?.name ?? "OK")"
+        }
     }
 
     @Test(arguments: [
@@ -54,31 +56,43 @@ import Testing
         SignUpRow(authData: ["username": "ann"], code: .invalidArgument, arguments: ["password"]),
         SignUpRow(authData: ["username": "ann"], password: "", code: .invalidArgument, arguments: ["password"]),
         SignUpRow(
-            authData: ["username": "ann"], password: String(repeating: "p", count: 4097), code: .invalidArgument,
+            authData: ["username": "ann"],
+            password: String(repeating: "p", count: 4097),
+            code: .invalidArgument,
             arguments: ["password"]
         ),
         SignUpRow(password: "p", code: .invalidArgument, arguments: ["auth_data"]),
         SignUpRow(authData: ["nickname": "ann"], password: "p", code: .invalidArgument, arguments: ["auth_data"]),
         SignUpRow(
-            authData: ["username": "ann", "nickname": "a"], password: "p", code: .invalidArgument,
+            authData: ["username": "ann", "nickname": "a"],
+            password: "p",
+            code: .invalidArgument,
             arguments: ["auth_data"]
         ),
         SignUpRow(authData: ["username": ""], password: "p", code: .invalidArgument, arguments: ["auth_data"]),
         SignUpRow(authData: ["username": "a\0"], password: "p", code: .invalidArgument, arguments: ["auth_data"]),
         SignUpRow(
-            authData: ["username": "ann"], password: "p", profile: ["username": .string("bob")],
-            code: .invalidArgument, arguments: ["auth_data", "profile"]
+            authData: ["username": "ann"],
+            password: "p",
+            profile: ["username": .string("bob")],
+            code: .invalidArgument,
+            arguments: ["auth_data", "profile"]
         ),
         SignUpRow(profile: ["username": .string("bob")], code: .invalidArgument, arguments: ["profile"]),
         SignUpRow(
-            authData: ["username": "ann"], password: "p", profile: ["email": .integer(1)], code: .invalidArgument,
+            authData: ["username": "ann"],
+            password: "p",
+            profile: ["email": .integer(1)],
+            code: .invalidArgument,
             arguments: ["auth_data"]
         ),
     ])
     func signingUpTakesALoginKeyAndAPasswordOrNeither(row: SignUpRow) async throws {
         try await withService { fixture in
             let request = SignUpRequest(
-                authData: row.authData, password: row.password, profile: row.profile.map { (field($0.key), $0.value) }
+                authData: row.authData,
+                password: row.password,
+                profile: row.profile.map { (field($0.key), $0.value) }
             )
             if let code = row.code {
                 let error = try await expectError(code) { try await fixture.service.signUp(request) }
@@ -137,8 +151,18 @@ import Testing
         LogInRow(authData: ["username": "ann", "email": "ann@example.org"], password: "secret", hashes: 1),
         LogInRow(authData: ["username": "ann"], password: "Secret", code: .invalidCredentials, hashes: 1),
         LogInRow(authData: ["username": "nobody"], password: "secret", code: .invalidCredentials, hashes: 1),
-        LogInRow(authData: ["username": "ann", "email": "bob@example.org"], password: "secret", code: .invalidCredentials, hashes: 1),
-        LogInRow(authData: ["username": "ann", "email": "no@example.org"], password: "secret", code: .invalidCredentials, hashes: 1),
+        LogInRow(
+            authData: ["username": "ann", "email": "bob@example.org"],
+            password: "secret",
+            code: .invalidCredentials,
+            hashes: 1
+        ),
+        LogInRow(
+            authData: ["username": "ann", "email": "no@example.org"],
+            password: "secret",
+            code: .invalidCredentials,
+            hashes: 1
+        ),
         LogInRow(authData: [:], password: "secret", code: .invalidArgument, hashes: 0),
         LogInRow(authData: ["nickname": "ann"], password: "secret", code: .invalidArgument, hashes: 0),
         LogInRow(authData: ["username": "ann"], password: "", code: .invalidArgument, hashes: 0),
@@ -173,7 +197,8 @@ import Testing
             for password in ["x", "null"] {
                 try await expectError(.invalidCredentials) {
                     try await fixture.service.changePassword(
-                        ChangePasswordRequest(oldPassword: password, password: "new"), by: caller
+                        ChangePasswordRequest(oldPassword: password, password: "new"),
+                        by: caller
                     )
                 }
             }
@@ -218,16 +243,19 @@ import Testing
             let second = try await fixture.service.me(by: caller)
             try await expectError(.invalidCredentials) {
                 try await fixture.service.changePassword(
-                    ChangePasswordRequest(oldPassword: "wrong", password: "new"), by: caller
+                    ChangePasswordRequest(oldPassword: "wrong", password: "new"),
+                    by: caller
                 )
             }
             try await expectError(.invalidArgument) {
                 try await fixture.service.changePassword(
-                    ChangePasswordRequest(oldPassword: "secret", password: ""), by: caller
+                    ChangePasswordRequest(oldPassword: "secret", password: ""),
+                    by: caller
                 )
             }
             let changed = try await fixture.service.changePassword(
-                ChangePasswordRequest(oldPassword: "secret", password: "new"), by: caller
+                ChangePasswordRequest(oldPassword: "secret", password: "new"),
+                by: caller
             )
             #expect(try await fixture.service.authenticate(.token(changed.accessToken), for: .user) == caller)
             for token in [first.accessToken, second.accessToken] {
@@ -250,7 +278,8 @@ import Testing
                     group.addTask {
                         do throws(SkyrowError) {
                             _ = try await fixture.service.changePassword(
-                                ChangePasswordRequest(oldPassword: "secret", password: "new \(number)"), by: caller
+                                ChangePasswordRequest(oldPassword: "secret", password: "new \(number)"),
+                                by: caller
                             )
                             return nil
                         } catch {
@@ -294,7 +323,8 @@ import Testing
         try await withService { fixture in
             _ = try await fixture.service.signUp("ann")
             let weak = try await PasswordHasher(
-                PasswordConfiguration(cost: ScryptCost(logN: 1, r: 1, p: 1)), observe: { _ in }
+                PasswordConfiguration(cost: ScryptCost(logN: 1, r: 1, p: 1)),
+                observe: { _ in }
             ).hash("secret")
             try await fixture.psql("UPDATE _user SET password_hash = '\(weak)'")
             _ = try await withRunningServiceOfHigherCost(fixture) { service in
@@ -312,7 +342,8 @@ import Testing
             ActionService(
                 store: fixture.service.store,
                 configuration: ServiceConfiguration(
-                    apiKey: Secret("api"), masterKey: Secret("master"),
+                    apiKey: Secret("api"),
+                    masterKey: Secret("master"),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 3, r: 2, p: 1))
                 ),
                 logger: .quiet,
@@ -323,7 +354,9 @@ import Testing
 
     @Test func profileFieldsAppearInDevelopmentAndAreRefusedInProduction() async throws {
         let request = SignUpRequest(
-            authData: ["username": "ann"], password: "secret", profile: [(field("nickname"), .string("a"))]
+            authData: ["username": "ann"],
+            password: "secret",
+            profile: [(field("nickname"), .string("a"))]
         )
         try await withService(.development) { fixture in
             _ = try await fixture.service.signUp(request)

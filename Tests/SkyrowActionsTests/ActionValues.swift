@@ -60,21 +60,32 @@ extension ActionService {
         try await save(request, by: caller, encode: summarize)
     }
 
-    func delete(_ ids: [String], in database: DatabaseName = .everyone, atomic: Bool = false, key: String? = nil, by caller: Caller)
+    func delete(
+        _ ids: [String],
+        in database: DatabaseName = .everyone,
+        atomic: Bool = false,
+        key: String? = nil,
+        by caller: Caller
+    )
         async throws(SkyrowError) -> WriteAnswer
     {
         try await delete(
             RecordIDsRequest(database: database, ids: ids.map { id($0) }, isAtomic: atomic, idempotencyKey: key),
-            by: caller, encode: summarize
+            by: caller,
+            encode: summarize
         )
     }
 
-    func fetch(_ ids: String..., in database: DatabaseName = .everyone, by caller: Caller) async throws(SkyrowError) -> [String] {
+    func fetch(_ ids: String..., in database: DatabaseName = .everyone, by caller: Caller) async throws(SkyrowError)
+        -> [String]
+    {
         try await fetch(RecordIDsRequest(database: database, ids: ids.map { id($0) }), by: caller).map(\.summary)
     }
 
     /// Signs up and answers with the caller that the new token makes.
-    func signUp(_ name: String, password: String = "secret") async throws(SkyrowError) -> (answer: AuthAnswer, caller: Caller) {
+    func signUp(_ name: String, password: String = "secret") async throws(SkyrowError) -> (
+        answer: AuthAnswer, caller: Caller
+    ) {
         let answer = try await signUp(SignUpRequest(authData: ["username": name], password: password))
         return (answer, try await authenticate(Credentials(accessToken: answer.accessToken), for: .user))
     }

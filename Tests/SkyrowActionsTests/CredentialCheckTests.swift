@@ -12,10 +12,16 @@ import Testing
     static let now = Timestamp(microseconds: 1_000_000)
     static let expired = StoredSession(userID: "ann", roles: [], isAdministrator: false, expiresAt: now)
     static let disabled = StoredSession(
-        userID: "ann", roles: [], isAdministrator: false, suspension: .init(message: "be nice")
+        userID: "ann",
+        roles: [],
+        isAdministrator: false,
+        suspension: .init(message: "be nice")
     )
     static let disabledUntilNow = StoredSession(
-        userID: "ann", roles: [], isAdministrator: false, suspension: .init(until: now)
+        userID: "ann",
+        roles: [],
+        isAdministrator: false,
+        suspension: .init(until: now)
     )
     static let annCaller = Caller(kind: .user("ann"), roles: ["writer"])
     static let rootCaller = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
@@ -34,14 +40,22 @@ import Testing
         }
 
         static func grant(
-            _ need: ActionNeed, key: String? = nil, token: String? = nil, as acting: UserID? = nil,
-            development: Bool = false, _ caller: Caller
+            _ need: ActionNeed,
+            key: String? = nil,
+            token: String? = nil,
+            as acting: UserID? = nil,
+            development: Bool = false,
+            _ caller: Caller
         ) -> Row {
             Row(need: need, key: key, token: token, acting: acting, isDevelopment: development, caller: caller)
         }
 
         static func refuse(
-            _ need: ActionNeed, key: String? = nil, token: String? = nil, as acting: UserID? = nil, _ code: ErrorCode
+            _ need: ActionNeed,
+            key: String? = nil,
+            token: String? = nil,
+            as acting: UserID? = nil,
+            _ code: ErrorCode
         ) -> Row {
             Row(need: need, key: key, token: token, acting: acting, code: code)
         }
@@ -136,7 +150,9 @@ import Testing
 
     @Test func theRefusalOfADisabledUserTellsWhyAndForHowLong() {
         let suspension = AccountSuspension(message: "be nice", until: Timestamp(microseconds: 5))
-        #expect(suspension.error.info == ["message": .string("be nice"), "expiry": .datetime(Timestamp(microseconds: 5))])
+        #expect(
+            suspension.error.info == ["message": .string("be nice"), "expiry": .datetime(Timestamp(microseconds: 5))]
+        )
         #expect(AccountSuspension().error.info.isEmpty)
     }
 }

@@ -15,7 +15,8 @@ import Testing
             let request = SaveRequest(note, key: "k")
             let first = try await fixture.service.save(request, by: caller)
             let second = try await fixture.service.save(request, by: caller)
-            guard case .encoded(let bytes, isReplay: false) = first, case .encoded(bytes, isReplay: true) = second else {
+            guard case .encoded(let bytes, isReplay: false) = first, case .encoded(bytes, isReplay: true) = second
+            else {
                 Issue.record("\(first), \(second)")
                 return
             }
@@ -104,7 +105,9 @@ import Testing
             let bob = try await fixture.service.signUp("bob").caller
             _ = try await fixture.service.save(SaveRequest(draft("note/ann", ["title": .string("x")])), by: ann)
             let request = SaveRequest(
-                draft("note/ann", ["title": .string("y")]), draft("note/bob", ["title": .string("y")]), key: "k"
+                draft("note/ann", ["title": .string("y")]),
+                draft("note/bob", ["title": .string("y")]),
+                key: "k"
             )
             for _ in 0..<2 {
                 #expect(try await fixture.service.save(request, by: bob).summaries == ["PermissionDenied saved"])
@@ -141,7 +144,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("k", true), (String(repeating: "k", count: 64), true), ("", false), (String(repeating: "k", count: 65), false), ("a\0", false)])
+    @Test(arguments: [
+        ("k", true), (String(repeating: "k", count: 64), true), ("", false), (String(repeating: "k", count: 65), false),
+        ("a\0", false),
+    ])
     func aKeyIsOneToSixtyFourBytes(key: String, isGood: Bool) async throws {
         try await withService { fixture in
             let ann = try await fixture.service.signUp("ann").caller
@@ -161,7 +167,8 @@ import Testing
             _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")]), key: "k"), by: ann)
             try await fixture.psql("UPDATE _idempotency SET created_at = created_at - interval '25 hours'")
             let answer = try await fixture.service.save(
-                SaveRequest(draft("note/2", ["title": .string("x")]), key: "k"), by: ann
+                SaveRequest(draft("note/2", ["title": .string("x")]), key: "k"),
+                by: ann
             )
             guard case .encoded(_, isReplay: false) = answer else {
                 Issue.record("\(answer)")

@@ -104,7 +104,9 @@ import Testing
         let secret = Secret("s3cr3t")
         var dumped = ""
         dump(secret, to: &dumped)
-        for text in ["\(secret)", String(reflecting: secret), dumped, "\(["key": secret])", "\(Optional(secret) as Any)"] {
+        for text in [
+            "\(secret)", String(reflecting: secret), dumped, "\(["key": secret])", "\(Optional(secret) as Any)",
+        ] {
             #expect(!text.contains("s3cr3t"))
         }
         #expect(secret.exposed == "s3cr3t")

@@ -17,16 +17,23 @@ import Testing
     }
 
     /// A service with the users ann and bob, and the note `note/ann` of ann's.
-    func withPeople(_ mode: SchemaMode = .development, test: String = #function, _ body: (Fixture) async throws -> Void) async throws {
+    func withPeople(_ mode: SchemaMode = .development, test: String = #function, _ body: (Fixture) async throws -> Void)
+        async throws
+    {
         try await withService(mode, test: test) { service in
             let (ann, annCaller) = try await service.service.signUp("ann")
             let (bob, bobCaller) = try await service.service.signUp("bob")
             if mode == .development {
-                _ = try await service.service.save(SaveRequest(draft("note/ann", ["title": .string("x")])), by: annCaller)
+                _ = try await service.service.save(
+                    SaveRequest(draft("note/ann", ["title": .string("x")])),
+                    by: annCaller
+                )
             }
             try await body(
                 Fixture(
-                    service: service, ann: ann.userID, bob: bob.userID,
+                    service: service,
+                    ann: ann.userID,
+                    bob: bob.userID,
                     callers: [
                         .nobody: .anonymous, .ann: annCaller, .bob: bobCaller, .master: ServiceFixture.masterCaller,
                         .masterAsAnn: Caller(kind: .master(actingAs: ann.userID)),
@@ -80,7 +87,8 @@ import Testing
                 text.replacing("$ann", with: people.ann).replacing("$bob", with: people.bob)
             }
             let request = SaveRequest(
-                draft(resolved(row.id), ["title": .string("y")]), database: try DatabaseName(resolved(row.database))
+                draft(resolved(row.id), ["title": .string("y")]),
+                database: try DatabaseName(resolved(row.database))
             )
             let before = try await people.service.psql("SELECT count(*) FROM \"user\"")
             do {
@@ -101,7 +109,8 @@ import Testing
             opened.access = AccessList([AccessEntry(.everyone, .write)])
             _ = try await people.service.service.save(SaveRequest(opened), by: people.callers[.ann]!)
             let answer = try await people.service.service.save(
-                SaveRequest(draft("user/\(people.ann)", ["title": .string("of bob")])), by: people.callers[.bob]!
+                SaveRequest(draft("user/\(people.ann)", ["title": .string("of bob")])),
+                by: people.callers[.bob]!
             )
             #expect(answer.summaries == ["saved"])
         }
@@ -152,9 +161,14 @@ import Testing
 
     @Test func readingNeedsNobody() async throws {
         try await withPeople { people in
-            #expect(try await people.service.service.fetch("note/ann", "note/none", by: .anonymous) == ["saved", "ResourceNotFound"])
+            #expect(
+                try await people.service.service.fetch("note/ann", "note/none", by: .anonymous) == [
+                    "saved", "ResourceNotFound",
+                ]
+            )
             let answer = try await people.service.service.query(
-                QueryRequest(database: .everyone, query: RecordQuery(type: type("note"), countsMatches: true)), by: .anonymous
+                QueryRequest(database: .everyone, query: RecordQuery(type: type("note"), countsMatches: true)),
+                by: .anonymous
             )
             #expect(answer.records.count == 1 && answer.count == 1)
             try await expectError(.notAuthenticated) {
@@ -196,7 +210,10 @@ import Testing
                 items: row.drafts.map { .draft(draft($0, ["added": .string("y")])) }
             )
             _ = try? await people.service.service.save(request, by: people.callers[row.who]!)
-            #expect(try await people.service.psql("SELECT to_regclass('app.fresh') IS NOT NULL") == (row.madeType ? "t" : "f"))
+            #expect(
+                try await people.service.psql("SELECT to_regclass('app.fresh') IS NOT NULL")
+                    == (row.madeType ? "t" : "f")
+            )
             let columns = """
                 SELECT count(*) FROM information_schema.columns
                 WHERE column_name = 'added' AND table_name IN ('note', 'user')
@@ -232,7 +249,8 @@ import Testing
             for who in [Who.ann, .master] {
                 try await expectError(.incompatibleSchema) {
                     try await people.service.service.save(
-                        SaveRequest(draft("fresh/1", ["title": .string("x")])), by: people.callers[who]!
+                        SaveRequest(draft("fresh/1", ["title": .string("x")])),
+                        by: people.callers[who]!
                     )
                 }
             }
@@ -241,7 +259,8 @@ import Testing
             )
             #expect(schema.types[type("fresh")]?.fields == [field("title"): .string])
             let answer = try await people.service.service.save(
-                SaveRequest(draft("fresh/1", ["title": .string("x")])), by: people.callers[.ann]!
+                SaveRequest(draft("fresh/1", ["title": .string("x")])),
+                by: people.callers[.ann]!
             )
             #expect(answer.summaries == ["saved"])
         }

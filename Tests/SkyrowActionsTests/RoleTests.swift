@@ -18,10 +18,12 @@ import Testing
             let (bob, _) = try await fixture.service.signUp("bob")
             let master = ServiceFixture.masterCaller
             try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["writer", "Admin"], users: [ann.userID, "nobody"]), by: master
+                RoleMembersRequest(roles: ["writer", "Admin"], users: [ann.userID, "nobody"]),
+                by: master
             )
             try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["writer"], users: [ann.userID, bob.userID]), by: master
+                RoleMembersRequest(roles: ["writer"], users: [ann.userID, bob.userID]),
+                by: master
             )
             #expect(
                 try await fixture.service.roles(of: [ann.userID, bob.userID, "nobody"], by: master)
@@ -31,7 +33,8 @@ import Testing
             let admin = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             #expect(admin == Caller(kind: .user(ann.userID), roles: ["Admin", "writer"], isAdministrator: true))
             try await fixture.service.revokeRoles(
-                RoleMembersRequest(roles: ["Admin", "unknown"], users: [ann.userID]), by: admin
+                RoleMembersRequest(roles: ["Admin", "unknown"], users: [ann.userID]),
+                by: admin
             )
             try await expectError(.permissionDenied) {
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
@@ -61,8 +64,12 @@ import Testing
             #expect(try await fixture.service.roles(of: [ann.userID], by: caller) == [ann.userID: []])
             #expect(try await fixture.service.roles(of: [], by: caller) == [:])
             try await expectError(.permissionDenied) { try await fixture.service.roles(of: ["bob"], by: caller) }
-            try await expectError(.permissionDenied) { try await fixture.service.roles(of: [ann.userID, "bob"], by: caller) }
-            try await expectError(.notAuthenticated) { try await fixture.service.roles(of: [ann.userID], by: .anonymous) }
+            try await expectError(.permissionDenied) {
+                try await fixture.service.roles(of: [ann.userID, "bob"], by: caller)
+            }
+            try await expectError(.notAuthenticated) {
+                try await fixture.service.roles(of: [ann.userID], by: .anonymous)
+            }
             let admin = Caller(kind: .user(ann.userID), roles: ["Admin"], isAdministrator: true)
             #expect(try await fixture.service.roles(of: ["bob"], by: admin) == ["bob": []])
         }
@@ -83,7 +90,8 @@ import Testing
         try await withService { fixture in
             let (ann, _) = try await fixture.service.signUp("ann")
             try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["chief"], users: [ann.userID]), by: ServiceFixture.masterCaller
+                RoleMembersRequest(roles: ["chief"], users: [ann.userID]),
+                by: ServiceFixture.masterCaller
             )
             try await expectError(.permissionDenied) {
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
@@ -116,7 +124,8 @@ import Testing
         try await withService { fixture in
             let (ann, _) = try await fixture.service.signUp("ann")
             try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: [name], users: [ann.userID]), by: ServiceFixture.masterCaller
+                RoleMembersRequest(roles: [name], users: [ann.userID]),
+                by: ServiceFixture.masterCaller
             )
             #expect(try await fixture.service.authenticate(.token(ann.accessToken), for: .user).roles == [name])
         }
@@ -129,7 +138,8 @@ import Testing
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == [])
                 second.observations.clear()
                 try await fixture.service.assignRoles(
-                    RoleMembersRequest(roles: ["writer"], users: [ann.userID]), by: ServiceFixture.masterCaller
+                    RoleMembersRequest(roles: ["writer"], users: [ann.userID]),
+                    by: ServiceFixture.masterCaller
                 )
                 await second.observations.wait { $0 == .sessionsForgotten(.users(1)) }
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == ["writer"])

@@ -31,13 +31,17 @@ func withClient<Success: Sendable>(
     _ body: (PostgresClient) async throws -> Success
 ) async throws -> Success {
     let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: .quiet)
-    return try await withRunning({ try await client.run() }) { try await body(client) }
+    return try await withRunning {
+        try await client.run()
+    } while: {
+        try await body(client)
+    }
 }
 
 /// Runs `body` while something else runs, which is cancelled afterwards.
 func withRunning<Success: Sendable>(
     _ run: @escaping @Sendable () async throws -> Void,
-    _ body: () async throws -> Success
+    while body: () async throws -> Success
 ) async throws -> Success {
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await run() }
@@ -168,14 +172,20 @@ private func withRunningService(
         let service = ActionService(
             store: store,
             configuration: ServiceConfiguration(
-                apiKey: Secret("api"), masterKey: Secret("master"), passwords: passwords
+                apiKey: Secret("api"),
+                masterKey: Secret("master"),
+                passwords: passwords
             ),
             clock: clock.clock,
             logger: .quiet,
             observe: { observations.record($0) }
         )
-        try await withRunning({ try await store.run() }) {
-            try await withRunning({ try await service.run() }) {
+        try await withRunning {
+            try await store.run()
+        } while: {
+            try await withRunning {
+                try await service.run()
+            } while: {
                 await observations.wait { $0 == .listening(again: false) }
                 try await body(
                     ServiceFixture(service: service, observations: observations, clock: clock, database: database)

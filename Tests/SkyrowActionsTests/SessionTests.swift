@@ -56,8 +56,11 @@ import Testing
             // A process that does not listen.
             let deaf = TestClock()
             let service = ActionService(
-                store: fixture.service.store, configuration: fixture.service.configuration, clock: deaf.clock,
-                logger: .quiet, observe: { _ in }
+                store: fixture.service.store,
+                configuration: fixture.service.configuration,
+                clock: deaf.clock,
+                logger: .quiet,
+                observe: { _ in }
             )
             #expect(try await service.authenticate(.token(answer.accessToken), for: .user) == caller)
             try await fixture.service.logOut(.token(answer.accessToken))
@@ -96,6 +99,25 @@ import Testing
         }
     }
 
+    @Test func aTokenWithoutALifetimeNeverExpires() async throws {
+        try await withService { fixture in
+            let clock = TestClock()
+            var configuration = fixture.service.configuration
+            configuration.tokenLifetime = nil
+            let service = ActionService(
+                store: fixture.service.store,
+                configuration: configuration,
+                clock: clock.clock,
+                logger: .quiet,
+                observe: { _ in }
+            )
+            let (answer, caller) = try await service.signUp("ann")
+            clock.advance(by: .seconds(100 * 365 * 86_400))
+            await service.purge()
+            #expect(try await service.authenticate(.token(answer.accessToken), for: .user) == caller)
+        }
+    }
+
     @Test func whatHasExpiredIsPurgedAndTheRestIsNot() async throws {
         try await withService { fixture in
             let (answer, _) = try await fixture.service.signUp("ann")
@@ -128,7 +150,8 @@ import Testing
         try await withService { fixture in
             let (answer, _) = try await fixture.service.signUp("ann")
             let acting = try await fixture.service.authenticate(
-                Credentials(key: "master", actingUserID: answer.userID), for: .userOrMaster
+                Credentials(key: "master", actingUserID: answer.userID),
+                for: .userOrMaster
             )
             #expect(acting == Caller(kind: .master(actingAs: answer.userID)))
             _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")])), by: acting)

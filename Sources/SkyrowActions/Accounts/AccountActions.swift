@@ -1,6 +1,11 @@
-import FoundationEssentials
 package import SkyrowModel
 import SkyrowStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
@@ -150,7 +155,8 @@ extension Caller {
 extension SkyrowError {
     /// One answer for every login that fails, so that it does not tell who has an account.
     fileprivate static let loginRefused = SkyrowError(
-        .invalidCredentials, "No account has this login key and password; check both."
+        .invalidCredentials,
+        "No account has this login key and password; check both."
     )
     fileprivate static let wrongPassword = SkyrowError(.invalidCredentials, "The old password is not the account's.")
 }

@@ -1,7 +1,12 @@
 import Crypto
 import CryptoExtras
-import FoundationEssentials
 import SkyrowModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A stored password: scrypt's cost, salt and output in one text, `$scrypt$ln=15,r=8,p=3$<salt>$<output>`.
 ///

@@ -97,7 +97,8 @@ final class PasswordHasher: Sendable {
             await withCheckedContinuation { continuation in
                 lanes[lane].async {
                     // Nobody waits for the answer of a cancelled request, so its turn goes to the next.
-                    let result: Result<Success, any Error> = cancelled.isSet
+                    let result: Result<Success, any Error> =
+                        cancelled.isSet
                         ? .failure(CancellationError())
                         : Result(catching: work)
                     self.loads.withLock { $0[lane] -= 1 }

@@ -16,8 +16,11 @@ extension ActionService {
                 throw .invalidArgument("Send at least one id.", "ids")
             }
             let claim = try IdempotencyClaim(
-                key: request.idempotencyKey, action: .recordDelete, database: request.database,
-                isAtomic: request.isAtomic, request: request.ids.flatMap { Array($0.description.utf8) + [0] },
+                key: request.idempotencyKey,
+                action: .recordDelete,
+                database: request.database,
+                isAtomic: request.isAtomic,
+                request: request.ids.flatMap { Array($0.description.utf8) + [0] },
                 caller: caller
             )
             guard let claim else {
@@ -29,7 +32,11 @@ extension ActionService {
             }
             return try await once(claim, encode: encode) { transaction in
                 try await self.store.delete(
-                    request.ids, in: scope, caller: caller, atomic: request.isAtomic, transaction: transaction
+                    request.ids,
+                    in: scope,
+                    caller: caller,
+                    atomic: request.isAtomic,
+                    transaction: transaction
                 )
             }
         }

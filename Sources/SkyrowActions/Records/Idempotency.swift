@@ -15,7 +15,10 @@ extension ActionService {
     ) async throws(SkyrowError) -> WriteAnswer {
         try await store.withTransaction { transaction in
             let claimed = try await store.idempotency.claim(
-                claim.key, scope: claim.scope, fingerprint: claim.fingerprint, in: transaction
+                claim.key,
+                scope: claim.scope,
+                fingerprint: claim.fingerprint,
+                in: transaction
             )
             switch claimed {
             case .answered(let bytes):
@@ -23,7 +26,10 @@ extension ActionService {
             case .claimed:
                 let bytes = try encode(try await write(transaction))
                 try await store.idempotency.complete(
-                    claim.key, scope: claim.scope, answer: bytes, in: transaction
+                    claim.key,
+                    scope: claim.scope,
+                    answer: bytes,
+                    in: transaction
                 )
                 return .encoded(bytes, isReplay: false)
             }
@@ -33,7 +39,9 @@ extension ActionService {
     /// The answer that the key already has.
     func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteAnswer? {
         let answer = try await store.idempotency.answer(
-            claim.key, scope: claim.scope, fingerprint: claim.fingerprint
+            claim.key,
+            scope: claim.scope,
+            fingerprint: claim.fingerprint
         )
         return answer.map { .encoded($0, isReplay: true) }
     }

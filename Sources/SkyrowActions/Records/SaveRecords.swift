@@ -4,8 +4,8 @@ import SkyrowStore
 extension ActionService {
     /// `record:save`: creates records and merges fields into existing ones.
     ///
-    /// In this order: whoever may not write at all is refused, items that may not be saved are told so one by one, types
-    /// and fields that are missing are made for those that may, and then the store saves.
+    /// In this order: whoever may not write at all is refused, items that may not be saved are told so one by one,
+    /// types and fields that are missing are made for those that may, and then the store saves.
     ///
     /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
     package func save(
@@ -20,8 +20,12 @@ extension ActionService {
             }
             if request.isAtomic { try request.refuseUndecodableItems() }
             let claim = try IdempotencyClaim(
-                key: request.idempotencyKey, action: .recordSave, database: request.database,
-                isAtomic: request.isAtomic, request: request.fingerprintSource, caller: caller
+                key: request.idempotencyKey,
+                action: .recordSave,
+                database: request.database,
+                isAtomic: request.isAtomic,
+                request: request.fingerprintSource,
+                caller: caller
             )
             let judged = try request.itemsAllowingForProfiles(in: scope)
             if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
@@ -34,7 +38,11 @@ extension ActionService {
             }
             return try await once(claim, encode: encode) { transaction in
                 try await self.store.save(
-                    items, in: scope, caller: caller, atomic: request.isAtomic, transaction: transaction
+                    items,
+                    in: scope,
+                    caller: caller,
+                    atomic: request.isAtomic,
+                    transaction: transaction
                 )
             }
         }

@@ -3,8 +3,8 @@ import SkyrowStore
 
 /// What may be done to records of the type `user`, which are the profiles of accounts.
 ///
-/// They live in the public database only and come into being with their account, through `auth:signup`. Whoever may write
-/// one may change it. The store does its part: it only updates profiles and never deletes one.
+/// They live in the public database only and come into being with their account, through `auth:signup`. Whoever may
+/// write one may change it. The store does its part: it only updates profiles and never deletes one.
 enum UserRecordRules {
     /// Why a draft may not be saved, whoever asks; nil when that depends on the stored record.
     static func refusal(of draft: RecordDraft, in scope: DatabaseScope) -> SkyrowError? {
@@ -14,7 +14,10 @@ enum UserRecordRules {
     }
 
     static let notHere = SkyrowError(.permissionDenied, "Records of the type user live in the public database only.")
-    static let creation = SkyrowError(.permissionDenied, "Records of the type user come into being through auth:signup.")
+    static let creation = SkyrowError(
+        .permissionDenied,
+        "Records of the type user come into being through auth:signup."
+    )
 }
 
 extension SaveRequest {

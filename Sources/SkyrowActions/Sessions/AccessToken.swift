@@ -1,5 +1,10 @@
 import Crypto
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A fresh access token: 256 random bits in base64url, of which the database only ever sees the hash.
 struct AccessToken: Sendable {

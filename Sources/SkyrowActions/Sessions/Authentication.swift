@@ -5,8 +5,8 @@ import Synchronization
 extension ActionService {
     /// Finds out who calls and whether that satisfies `need`.
     ///
-    /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied` or
-    /// `127 UserDisabled`.
+    /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied`
+    /// or `127 UserDisabled`.
     package func authenticate(_ credentials: Credentials, for need: ActionNeed) async throws(SkyrowError) -> Caller {
         if let caller = try cachedCaller(credentials, for: need) { return caller }
         // The cache had no fresh session, so there is a token to look up.

@@ -1,12 +1,12 @@
 import SkyrowModel
 import SkyrowStore
 
-/// The judgement of a request's credentials, as a value: what can be said without the database, and what after a session
-/// was looked up.
+/// The judgement of a request's credentials, as a value: what can be said without the database, and what after a
+/// session was looked up.
 ///
-/// The two styles are Skygear's: where the key is needed (`key`, `masterOrDevelopment`) an access token is not even looked
-/// at, so a stale one does not keep anybody from logging in; everywhere else a token that does not hold fails the
-/// request, however good the key is.
+/// The two styles are Skygear's: where the key is needed (`key`, `masterOrDevelopment`) an access token is not even
+/// looked at, so a stale one does not keep anybody from logging in; everywhere else a token that does not hold fails
+/// the request, however good the key is.
 struct CredentialCheck {
     /// What the first look at the credentials says.
     enum Step: Equatable {
@@ -92,7 +92,8 @@ struct CredentialCheck {
     private static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
 
     static let tokenNotAccepted = SkyrowError(
-        .accessTokenNotAccepted, "The access token is unknown or has expired; log in again."
+        .accessTokenNotAccepted,
+        "The access token is unknown or has expired; log in again."
     )
 
     private func key(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Key {
@@ -105,7 +106,8 @@ struct CredentialCheck {
         case .master:
             if let acting = credentials.actingUserID, !isUserID(acting) {
                 throw .invalidArgument(
-                    "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.", "_user_id"
+                    "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.",
+                    "_user_id"
                 )
             }
             return .master(actingAs: credentials.actingUserID)
