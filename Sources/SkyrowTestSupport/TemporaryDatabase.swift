@@ -22,6 +22,11 @@ package struct TemporaryDatabase: Sendable {
     package let cluster: TemporaryCluster
     package let name: String
 
+    package init(cluster: TemporaryCluster, name: String) {
+        self.cluster = cluster
+        self.name = name
+    }
+
     /// A connection URI for libpq, with all rights.
     package var url: String { cluster.url(database: name) }
 

@@ -55,8 +55,13 @@ final class PostgresConnection {
         self.gate = gate
         statements = PreparedStatementCache(capacity: configuration.maximumPreparedStatements)
         usesNamedStatements = configuration.namedStatements
-        // Notices would go to standard error otherwise.
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an idle
+        // session that it closes. The gate outlives the connection.
+        let receiver: PQnoticeReceiver = { gate, result in
+            guard let gate, let result, PostgresError.endsSession(result: result) else { return }
+            Unmanaged<ConnectionGate>.fromOpaque(gate).takeUnretainedValue().markBroken()
+        }
+        PQsetNoticeReceiver(handle, receiver, Unmanaged.passUnretained(gate).toOpaque())
         do throws(PostgresError) {
             try applySettings(of: configuration, role: role)
         } catch {
@@ -83,10 +88,7 @@ final class PostgresConnection {
             gate.markBroken()
             return
         }
-        while PQisBusy(handle) == 0, let result = PQgetResult(handle) {
-            if PostgresError.endsSession(result: result) { gate.markBroken() }
-            PQclear(result)
-        }
+        while PQisBusy(handle) == 0, let result = PQgetResult(handle) { PQclear(result) }
     }
 
     /// Runs a statement by itself, outside of a pipeline, and waits for its end.

@@ -36,26 +36,35 @@ extension Lane {
     /// one more is opened when all of them are stuck. The first answer counts.
     private func rescue(at time: MonotonicTime) {
         monitor.withLock { state in
-            var stuck = 0
-            var rescued: [PostgresRequest] = []
-            for worker in state.workers {
-                guard !worker.taken.isEmpty, worker.takenAt + Self.rescueDelay < time else { continue }
-                stuck += 1
-                for request in worker.taken.dropFirst(worker.progress + 1)
-                where !request.isRescued && !request.isFinished {
-                    request.copies += 1
-                    rescued.append(request)
-                }
-            }
-            if !rescued.isEmpty {
-                state.queue.prepend(rescued)
-                state.statistics.rescued += rescued.count
-            }
+            let stuck = state.workers.filter { !$0.taken.isEmpty && $0.takenAt + Self.rescueDelay < time }
+            guard !stuck.isEmpty else { return }
+            let rescued = heldUp(by: stuck, state)
+            for request in rescued { request.copies += 1 }
+            state.queue.prepend(rescued)
+            state.statistics.rescued += rescued.count
             guard !state.queue.isEmpty else { return }
-            if stuck == state.workers.count, stuck < maximumWorkers, state.connectedWorkers == stuck {
+            if stuck.count == state.workers.count, stuck.count < maximumWorkers, state.connectedWorkers == stuck.count {
                 addWorker(&state)
             }
             monitor.broadcast()
         }
+    }
+
+    /// The requests that only slow neighbours keep from being run: those that no server works on, that do not wait in
+    /// the queue anyway, and that are not in a batch which gets on.
+    private func heldUp(by stuck: [LaneWorker], _ state: State) -> [PostgresRequest] {
+        var served: Set<ObjectIdentifier> = []
+        for worker in state.workers {
+            let remaining = worker.taken.dropFirst(worker.progress)
+            let isStuck = stuck.contains { $0 === worker }
+            for request in isStuck ? remaining.prefix(1) : remaining { served.insert(ObjectIdentifier(request)) }
+        }
+        var heldUp: [PostgresRequest] = []
+        for worker in stuck {
+            for request in worker.taken.dropFirst(worker.progress) where !request.isQueued && !request.isFinished {
+                if served.insert(ObjectIdentifier(request)).inserted { heldUp.append(request) }
+            }
+        }
+        return heldUp
     }
 }

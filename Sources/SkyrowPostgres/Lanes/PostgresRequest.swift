@@ -18,9 +18,9 @@ final class PostgresRequest: @unchecked Sendable {
     let queueDeadline: MonotonicTime
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
 
-    /// In how many places it is: a queue, a batch, or both when a slow statement held it up.
+    /// In how many places it is: a queue or a batch, or several of them when a slow statement held it up.
     var copies = 1
-    var isRescued: Bool { copies > 1 }
+    var isQueued = false
     /// How many connections were lost under it, and how often it met a condition that passes by itself.
     var losses = 0
     var conflicts = 0

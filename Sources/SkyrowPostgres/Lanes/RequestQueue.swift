@@ -9,11 +9,13 @@ struct RequestQueue {
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ request: PostgresRequest) {
+        request.isQueued = true
         items.append(request)
     }
 
     /// Puts requests that were taken already before all others.
     mutating func prepend(_ requests: [PostgresRequest]) {
+        for request in requests { request.isQueued = true }
         items.replaceSubrange(..<head, with: requests)
         head = 0
     }
@@ -37,6 +39,7 @@ struct RequestQueue {
         var kept: [PostgresRequest] = []
         for request in items[head...] {
             if condition(request) {
+                request.isQueued = false
                 removed.append(request)
             } else {
                 kept.append(request)
@@ -49,6 +52,7 @@ struct RequestQueue {
 
     private mutating func popFirst() -> PostgresRequest {
         let request = items[head]
+        request.isQueued = false
         head += 1
         // Moving the rest down once half is used up keeps both the cost per request and the memory bounded.
         if head == items.count {

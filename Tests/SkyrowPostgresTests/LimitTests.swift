@@ -1,0 +1,117 @@
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@Suite struct LimitTests {
+    @Test func aStatementThatRunsTooLongIsCancelled() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE TABLE note (id int)")
+            try await withPostgresClient(database.url, configure: { $0.statementTimeout = .milliseconds(50) }) { client in
+                let read = try await #require(throws: PostgresError.self) { try await client.read("SELECT pg_sleep(600)") }
+                #expect(read.code == .statementTimeout)
+                for sharing in [PostgresCommitSharing.never, .allowed] {
+                    let write = try await #require(throws: PostgresError.self) {
+                        try await client.write("INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) n", sharing: sharing)
+                    }
+                    #expect(write.code == .statementTimeout)
+                }
+                let transaction = try await #require(throws: PostgresError.self) {
+                    try await client.withTransaction { try await $0.execute("SELECT pg_sleep(600)") }
+                }
+                #expect(transaction.code == .statementTimeout)
+                let count = try await database.psql("SELECT count(*) FROM note")
+                #expect(count == "0")
+            }
+        }
+    }
+
+    @Test func aFullQueueRefusesTheNextStatement() async throws {
+        let url = try await TemporaryCluster.shared().url()
+        let read: @Sendable (PostgresClient) async throws -> Int = { client in
+            try await client.read("SELECT 1").decode(row: 0, column: 0, as: Int.self)
+        }
+        let write: @Sendable (PostgresClient) async throws -> Int = { client in
+            try await client.write("SELECT 1", sharing: .allowed).rowCount
+        }
+        let (outcomes, _) = try await withWaitingClient(
+            url,
+            waiting: 4,
+            configure: { $0.maximumQueueLength = 2 },
+            statements: [read, read, read, write, write, write]
+        )
+        // Which of three is the third depends on the scheduler.
+        #expect(outcomes.count { $0.failureCode == .overloaded } == 2)
+        #expect(outcomes.count { $0.succeeded } == 4)
+    }
+
+    @Test func withoutAServerStatementsEndWithAnError() async throws {
+        try await withPostgresClient(
+            "postgresql:///x?host=/nowhere",
+            configure: { $0.acquireTimeout = .milliseconds(100) }
+        ) { client in
+            let read = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }
+            #expect(read.code == .cannotConnect)
+            let write = try await #require(throws: PostgresError.self) { try await client.write("SELECT 1") }
+            #expect(write.code == .cannotConnect)
+            let transaction = try await #require(throws: PostgresError.self) {
+                try await client.withTransaction { try await $0.execute("SELECT 1") }
+            }
+            #expect(transaction.code == .cannotConnect)
+            #expect(!client.isReady)
+        }
+    }
+
+    @Test func aSlowReadHoldsUpNoOther() async throws {
+        let slow: @Sendable (PostgresClient) async throws -> Int = { client in
+            try await client.read("SELECT 1, pg_sleep(600)").rowCount
+        }
+        let url = try await TemporaryCluster.shared().url()
+        try await withPostgresClient(url, configure: {
+            $0.readConnections = 1
+            $0.maximumReadConnections = 3
+        }) { client in
+            let naps = [Task { try await slow(client) }, Task { try await slow(client) }]
+            while client.statistics.reads.statements < 2 {
+                // More readers than connections, some of them behind the slow ones.
+                try await withThrowingTaskGroup { group in
+                    for number in 0..<40 {
+                        group.addTask {
+                            let answer = try await client.read("SELECT \(number)")
+                            #expect(try answer.decode(row: 0, column: 0, as: Int.self) == number)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            for nap in naps {
+                nap.cancel()
+                await #expect(throws: CancellationError.self) { try await nap.value }
+            }
+        }
+    }
+
+    @Test func sessionsHaveTheSettingsAskedFor() async throws {
+        let url = try await TemporaryCluster.shared().url()
+        try await withPostgresClient(url, configure: {
+            $0.searchPath = ["app", "pg_catalog"]
+            $0.applicationName = "skyrow-test"
+            $0.sessionSettings = ["jit": "off"]
+            $0.statementTimeout = .seconds(7)
+            $0.sharedLockTimeout = .milliseconds(70)
+        }) { client in
+            func settings(_ result: PostgresResult) throws -> [String] {
+                try (0..<result.columnCount).map { try result.decode(row: 0, column: $0) }
+            }
+            let query: SQL = """
+                SELECT current_setting('search_path'), current_setting('application_name'), current_setting('jit'),
+                    current_setting('statement_timeout'), current_setting('lock_timeout')
+                """
+            let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "off"]
+            #expect(try settings(await client.read(query)) == common + ["7s", "0"])
+            #expect(try settings(await client.write(query)) == common + ["7s", "0"])
+            #expect(try settings(await client.write(query, sharing: .allowed)) == common + ["1s", "70ms"])
+            let transaction = try await client.withTransaction { try await $0.query(query) }
+            #expect(try settings(transaction) == common + ["7s", "0"])
+        }
+    }
+}
