@@ -126,6 +126,7 @@ let package = Package(
             dependencies: [
                 "SkyrowActions", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
             ]
         ),
         .testTarget(

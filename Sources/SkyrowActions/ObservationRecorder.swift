@@ -17,9 +17,13 @@ package final class ObservationRecorder: Sendable {
         var code: ErrorCode?
     }
 
-    package init(logger: Logger) {
+    package convenience init(logger: Logger) {
+        self.init(logger: logger, factory: MetricsSystem.factory)
+    }
+
+    init(logger: Logger, factory: any MetricsFactory) {
         self.logger = logger
-        factory = MetricsSystem.factory
+        self.factory = factory
     }
 
     package func record(_ observation: Observation) {

@@ -26,6 +26,13 @@ import Testing
         #expect(try hash.matches(password: Array("secret".utf8)))
     }
 
+    @Test func theStandardCostIsWithinWhatTheLibraryAllows() throws {
+        var generator = SystemRandomNumberGenerator()
+        let hash = try PasswordHash(password: Array("secret".utf8), cost: .standard, using: &generator)
+        #expect(hash.text.hasPrefix("$scrypt$ln=15,r=8,p=3$"))
+        #expect(PasswordHash(hash.text) == hash)
+    }
+
     @Test(arguments: [
         "", "secret", "$scrypt$", "$scrypt$ln=4,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$", "$bcrypt$ln=4,r=8,p=1$AAAA$AAAA",
         "$scrypt$ln=40,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$R0Qg7GgWgDbyzOXSQZ+ZDhMKp7sDUDHSMWQpqIOrHmA",

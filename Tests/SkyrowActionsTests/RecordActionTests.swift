@@ -9,7 +9,7 @@ import Testing
         case nobody, ann, bob, master, masterAsAnn
     }
 
-    struct Fixture {
+    struct Fixture: Sendable {
         let service: ServiceFixture
         let ann: UserID
         let bob: UserID
@@ -241,6 +241,24 @@ import Testing
             }
             #expect(error?.info["errors"] == .list([.error(.invalidArgument("No."))]))
             #expect(try await people.service.psql("SELECT to_regclass('app.fresh') IS NULL") == "t")
+        }
+    }
+
+    @Test func aHundredClientsWhoMakeOneTypeWithFieldsOfTheirOwnAllSucceed() async throws {
+        try await withPeople { people in
+            let ann = people.callers[.ann]!
+            let summaries = try await withThrowingTaskGroup(of: [String].self) { group in
+                for number in 0..<100 {
+                    group.addTask {
+                        let note = draft("fresh/\(number)", ["field\(number)": .integer(1)])
+                        return try await people.service.service.save(SaveRequest(note), by: ann).summaries
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(summaries == Array(repeating: "saved", count: 100))
+            let stored = try await people.service.psql("SELECT count(*), count(field0), count(field99) FROM fresh")
+            #expect(stored == "100|1|1")
         }
     }
 
