@@ -28,7 +28,8 @@ enum RPCBody {
 
     /// Reads an answer; throws what the server said, or that it was no answer.
     static func result<Result>(
-        of answer: TransportAnswer, read: (JSONView) throws(SkyrowError) -> Result
+        of answer: TransportAnswer,
+        read: (JSONView) throws(SkyrowError) -> Result
     ) throws(ClientError) -> Result {
         let document: JSONDocument
         do throws(JSONParseError) {
@@ -54,7 +55,9 @@ enum RPCBody {
             ClientError(.noAnswer, "The service is not there (HTTP \(answer.status)).", underlying: underlying)
         default:
             ClientError(
-                .invalidAnswer, "What answered is no Skyrow service (HTTP \(answer.status)).", underlying: underlying
+                .invalidAnswer,
+                "What answered is no Skyrow service (HTTP \(answer.status)).",
+                underlying: underlying
             )
         }
     }

@@ -39,7 +39,8 @@ public struct RecordDatabase: Sendable {
     ///
     /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
     public func save(
-        _ drafts: [RecordDraft], atomically: Bool = false
+        _ drafts: [RecordDraft],
+        atomically: Bool = false
     ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if drafts.isEmpty { return [] }
         let key = UUID().uuidString
@@ -66,7 +67,8 @@ public struct RecordDatabase: Sendable {
     ///
     /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
     public func delete(
-        _ ids: [RecordID], atomically: Bool = false
+        _ ids: [RecordID],
+        atomically: Bool = false
     ) async throws(ClientError) -> [Result<RecordID, SkyrowError>] {
         if ids.isEmpty { return [] }
         let key = UUID().uuidString

@@ -8,7 +8,9 @@ extension RecordDraft {
     /// let draft = try RecordDraft("note/1", ["title": "Milk", "stars": 3])
     /// ```
     public init(
-        _ id: String, _ fields: KeyValuePairs<String, RecordValue>, access: AccessList? = nil,
+        _ id: String,
+        _ fields: KeyValuePairs<String, RecordValue>,
+        access: AccessList? = nil,
         precondition: SavePrecondition? = nil
     ) throws(SkyrowError) {
         self.init(id: try RecordID(id), access: access, precondition: precondition)
@@ -17,7 +19,9 @@ extension RecordDraft {
 
     /// A draft of a record that does not exist yet, with an id of its own.
     public static func new(
-        _ type: String, _ fields: KeyValuePairs<String, RecordValue>, access: AccessList? = nil
+        _ type: String,
+        _ fields: KeyValuePairs<String, RecordValue>,
+        access: AccessList? = nil
     ) throws(SkyrowError) -> RecordDraft {
         try RecordDraft("\(type)/\(UUID().uuidString.lowercased())", fields, access: access)
     }

@@ -80,7 +80,10 @@ extension Timestamp {
         switch self {
         case .infinity: .distantFuture
         case .negativeInfinity: .distantPast
-        default: Date(timeIntervalSince1970: Double(microseconds) / 1_000_000 + Double(Timestamp.unixEpochOffset) / 1_000_000)
+        default:
+            Date(
+                timeIntervalSince1970: Double(microseconds) / 1_000_000 + Double(Timestamp.unixEpochOffset) / 1_000_000
+            )
         }
     }
 }

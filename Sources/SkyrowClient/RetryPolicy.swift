@@ -40,7 +40,10 @@ extension RetryPolicy {
     ///   - attempt: how many there were, 1 after the first.
     ///   - share: where in the range to wait, 0 to 1; at random, so that clients do not come back together.
     func delay(
-        afterAttempt attempt: Int, failure: ClientError, repeatability: Repeatability, share: Double
+        afterAttempt attempt: Int,
+        failure: ClientError,
+        repeatability: Repeatability,
+        share: Double
     ) -> Duration? {
         guard attempt < maximumAttempts, isWorthRepeating(failure, repeatability) else { return nil }
         let longest = min(initialDelay * (1 << min(attempt - 1, 20)), maximumDelay)

@@ -37,10 +37,12 @@ public final class MemorySessionStorage: SessionStorage {
         self.session = Mutex(session)
     }
 
+    /// The session that was stored last.
     public func load() -> Session? {
         session.withLock { $0 }
     }
 
+    /// Stores a session, or takes the stored one away.
     public func store(_ session: Session?) {
         self.session.withLock { $0 = session }
     }

@@ -24,7 +24,9 @@ extension SkyrowClient {
     ///   - profile: further fields of the user's record.
     @discardableResult
     public func signUp(
-        _ authData: [String: String], password: String, profile: [String: RecordValue] = [:]
+        _ authData: [String: String],
+        password: String,
+        profile: [String: RecordValue] = [:]
     ) async throws(ClientError) -> Account {
         var fields: [(name: FieldName, value: RecordValue)] = []
         for (name, value) in profile.sorted(by: { $0.key < $1.key }) {
@@ -75,7 +77,8 @@ extension SkyrowClient {
 
     /// Calls an action that answers an account with an access token, and keeps the token.
     private func logIn(
-        _ action: ActionName, parameters: ((JSONWriter) -> Void)?
+        _ action: ActionName,
+        parameters: ((JSONWriter) -> Void)?
     ) async throws(ClientError) -> Account {
         let (account, session) = try await call(action, parameters: parameters) { json throws(SkyrowError) in
             try accountAndSession(json)

@@ -21,7 +21,9 @@ extension SkyrowClient {
 
     /// The roles of each of these users, as one of them or an administrator.
     public func roles(of users: [UserID]) async throws(ClientError) -> [UserID: [String]] {
-        try await call(.roleGet) { $0.roleParameters(users: users) } read: { json throws(SkyrowError) in
+        try await call(.roleGet) {
+            $0.roleParameters(users: users)
+        } read: { json throws(SkyrowError) in
             var roles: [UserID: [String]] = [:]
             for (user, names) in json.uniqueMembers { roles[user] = strings(names) }
             return roles

@@ -17,7 +17,9 @@ extension SkyrowClient {
     /// Renames a field; answers the whole schema.
     @discardableResult
     public func renameField(
-        _ field: FieldName, of type: RecordTypeName, to newName: FieldName
+        _ field: FieldName,
+        of type: RecordTypeName,
+        to newName: FieldName
     ) async throws(ClientError) -> RecordSchema {
         let request = SchemaRenameRequest(type: type, field: field, newName: newName)
         return try await change(.schemaRename) { $0.schemaRenameParameters(request) }
@@ -31,7 +33,9 @@ extension SkyrowClient {
     }
 
     private func change(
-        _ action: ActionName, repeatability: Repeatability? = nil, parameters: @escaping (JSONWriter) -> Void
+        _ action: ActionName,
+        repeatability: Repeatability? = nil,
+        parameters: @escaping (JSONWriter) -> Void
     ) async throws(ClientError) -> RecordSchema {
         try await call(action, repeatability: repeatability, parameters: parameters) { json throws(SkyrowError) in
             try RecordSchema(answer: json)

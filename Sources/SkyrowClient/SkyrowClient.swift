@@ -32,7 +32,11 @@ public final class SkyrowClient: Sendable {
         retryPolicy: RetryPolicy = RetryPolicy()
     ) {
         self.init(
-            endpoint: endpoint, apiKey: apiKey, transport: transport, sessions: sessions, retryPolicy: retryPolicy,
+            endpoint: endpoint,
+            apiKey: apiKey,
+            transport: transport,
+            sessions: sessions,
+            retryPolicy: retryPolicy,
             pause: { try await Task.sleep(for: $0) }
         )
     }
@@ -106,7 +110,10 @@ extension SkyrowClient {
             }
             guard
                 let delay = retryPolicy.delay(
-                    afterAttempt: attempt, failure: failure, repeatability: repeatability, share: .random(in: 0...1)
+                    afterAttempt: attempt,
+                    failure: failure,
+                    repeatability: repeatability,
+                    share: .random(in: 0...1)
                 )
             else { throw failure }
             do {

@@ -21,6 +21,7 @@ public final class URLSessionTransport: Transport {
         session.finishTasksAndInvalidate()
     }
 
+    /// Posts a request; throws `URLError` when no complete answer came.
     public func send(_ request: TransportRequest) async throws -> TransportAnswer {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = "POST"

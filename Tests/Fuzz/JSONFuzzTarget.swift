@@ -1,4 +1,5 @@
 import SkyrowModel
+
 @testable import SkyrowWire
 
 // What libFuzzer calls with every input (`make fuzz`). It is built by scripts/fuzz together with the tests' slow reader,
@@ -56,13 +57,13 @@ private func readEveryMessage(_ json: JSONView) {
     _ = try? RecordEntry(json)
     _ = SkyrowError(rpc: json)
     if let query = try? QueryRequest(parameters: json).query {
-        checkStability(of: query, write: { $0.queryParameters($1, database: .everyone) }) { json throws(SkyrowError) in
-            try QueryRequest(parameters: json).query
-        }
+        func read(_ json: JSONView) throws(SkyrowError) -> RecordQuery { try QueryRequest(parameters: json).query }
+        checkStability(of: query, write: { $0.queryParameters($1, database: .everyone) }, read: read)
     }
     for item in (try? SaveRequest(parameters: json))?.items ?? [] {
         guard case .draft(let draft) = item else { continue }
-        checkStability(of: draft, write: { $0.draft($1) }) { json throws(SkyrowError) in try RecordDraft(json) }
+        func read(_ json: JSONView) throws(SkyrowError) -> RecordDraft { try RecordDraft(json) }
+        checkStability(of: draft, write: { $0.draft($1) }, read: read)
     }
 }
 
@@ -70,7 +71,9 @@ private func readEveryMessage(_ json: JSONView) {
 ///
 /// Texts are compared and not values, because the double 1.0 is written as `1` and comes back as an integer.
 private func checkStability<Value>(
-    of value: Value, write: (JSONWriter, Value) -> Void, read: (JSONView) throws(SkyrowError) -> Value
+    of value: Value,
+    write: (JSONWriter, Value) -> Void,
+    read: (JSONView) throws(SkyrowError) -> Value
 ) {
     let first = JSONWriter(capacity: 1)
     write(first, value)

@@ -14,15 +14,23 @@ import Testing
 
     private func parameters(_ scripted: ScriptedClient, _ index: Int = 0) -> String {
         let body = scripted.transport.requests[index].body
-        return (try? JSONDocument(body).withRoot { root in
-            "\(root["method"]?.string ?? "") \(root["params"].map { String(decoding: $0.source, as: UTF8.self) } ?? "-")"
-        }) ?? ""
+        return
+            (try? JSONDocument(body).withRoot { root in
+                "\(root["method"]?.string ?? "") \(root["params"].map { String(decoding: $0.source, as: UTF8.self) } ?? "-")"
+            }) ?? ""
     }
 
     @Test func signUpLogsIn() async throws {
         let scripted = ScriptedClient([.result(ActionCallTests.account)])
-        let account = try await scripted.client.signUp(["username": "ann"], password: "pw", profile: ["age": 33, "a": true])
-        #expect(parameters(scripted) == #"auth:signup {"auth_data":{"username":"ann"},"password":"pw","profile":{"a":true,"age":33}}"#)
+        let account = try await scripted.client.signUp(
+            ["username": "ann"],
+            password: "pw",
+            profile: ["age": 33, "a": true]
+        )
+        #expect(
+            parameters(scripted)
+                == #"auth:signup {"auth_data":{"username":"ann"},"password":"pw","profile":{"a":true,"age":33}}"#
+        )
         #expect(account.profile["username"] == "ann")
         #expect(account.roles == ["writer"])
         #expect(account.lastLoginAt == Timestamp(microseconds: 0))
@@ -78,19 +86,27 @@ import Testing
                 """#
             )
         ])
-        let drafts = [try RecordDraft("note/1", ["title": "Milk"]), try RecordDraft("note/2", [:], precondition: .isNew)]
+        let drafts = [
+            try RecordDraft("note/1", ["title": "Milk"]), try RecordDraft("note/2", [:], precondition: .isNew),
+        ]
         let results = try await scripted.client.privateDatabase.save(drafts, atomically: true)
         #expect(try results[0].get()["title"] == "Milk")
         #expect(try results[0].get().revision == 7)
         #expect(throws: SkyrowError(.permissionDenied, "No.")) { try results[1].get() }
         let sent = parameters(scripted)
-        #expect(sent.hasPrefix(#"record:save {"database_id":"_private","records":[{"_id":"note/1","title":"Milk"},{"_id":"note/2","_if_revision":"new"}],"atomic":true,"idempotency_key":""#))
+        #expect(
+            sent.hasPrefix(
+                #"record:save {"database_id":"_private","records":[{"_id":"note/1","title":"Milk"},{"_id":"note/2","_if_revision":"new"}],"atomic":true,"idempotency_key":""#
+            )
+        )
     }
 
     @Test func oneRecordIsSavedFetchedAndDeletedByItself() async throws {
         let entry = #"[{"_id":"note/1","_type":"record","_access":null}]"#
         let missing = #"[{"_id":"note/1","_type":"error","name":"ResourceNotFound","code":110,"message":"No."}]"#
-        let scripted = ScriptedClient([.result(entry), .result(entry), .result(entry), .result(missing), .result(missing)])
+        let scripted = ScriptedClient([
+            .result(entry), .result(entry), .result(entry), .result(missing), .result(missing),
+        ])
         let database = scripted.client.publicDatabase
         let id = try RecordID("note/1")
         #expect(try await database.save(RecordDraft("note/1", [:])).id == id)
@@ -100,12 +116,18 @@ import Testing
         #expect(error?.serverCode == .resourceNotFound)
         await #expect(throws: ClientError.self) { try await database.delete(id) }
         #expect(parameters(scripted, 1) == #"record:fetch {"database_id":"_public","ids":["note/1"]}"#)
-        #expect(parameters(scripted, 2).hasPrefix(#"record:delete {"database_id":"_public","ids":["note/1"],"idempotency_key":""#))
+        #expect(
+            parameters(scripted, 2).hasPrefix(
+                #"record:delete {"database_id":"_public","ids":["note/1"],"idempotency_key":""#
+            )
+        )
     }
 
     @Test func anAnswerWithAnotherNumberOfEntriesIsNone() async throws {
         let scripted = ScriptedClient([.result("[]")])
-        let error = await #expect(throws: ClientError.self) { try await scripted.client.publicDatabase.fetch([RecordID("note/1")]) }
+        let error = await #expect(throws: ClientError.self) {
+            try await scripted.client.publicDatabase.fetch([RecordID("note/1")])
+        }
         #expect(error?.code == .invalidAnswer)
     }
 
@@ -144,7 +166,8 @@ import Testing
 
     @Test func queriesAnswerRecordsAndCount() async throws {
         let scripted = ScriptedClient([
-            .result(#"{"records":[{"_id":"note/1","_type":"record","_access":null}],"info":{"count":12}}"#), .result(#"{"records":[]}"#),
+            .result(#"{"records":[{"_id":"note/1","_type":"record","_access":null}],"info":{"count":12}}"#),
+            .result(#"{"records":[]}"#),
         ])
         let query = try RecordQuery("note").filter(Field("stars") > 2).sorted(by: "_created_at", .descending)
             .including("category").selecting(["title"]).limited(to: 20, offset: 40).counted()
@@ -163,7 +186,8 @@ import Testing
 
     @Test func rolesAreSentAndRead() async throws {
         let scripted = ScriptedClient([
-            .result(#""OK""#), .result(#""OK""#), .result(#"{"u1":["a","b"],"u2":[]}"#), .result(#"["a"]"#), .result(#"["b"]"#),
+            .result(#""OK""#), .result(#""OK""#), .result(#"{"u1":["a","b"],"u2":[]}"#), .result(#"["a"]"#),
+            .result(#"["b"]"#),
         ])
         try await scripted.client.assignRoles(["a"], to: ["u1"])
         try await scripted.client.revokeRoles(["a"], from: ["u1"])
@@ -188,7 +212,8 @@ import Testing
         try await scripted.client.deleteField(FieldName("b"), of: note.name)
         #expect(
             (0..<4).map { parameters(scripted, $0) } == [
-                "schema:fetch -", "schema:create \(answer)", #"schema:rename {"record_type":"note","item_name":"a","new_name":"b"}"#,
+                "schema:fetch -", "schema:create \(answer)",
+                #"schema:rename {"record_type":"note","item_name":"a","new_name":"b"}"#,
                 #"schema:delete {"record_type":"note","item_name":"b"}"#,
             ]
         )

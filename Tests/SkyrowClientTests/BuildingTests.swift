@@ -67,7 +67,9 @@ private typealias Predicate = SkyrowModel.Predicate
         #expect(RecordValue.bytes([1]).bytesValue == [1])
         #expect(try RecordValue.reference(RecordID("a/1")).referenceValue == RecordID("a/1"))
         #expect(try RecordValue.json(Data("[1, 2]".utf8)).jsonValue == Data("[1, 2]".utf8))
-        for text in ["1", "\"a\"", "[", ""] { #expect(throws: SkyrowError.self) { try RecordValue.json(Data(text.utf8)) } }
+        for text in ["1", "\"a\"", "[", ""] {
+            #expect(throws: SkyrowError.self) { try RecordValue.json(Data(text.utf8)) }
+        }
     }
 
     @Test func datesKeepTheirMicroseconds() {

@@ -15,7 +15,11 @@ import Testing
         let requests = scripted.transport.requests
         #expect(requests.map(\.url.absoluteString) == Array(repeating: "http://service.example/base/rpc", count: 2))
         let headers = requests.map { Dictionary(uniqueKeysWithValues: $0.headers.map { ($0.name, $0.value) }) }
-        #expect(headers[0] == ["Content-Type": "application/json", "Accept": "application/json", "X-Skygear-API-Key": "key"])
+        #expect(
+            headers[0] == [
+                "Content-Type": "application/json", "Accept": "application/json", "X-Skygear-API-Key": "key",
+            ]
+        )
         #expect(headers[1]["Authorization"] == "Bearer t1")
         #expect(scripted.transport.bodies[0] == #"{"jsonrpc":"2.0","id":1,"method":"schema:fetch"}"#)
     }
@@ -35,11 +39,15 @@ import Testing
         #expect(error?.serverCode == ErrorCode(rawValue: 4711))
     }
 
-    @Test(arguments: [
-        ("<html>", 200, .invalidAnswer), ("", 200, .invalidAnswer), ("{}", 200, .invalidAnswer), ("[]", 200, .invalidAnswer),
-        ("<html>", 404, .invalidAnswer), (#"{"jsonrpc":"2.0","id":1,"result":{"record_types":{"_x":{}}}}"#, 200, .invalidAnswer),
-        ("<html>", 502, .noAnswer), ("", 503, .noAnswer), ("", 504, .noAnswer),
-    ] as [(String, Int, ClientError.Code)])
+    @Test(
+        arguments: [
+            ("<html>", 200, .invalidAnswer), ("", 200, .invalidAnswer), ("{}", 200, .invalidAnswer),
+            ("[]", 200, .invalidAnswer),
+            ("<html>", 404, .invalidAnswer),
+            (#"{"jsonrpc":"2.0","id":1,"result":{"record_types":{"_x":{}}}}"#, 200, .invalidAnswer),
+            ("<html>", 502, .noAnswer), ("", 503, .noAnswer), ("", 504, .noAnswer),
+        ] as [(String, Int, ClientError.Code)]
+    )
     func whatIsNoAnswerIsToldApart(body: String, status: Int, code: ClientError.Code) async {
         let scripted = ScriptedClient([.answer(body, status: status)], retryPolicy: .never)
         let error = await #expect(throws: ClientError.self) { _ = try await scripted.client.schema() }

@@ -35,7 +35,8 @@ final class LocalServer: Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, length) == 0 && listen(socket, 8) == 0 && getsockname(socket, address, &length) == 0
+                bind(socket, address, length) == 0 && listen(socket, 8) == 0
+                    && getsockname(socket, address, &length) == 0
             }
         }
         guard bound else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -58,7 +59,9 @@ final class LocalServer: Sendable {
             if let end = received.firstRange(of: blank)?.upperBound {
                 let head = String(decoding: received[..<end], as: UTF8.self)
                 let lengthLine = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
-                let length = lengthLine.flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) } ?? 0
+                let length =
+                    lengthLine.flatMap { Int($0.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) }
+                    ?? 0
                 if received.count >= end + length {
                     heads.withLock { $0.append(head) }
                     bodies.withLock { $0.append(Array(received[end...])) }

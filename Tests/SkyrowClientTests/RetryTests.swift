@@ -10,7 +10,9 @@ import Testing
     private static let record = ScriptedTransport.Line.result(#"[{"_id":"note/1","_type":"record","_access":null}]"#)
 
     @Test func callsThatReadAreRepeated() async throws {
-        let scripted = ScriptedClient([.lost, .answer("", status: 503), .error(135, "Overloaded", status: 503), RetryTests.empty])
+        let scripted = ScriptedClient([
+            .lost, .answer("", status: 503), .error(135, "Overloaded", status: 503), RetryTests.empty,
+        ])
         _ = try await scripted.client.schema()
         #expect(scripted.transport.isAtItsEnd)
         #expect(scripted.pauses.count == 3)

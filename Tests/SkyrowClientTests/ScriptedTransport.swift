@@ -45,10 +45,13 @@ extension ScriptedTransport.Line {
         .answer(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#)
     }
 
-    static func error(_ code: Int, _ name: String = "Name", info: String? = nil, status: Int = 200) -> ScriptedTransport.Line {
+    static func error(_ code: Int, _ name: String = "Name", info: String? = nil, status: Int = 200)
+        -> ScriptedTransport.Line
+    {
         let info = info.map { ",\"info\":\($0)" } ?? ""
         return .answer(
-            #"{"jsonrpc":"2.0","id":1,"error":{"code":\#(code),"message":"No.","data":{"name":"\#(name)"\#(info)}}}"#, status: status
+            #"{"jsonrpc":"2.0","id":1,"error":{"code":\#(code),"message":"No.","data":{"name":"\#(name)"\#(info)}}}"#,
+            status: status
         )
     }
 }
@@ -70,8 +73,12 @@ struct ScriptedClient {
         transport = ScriptedTransport(lines)
         sessions = MemorySessionStorage(session)
         client = SkyrowClient(
-            endpoint: URL(string: "http://service.example/base")!, apiKey: "key", transport: transport, sessions: sessions,
-            retryPolicy: retryPolicy, pause: { delay in noted.list.withLock { $0.append(delay) } }
+            endpoint: URL(string: "http://service.example/base")!,
+            apiKey: "key",
+            transport: transport,
+            sessions: sessions,
+            retryPolicy: retryPolicy,
+            pause: { delay in noted.list.withLock { $0.append(delay) } }
         )
     }
 

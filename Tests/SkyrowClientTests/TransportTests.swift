@@ -9,7 +9,8 @@ import Testing
 
     private func request(_ url: URL, _ body: String = "{}") -> TransportRequest {
         TransportRequest(
-            url: url, headers: [("Content-Type", "application/json"), ("X-Skygear-API-Key", "k"), ("Authorization", "Bearer t")],
+            url: url,
+            headers: [("Content-Type", "application/json"), ("X-Skygear-API-Key", "k"), ("Authorization", "Bearer t")],
             body: Array(body.utf8)
         )
     }
@@ -58,9 +59,14 @@ import Testing
 
     @Test func aClientSpeaksThroughIt() async throws {
         let body = #"{"jsonrpc":"2.0","id":1,"result":{"record_types":{}}}"#
-        let server = try LocalServer(["HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"])
+        let server = try LocalServer([
+            "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+        ])
         let client = SkyrowClient(
-            endpoint: server.url.deletingLastPathComponent(), apiKey: "k", transport: transport, retryPolicy: .never
+            endpoint: server.url.deletingLastPathComponent(),
+            apiKey: "k",
+            transport: transport,
+            retryPolicy: .never
         )
         #expect(try await client.schema().types.isEmpty)
         #expect(server.receivedHeads.first?.hasPrefix("POST /rpc ") == true)

@@ -17,7 +17,9 @@ func writtenJSON(_ body: (JSONWriter) -> Void) -> String {
 
 /// The error that reading a text ends in; a text that can be read fails the test.
 func refusal<R>(
-    _ text: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: (JSONView) throws -> R
+    _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (JSONView) throws -> R
 ) throws -> SkyrowError? {
     do {
         _ = try readJSON(text, body)
@@ -55,10 +57,16 @@ func keyPath(_ text: String) -> KeyPath {
 extension RecordDraft {
     /// A draft whose id and names are known to be good.
     init(
-        _ id: String, access: AccessList? = nil, _ fields: [(String, RecordValue)] = [], precondition: SavePrecondition? = nil
+        _ id: String,
+        access: AccessList? = nil,
+        _ fields: [(String, RecordValue)] = [],
+        precondition: SavePrecondition? = nil
     ) {
         self.init(
-            id: recordID(id), access: access, fields: fields.map { (fieldName($0), $1) }, precondition: precondition
+            id: recordID(id),
+            access: access,
+            fields: fields.map { (fieldName($0), $1) },
+            precondition: precondition
         )
     }
 }

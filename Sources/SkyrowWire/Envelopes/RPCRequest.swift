@@ -80,7 +80,8 @@ extension RPCEntry {
         case nil, .object: break
         case .array:
             self = .invalid(
-                SkyrowError(.invalidParams, "Parameters go by name: \"params\" must be an object."), answerID
+                SkyrowError(.invalidParams, "Parameters go by name: \"params\" must be an object."),
+                answerID
             )
             return
         case .null, .false, .true, .integer, .number, .string, .escapedString:

@@ -25,7 +25,8 @@ private let highBits: UInt64 = 0x8080_8080_8080_8080
 private func specialBytes(_ word: UInt64) -> UInt64 {
     let quote = word ^ (everyByte &* UInt64(UInt8(ascii: "\"")))
     let backslash = word ^ (everyByte &* UInt64(UInt8(ascii: "\\")))
-    return (((quote &- everyByte) & ~quote) | ((backslash &- everyByte) & ~backslash)
+    return
+        (((quote &- everyByte) & ~quote) | ((backslash &- everyByte) & ~backslash)
         | ((word &- everyByte &* 0x20) & ~word)) & highBits
 }
 

@@ -125,7 +125,9 @@ private func unescaped(_ slice: UnsafeBufferPointer<UInt8>) -> [UInt8] {
                 code = 0x10000 + (code - 0xD800) << 10 + (unit(at: i + 4) - 0xDC00)
                 i += 6
             }
-            if let scalar = Unicode.Scalar(code) { result.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? []) }
+            if let scalar = Unicode.Scalar(code) {
+                result.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
+            }
         case let plain: result.append(plain)
         }
         i += 2

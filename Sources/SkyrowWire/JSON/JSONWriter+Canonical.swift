@@ -15,7 +15,8 @@ extension JSONWriter {
             endArray()
         case .object:
             beginObject()
-            for (name, value) in json.uniqueMembers.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+            for (name, value) in json.uniqueMembers.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+            {
                 key(name)
                 canonical(value)
             }

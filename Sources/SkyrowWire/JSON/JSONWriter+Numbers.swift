@@ -19,7 +19,8 @@ extension JSONWriter {
         }
         var text = value.description
         text.withUTF8 { utf8 in
-            let isWhole = utf8.count > 2 && utf8[utf8.count - 1] == UInt8(ascii: "0")
+            let isWhole =
+                utf8.count > 2 && utf8[utf8.count - 1] == UInt8(ascii: "0")
                 && utf8[utf8.count - 2] == UInt8(ascii: ".") && value != 0
             append(UnsafeBufferPointer(rebasing: utf8.dropLast(isWhole ? 2 : 0)))
         }

@@ -69,7 +69,9 @@ private func loginData(_ parameters: Parameters) throws(SkyrowError) -> [String:
 private func refuseProvider(_ parameters: Parameters) throws(SkyrowError) {
     guard parameters["provider"] == nil else {
         throw SkyrowError(
-            .notSupported, "This server has no login providers.", info: ["arguments": .list([.string("provider")])]
+            .notSupported,
+            "This server has no login providers.",
+            info: ["arguments": .list([.string("provider")])]
         )
     }
 }

@@ -84,7 +84,8 @@ struct Parameters {
         guard let key = try string("idempotency_key") else { return nil }
         guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.utf8.contains(0) else {
             throw .invalidArgument(
-                "An idempotency key is 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.", "idempotency_key"
+                "An idempotency key is 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
+                "idempotency_key"
             )
         }
         return key
@@ -105,7 +106,9 @@ struct Parameters {
 
     func wrongType(_ name: StaticString, _ expected: String) -> SkyrowError {
         SkyrowError(
-            .badRequest, "\"\(name)\" must be \(expected).", info: ["arguments": .list([.string("\(name)")])]
+            .badRequest,
+            "\"\(name)\" must be \(expected).",
+            info: ["arguments": .list([.string("\(name)")])]
         )
     }
 

@@ -100,7 +100,10 @@ extension QueryRequest {
 extension JSONWriter {
     /// The parameters of `record:save`.
     package func saveParameters(
-        _ drafts: [RecordDraft], database: DatabaseName, isAtomic: Bool, idempotencyKey: String?
+        _ drafts: [RecordDraft],
+        database: DatabaseName,
+        isAtomic: Bool,
+        idempotencyKey: String?
     ) {
         beginObject()
         databaseID(database)
@@ -114,7 +117,10 @@ extension JSONWriter {
 
     /// The parameters of `record:fetch` and `record:delete`.
     package func recordIDsParameters(
-        _ ids: [RecordID], database: DatabaseName, isAtomic: Bool = false, idempotencyKey: String? = nil
+        _ ids: [RecordID],
+        database: DatabaseName,
+        isAtomic: Bool = false,
+        idempotencyKey: String? = nil
     ) {
         beginObject()
         databaseID(database)

@@ -59,7 +59,8 @@ extension JSONWriter {
         alphabet.withUnsafeBufferPointer { alphabet in
             for start in stride(from: 0, to: bytes.count, by: 3) {
                 let count = min(3, bytes.count - start)
-                let group = UInt32(bytes[start]) << 16
+                let group =
+                    UInt32(bytes[start]) << 16
                     | (count > 1 ? UInt32(bytes[start + 1]) << 8 : 0)
                     | (count > 2 ? UInt32(bytes[start + 2]) : 0)
                 out[length] = alphabet[Int(group >> 18)]

@@ -17,7 +17,9 @@ extension Predicate {
         }
         guard json.isArray else { throw malformed("A predicate is an array that begins with an operator.") }
         var rest = json.elements
-        guard let name = rest.next()?.string else { throw malformed("A predicate begins with the name of an operator.") }
+        guard let name = rest.next()?.string else {
+            throw malformed("A predicate begins with the name of an operator.")
+        }
         switch name {
         case "and", "or":
             guard json.count > 1 else { throw malformed("\"\(name)\" joins at least one predicate.") }

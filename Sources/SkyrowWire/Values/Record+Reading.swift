@@ -30,9 +30,11 @@ extension Record {
             switch name {
             case "_access": access = try AccessList(value)
             case "_ownerID": owner = value.string
-            case "_created_at": createdAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+            case "_created_at":
+                createdAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
             case "_created_by": createdBy = value.string
-            case "_updated_at": updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+            case "_updated_at":
+                updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
             case "_updated_by": updatedBy = value.string
             case "_revision": revision = value.wholeNumber
             case "_transient": transient = try Record.transient(value)
@@ -57,7 +59,9 @@ extension SkyrowError {
     /// Reads the v1 form, also as the members of a failed entry; what is missing becomes `10000 UnexpectedError`.
     package init(_ json: JSONView) {
         self.init(
-            ErrorCode(rawValue: json["code"]?.wholeNumber.flatMap { Int(exactly: $0) } ?? ErrorCode.unexpectedError.rawValue),
+            ErrorCode(
+                rawValue: json["code"]?.wholeNumber.flatMap { Int(exactly: $0) } ?? ErrorCode.unexpectedError.rawValue
+            ),
             json["message"]?.string ?? "",
             info: SkyrowError.info(json["info"])
         )

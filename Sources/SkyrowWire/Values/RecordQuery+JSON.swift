@@ -48,7 +48,8 @@ private func inclusions(_ parameters: Parameters) throws(SkyrowError) -> [Inclus
 private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> KeyPath {
     if json.firstElement?.equals("func") ?? false {
         throw SkyrowError(
-            .notSupported, "This server has no functions in \(argument).",
+            .notSupported,
+            "This server has no functions in \(argument).",
             info: ["arguments": .list([.string(argument)])]
         )
     }

@@ -64,7 +64,8 @@ extension RecordValue {
             )
         case let other:
             throw .invalidArgument(
-                other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.", field()
+                other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.",
+                field()
             )
         }
     }

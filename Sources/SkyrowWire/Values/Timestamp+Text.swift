@@ -81,7 +81,8 @@ private struct InstantReader {
         let offset = try offset()
         guard place == text.count else { throw InstantReader.malformed }
         let seconds = Int64(hour * 3600 + minute * 60 + second - offset)
-        let microseconds = Int64(daysFromEpoch(year: year, month: month, day: day)) * microsecondsPerDay
+        let microseconds =
+            Int64(daysFromEpoch(year: year, month: month, day: day)) * microsecondsPerDay
             + seconds * 1_000_000 + fraction
         guard timestampRange.contains(microseconds) else {
             throw .invalidArgument("This instant is outside of the range from 4714 BC to the year 294276.")

@@ -29,7 +29,8 @@ struct JSONGenerator {
         case 2: return "\(double())"
         case 3: return "\(Int.random(in: 0...999, using: &random)).\(Int.random(in: 0...999, using: &random))E+0"
         default:
-            return "-\(UInt64.random(in: .min ... .max, using: &random))\(UInt64.random(in: .min ... .max, using: &random))"
+            return
+                "-\(UInt64.random(in: .min ... .max, using: &random))\(UInt64.random(in: .min ... .max, using: &random))"
         }
     }
 
@@ -54,7 +55,9 @@ struct JSONGenerator {
                 case 5: 0x1_0000...0x10_FFFF
                 default: 0x20...0x7E
                 }
-            if let scalar = Unicode.Scalar(UInt32.random(in: range, using: &random)) { text.unicodeScalars.append(scalar) }
+            if let scalar = Unicode.Scalar(UInt32.random(in: range, using: &random)) {
+                text.unicodeScalars.append(scalar)
+            }
         }
         return text
     }
@@ -70,9 +73,11 @@ struct JSONGenerator {
         case .array(let elements):
             body = "[" + (elements.isEmpty ? space() : elements.map { text($0) }.joined(separator: ",")) + "]"
         case .object(let members):
-            body = "{"
+            body =
+                "{"
                 + (members.isEmpty
-                    ? space() : members.map { space() + quoted($0.name) + space() + ":" + text($0.value) }.joined(separator: ","))
+                    ? space()
+                    : members.map { space() + quoted($0.name) + space() + ":" + text($0.value) }.joined(separator: ","))
                 + "}"
         }
         return space() + body + space()
@@ -116,9 +121,11 @@ struct JSONGenerator {
     /// The bytes with a few of them changed, taken out or put in.
     mutating func mutation(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
-        let likely = Array("[]{}\",:\\u0123456789eE+-.tfnDdC \n".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xC2, 0xE2, 0xED, 0xF0, 0xFF]
+        let likely =
+            Array("[]{}\",:\\u0123456789eE+-.tfnDdC \n".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xC2, 0xE2, 0xED, 0xF0, 0xFF]
         for _ in 0..<Int.random(in: 1...3, using: &random) {
-            let byte = Bool.random(using: &random)
+            let byte =
+                Bool.random(using: &random)
                 ? likely.randomElement(using: &random)! : UInt8.random(in: .min ... .max, using: &random)
             let place = Int.random(in: 0...bytes.count, using: &random)
             switch Int.random(in: 0..<3, using: &random) {

@@ -27,7 +27,9 @@ import Testing
     func nestingIsBoundedAtSixtyFourLevels(opening: String) throws {
         func nested(_ depth: Int) -> [UInt8] {
             let closing = opening == "[" ? "]" : "}"
-            return Array((String(repeating: opening, count: depth) + "1" + String(repeating: closing, count: depth)).utf8)
+            return Array(
+                (String(repeating: opening, count: depth) + "1" + String(repeating: closing, count: depth)).utf8
+            )
         }
         _ = try JSONDocument(nested(64))
         #expect(throws: JSONParseError(.nestedTooDeeply(limit: 64), at: 64 * opening.utf8.count)) {
@@ -63,8 +65,10 @@ import Testing
         var accepted = 0
         let corpus = validTexts.map { Array($0.utf8) } + invalidTexts.map { Array($0.text.utf8) }
         for round in 0..<20_000 {
-            let seed = round % 4 == 0
-                ? Array(generator.text(generator.value(depth: 2)).utf8) : corpus.randomElement(using: &generator.random)!
+            let seed =
+                round % 4 == 0
+                ? Array(generator.text(generator.value(depth: 2)).utf8)
+                : corpus.randomElement(using: &generator.random)!
             let bytes = generator.mutation(of: seed)
             let reference = ReferenceJSON(bytes)
             let document = try? JSONDocument(bytes)
@@ -80,7 +84,8 @@ import Testing
         for _ in 0..<500 {
             let text = generator.text(.array([.string(generator.string()), .string(generator.string())]))
             let foundation = try #require(
-                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String], "\(text)"
+                try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String],
+                "\(text)"
             )
             let ours = try JSONDocument(Array(text.utf8)).withRoot { $0.elements.map { $0.string! } }
             #expect(ours.map { Array($0.utf8) } == foundation.map { Array($0.utf8) }, "\(text)")

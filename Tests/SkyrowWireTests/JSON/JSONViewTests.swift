@@ -62,15 +62,20 @@ import Testing
 
     @Test(arguments: [
         ("0", JSONNumber.integer(0)), ("-0", .integer(0)), ("42", .integer(42)), ("-7", .integer(-7)),
-        ("999999999999999999", .integer(999_999_999_999_999_999)), ("9007199254740993", .integer(9_007_199_254_740_993)),
+        ("999999999999999999", .integer(999_999_999_999_999_999)),
+        ("9007199254740993", .integer(9_007_199_254_740_993)),
         ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
         ("9223372036854775808", .outOfRange), ("-9223372036854775809", .outOfRange),
         ("99999999999999999999999999", .outOfRange), ("1.0", .double(1)), ("1e0", .double(1)), ("0.1", .double(0.1)),
-        ("-0.0", .double(-0.0)), ("1e22", .double(1e22)), ("1e23", .double(1e23)), ("123456789012345.6", .double(123456789012345.6)),
-        ("0.30000000000000004", .double(0.30000000000000004)), ("1.7976931348623157e308", .double(.greatestFiniteMagnitude)),
+        ("-0.0", .double(-0.0)), ("1e22", .double(1e22)), ("1e23", .double(1e23)),
+        ("123456789012345.6", .double(123456789012345.6)),
+        ("0.30000000000000004", .double(0.30000000000000004)),
+        ("1.7976931348623157e308", .double(.greatestFiniteMagnitude)),
         ("4.9406564584124654e-324", .double(.leastNonzeroMagnitude)), ("1.7976931348623159e308", .outOfRange),
-        ("-1e400", .outOfRange), ("1e-400", .double(0)), ("1e-99999999999999999999", .double(0)), ("0e99999999999999", .double(0)),
-        ("9007199254740993.0", .double(9007199254740992)), ("2.2250738585072011e-308", .double(2.2250738585072011e-308)),
+        ("-1e400", .outOfRange), ("1e-400", .double(0)), ("1e-99999999999999999999", .double(0)),
+        ("0e99999999999999", .double(0)),
+        ("9007199254740993.0", .double(9_007_199_254_740_992)),
+        ("2.2250738585072011e-308", .double(2.2250738585072011e-308)),
     ])
     func numbersKeepEveryDigitTheyCan(text: String, number: JSONNumber) throws {
         try read(text) { root in
@@ -84,8 +89,14 @@ import Testing
     @Test func doublesAreRoundedAsTheStandardLibraryRounds() throws {
         var generator = JSONGenerator(seed: printedSeed())
         for _ in 0..<20_000 {
-            let digits = String(UInt64.random(in: 0...(1 << UInt64.random(in: 0..<63, using: &generator.random)), using: &generator.random))
-            let text = "\(digits).\(Int.random(in: 0...99_999, using: &generator.random))e\(Int.random(in: -40...40, using: &generator.random))"
+            let digits = String(
+                UInt64.random(
+                    in: 0...(1 << UInt64.random(in: 0..<63, using: &generator.random)),
+                    using: &generator.random
+                )
+            )
+            let text =
+                "\(digits).\(Int.random(in: 0...99_999, using: &generator.random))e\(Int.random(in: -40...40, using: &generator.random))"
             let expected = try #require(Double(text))
             try read(text) { #expect($0.number == .double(expected), "\(text)") }
         }

@@ -52,19 +52,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (0, "0"), (7, "7"), (-1, "-1"), (10, "10"), (99, "99"), (100, "100"), (-1_000_000, "-1000000"),
-        (.max, "9223372036854775807"), (.min, "-9223372036854775808"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0"), (7, "7"), (-1, "-1"), (10, "10"), (99, "99"), (100, "100"), (-1_000_000, "-1000000"),
+            (.max, "9223372036854775807"), (.min, "-9223372036854775808"),
+        ] as [(Int64, String)]
+    )
     func integersKeepEveryDigit(value: Int64, json: String) {
         #expect(written { $0.integer(value) } == json)
     }
 
-    @Test(arguments: [
-        (0, "0"), (-0.0, "-0.0"), (1, "1"), (-3, "-3"), (0.1, "0.1"), (1.5, "1.5"), (1e15, "1000000000000000"),
-        (9_007_199_254_740_992, "9007199254740992"), (1e21, "1e+21"), (1e-7, "1e-07"), (5e-324, "5e-324"),
-        (.greatestFiniteMagnitude, "1.7976931348623157e+308"), (0.1 + 0.2, "0.30000000000000004"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (0, "0"), (-0.0, "-0.0"), (1, "1"), (-3, "-3"), (0.1, "0.1"), (1.5, "1.5"), (1e15, "1000000000000000"),
+            (9_007_199_254_740_992, "9007199254740992"), (1e21, "1e+21"), (1e-7, "1e-07"), (5e-324, "5e-324"),
+            (.greatestFiniteMagnitude, "1.7976931348623157e+308"), (0.1 + 0.2, "0.30000000000000004"),
+        ] as [(Double, String)]
+    )
     func doublesAreAsShortAsTheyCanBe(value: Double, json: String) {
         #expect(written { $0.number(value) } == json)
     }
@@ -77,12 +81,14 @@ import Testing
             let back = try JSONDocument(Array(json.utf8)).withRoot { $0.number }
             switch back {
             case .double(let other): #expect(other == value && other.sign == value.sign, "\(json)")
-            case .integer(let other): #expect(Double(other) == value && !(value == 0 && value.sign == .minus), "\(json)")
+            case .integer(let other):
+                #expect(Double(other) == value && !(value == 0 && value.sign == .minus), "\(json)")
             case .outOfRange, nil:
                 // A whole double beyond 64 bits still has to look like a double.
                 Issue.record("\(json)")
             }
-            let integer = Int64(bitPattern: generator.random.next()) >> Int64.random(in: 0..<64, using: &generator.random)
+            let integer =
+                Int64(bitPattern: generator.random.next()) >> Int64.random(in: 0..<64, using: &generator.random)
             let digits = written { $0.integer(integer) }
             #expect(try JSONDocument(Array(digits.utf8)).withRoot { $0.number } == .integer(integer))
             #expect(digits == String(integer))

@@ -21,23 +21,32 @@ import Testing
         #expect(back.profile.map(\.value) == full.profile.map(\.value))
     }
 
-    @Test(arguments: [
-        (#"{"auth_data":[]}"#, .badRequest), (#"{"auth_data":{"username":1}}"#, .invalidArgument),
-        (#"{"auth_data":{"username":""}}"#, .invalidArgument), (#"{"auth_data":{"username":"a\u0000"}}"#, .invalidArgument),
-        (#"{"password":1}"#, .badRequest), (#"{"profile":[]}"#, .badRequest), (#"{"profile":{"a b":1}}"#, .invalidArgument),
-        (#"{"profile":{"a":{"$type":"blob"}}}"#, .invalidArgument), (#"{"provider":"com.facebook"}"#, .notSupported),
-    ] as [(String, ErrorCode)])
+    @Test(
+        arguments: [
+            (#"{"auth_data":[]}"#, .badRequest), (#"{"auth_data":{"username":1}}"#, .invalidArgument),
+            (#"{"auth_data":{"username":""}}"#, .invalidArgument),
+            (#"{"auth_data":{"username":"a\u0000"}}"#, .invalidArgument),
+            (#"{"password":1}"#, .badRequest), (#"{"profile":[]}"#, .badRequest),
+            (#"{"profile":{"a b":1}}"#, .invalidArgument),
+            (#"{"profile":{"a":{"$type":"blob"}}}"#, .invalidArgument),
+            (#"{"provider":"com.facebook"}"#, .notSupported),
+        ] as [(String, ErrorCode)]
+    )
     func signUpsThatCannotBeReadAreRefused(text: String, code: ErrorCode) throws {
         #expect(try refusal(text) { try SignUpRequest(parameters: $0) }?.code == code)
     }
 
     @Test func logInNeedsLoginDataAndPassword() throws {
-        let request = try readJSON(#"{"auth_data":{"username":"ann"},"password":"pw"}"#) { try LogInRequest(parameters: $0) }
+        let request = try readJSON(#"{"auth_data":{"username":"ann"},"password":"pw"}"#) {
+            try LogInRequest(parameters: $0)
+        }
         #expect(request.authData == ["username": "ann"] && request.password == "pw")
         let back = try readJSON(writtenJSON { $0.logInParameters(request) }) { try LogInRequest(parameters: $0) }
         #expect(back.authData == request.authData && back.password == "pw")
         #expect(try refusal(#"{"password":"pw"}"#) { try LogInRequest(parameters: $0) }?.arguments == ["auth_data"])
-        #expect(try refusal(#"{"auth_data":{"a":"b"}}"#) { try LogInRequest(parameters: $0) }?.arguments == ["password"])
+        #expect(
+            try refusal(#"{"auth_data":{"a":"b"}}"#) { try LogInRequest(parameters: $0) }?.arguments == ["password"]
+        )
         #expect(try refusal(#"{"provider":"x"}"#) { try LogInRequest(parameters: $0) }?.code == .notSupported)
     }
 
@@ -46,8 +55,14 @@ import Testing
             try ChangePasswordRequest(parameters: $0)
         }
         #expect(request.oldPassword == "a" && request.password == "b")
-        #expect(try refusal(#"{"password":"b"}"#) { try ChangePasswordRequest(parameters: $0) }?.arguments == ["old_password"])
-        let back = try readJSON(writtenJSON { $0.changePasswordParameters(request) }) { try ChangePasswordRequest(parameters: $0) }
+        #expect(
+            try refusal(#"{"password":"b"}"#) { try ChangePasswordRequest(parameters: $0) }?.arguments == [
+                "old_password"
+            ]
+        )
+        let back = try readJSON(writtenJSON { $0.changePasswordParameters(request) }) {
+            try ChangePasswordRequest(parameters: $0)
+        }
         #expect(back.oldPassword == "a" && back.password == "b")
     }
 

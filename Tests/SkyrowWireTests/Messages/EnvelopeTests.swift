@@ -45,16 +45,20 @@ import Testing
         (#"{"jsonrpc":"2.0","method":"me","params":null,"id":7}"#, ["-32600 id=7"]),
         (#"{"jsonrpc":"2.0","method":"me","params":"x","id":7}"#, ["-32600 id=7"]),
         ("1", ["-32600 id=null"]), ("null", ["-32600 id=null"]), ("[]", ["-32600 id=null"]),
-        ("[1]", ["batch", "-32600 id=null"]), ("[1,2,3]", ["batch", "-32600 id=null", "-32600 id=null", "-32600 id=null"]),
-        (#"[{"jsonrpc":"2.0","method":"a","id":1},{"jsonrpc":"2.0","method":"b"},{"foo":1},[]]"#,
-            ["batch", "call id=1 a none", "notification b none", "-32600 id=null", "-32600 id=null"]),
+        ("[1]", ["batch", "-32600 id=null"]),
+        ("[1,2,3]", ["batch", "-32600 id=null", "-32600 id=null", "-32600 id=null"]),
+        (
+            #"[{"jsonrpc":"2.0","method":"a","id":1},{"jsonrpc":"2.0","method":"b"},{"foo":1},[]]"#,
+            ["batch", "call id=1 a none", "notification b none", "-32600 id=null", "-32600 id=null"]
+        ),
     ])
     func jsonRPCIsReadToTheLetter(body: String, entries: [String]) throws {
         #expect(try summaries(body) == entries)
     }
 
     @Test func theV1BodyHoldsEverythingSideBySide() throws {
-        try readJSON(#"{"action":"record:fetch","api_key":"k","access_token":"t","_user_id":"u","ids":["n/1"]}"#) { root in
+        try readJSON(#"{"action":"record:fetch","api_key":"k","access_token":"t","_user_id":"u","ids":["n/1"]}"#) {
+            root in
             let request = try V1Request(root)
             #expect(request.action == "record:fetch")
             #expect(request.credentials == Credentials(key: "k", accessToken: "t", actingUserID: "u"))
@@ -69,26 +73,38 @@ import Testing
     private static let noteJSON = #"{"_id":"note/1","_type":"record","_access":null,"a":1}"#
 
     static let answers: [(Answer, result: String, v1Info: String)] = [
-        (.outcomes([
-            .record(note), .deleted(recordID("note/2")), .failure(SkyrowError(.resourceNotFound, "No."), id: "note/404"),
-            .failure(.invalidArgument("Bad.", "id"), id: nil),
-        ]),
+        (
+            .outcomes([
+                .record(note), .deleted(recordID("note/2")),
+                .failure(SkyrowError(.resourceNotFound, "No."), id: "note/404"),
+                .failure(.invalidArgument("Bad.", "id"), id: nil),
+            ]),
             #"[\#(noteJSON),{"_id":"note/2","_type":"record"},{"_id":"note/404","_type":"error","name":"ResourceNotFound","code":110,"message":"No."},{"_type":"error","name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["id"]}}]"#,
-            ""),
-        (.outcomes([]), "[]", ""), (.encodedOutcomes(Array("[1]".utf8)), "[1]", ""),
-        (.auth(
-            AuthAnswer(
-                userID: "u1", profile: note, roles: ["writer"], accessToken: "t", lastLoginAt: Timestamp(microseconds: 0),
-                lastSeenAt: Timestamp(microseconds: 1)
-            )
+            ""
         ),
+        (.outcomes([]), "[]", ""), (.encodedOutcomes(Array("[1]".utf8)), "[1]", ""),
+        (
+            .auth(
+                AuthAnswer(
+                    userID: "u1",
+                    profile: note,
+                    roles: ["writer"],
+                    accessToken: "t",
+                    lastLoginAt: Timestamp(microseconds: 0),
+                    lastSeenAt: Timestamp(microseconds: 1)
+                )
+            ),
             #"{"user_id":"u1","profile":\#(noteJSON),"roles":["writer"],"access_token":"t","last_login_at":"2000-01-01T00:00:00Z","last_seen_at":"2000-01-01T00:00:00.000001Z"}"#,
-            ""),
-        (.auth(AuthAnswer(userID: "u1", profile: note, roles: [], accessToken: "t")),
-            #"{"user_id":"u1","profile":\#(noteJSON),"access_token":"t"}"#, ""),
+            ""
+        ),
+        (
+            .auth(AuthAnswer(userID: "u1", profile: note, roles: [], accessToken: "t")),
+            #"{"user_id":"u1","profile":\#(noteJSON),"access_token":"t"}"#, ""
+        ),
         (.status, #"{"status":"OK"}"#, ""), (.done, #""OK""#, ""), (.roles(["b", "a"]), #"["b","a"]"#, ""),
         (.rolesByUser(["u2": [], "u1": ["a"]]), #"{"u1":["a"],"u2":[]}"#, ""),
-        (.schema(RecordSchema()), #"{"record_types":{}}"#, ""), (.json(JSONText(validated: Array("{}".utf8))), "{}", ""),
+        (.schema(RecordSchema()), #"{"record_types":{}}"#, ""),
+        (.json(JSONText(validated: Array("{}".utf8))), "{}", ""),
     ]
 
     @Test(arguments: answers)
@@ -109,13 +125,16 @@ import Testing
         )
         let plain = Answer.query(QueryAnswer(records: []))
         #expect(writtenJSON { $0.answer(plain, in: .v1) } == #"{"result":[]}"#)
-        #expect(writtenJSON { $0.answer(plain, in: .rpc(RPCID(1))) } == #"{"jsonrpc":"2.0","id":1,"result":{"records":[]}}"#)
+        #expect(
+            writtenJSON { $0.answer(plain, in: .rpc(RPCID(1))) } == #"{"jsonrpc":"2.0","id":1,"result":{"records":[]}}"#
+        )
     }
 
     @Test func failuresHaveTheFormOfTheirEnvelope() {
         let error = SkyrowError(.permissionDenied, "No.")
         #expect(
-            writtenJSON { $0.failure(error, in: .v1) } == #"{"error":{"name":"PermissionDenied","code":102,"message":"No."}}"#
+            writtenJSON { $0.failure(error, in: .v1) }
+                == #"{"error":{"name":"PermissionDenied","code":102,"message":"No."}}"#
         )
         #expect(
             writtenJSON { $0.failure(error, in: .rpc(RPCID(1))) }

@@ -17,12 +17,17 @@ import Testing
         #expect(
             request.query
                 == RecordQuery(
-                    type: typeName("note"), predicate: .comparison(.eq, .keyPath(keyPath("title")), .value(.string("x"))),
+                    type: typeName("note"),
+                    predicate: .comparison(.eq, .keyPath(keyPath("title")), .value(.string("x"))),
                     sort: [SortKey(keyPath("_created_at"), .descending), SortKey(keyPath("title"))],
                     include: [
-                        Inclusion(name: "category", keyPath: keyPath("category")), Inclusion(name: "who", keyPath: keyPath("_owner")),
+                        Inclusion(name: "category", keyPath: keyPath("category")),
+                        Inclusion(name: "who", keyPath: keyPath("_owner")),
                     ],
-                    desiredFields: ["title"], limit: 50, offset: 40, countsMatches: true
+                    desiredFields: ["title"],
+                    limit: 50,
+                    offset: 40,
+                    countsMatches: true
                 )
         )
     }
@@ -38,21 +43,33 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("{}", .invalidArgument), (#"{"record_type":""}"#, .invalidArgument), (#"{"record_type":"_auth"}"#, .invalidArgument),
-        (#"{"record_type":"; drop table note; --"}"#, .invalidArgument), (#"{"record_type":1}"#, .badRequest),
-        (#"{"record_type":"n","limit":1001}"#, .invalidArgument), (#"{"record_type":"n","limit":-1}"#, .invalidArgument),
-        (#"{"record_type":"n","limit":1.5}"#, .invalidArgument), (#"{"record_type":"n","limit":1e99}"#, .invalidArgument),
-        (#"{"record_type":"n","limit":"9"}"#, .badRequest), (#"{"record_type":"n","offset":-1}"#, .invalidArgument),
-        (#"{"record_type":"n","offset":9223372036854775808}"#, .invalidArgument), (#"{"record_type":"n","count":"yes"}"#, .badRequest),
-        (#"{"record_type":"n","predicate":[]}"#, .invalidArgument), (#"{"record_type":"n","predicate":{}}"#, .invalidArgument),
-        (#"{"record_type":"n","sort":{}}"#, .badRequest), (#"{"record_type":"n","sort":[["a","asc"]]}"#, .invalidArgument),
-        (#"{"record_type":"n","sort":[[{"$val":"a"}]]}"#, .invalidArgument), (#"{"record_type":"n","sort":[[{"$val":"a"},"up"]]}"#, .invalidArgument),
-        (#"{"record_type":"n","sort":[[["func","distance"],"asc"]]}"#, .notSupported), (#"{"record_type":"n","sort":[1]}"#, .invalidArgument),
-        (#"{"record_type":"n","include":[]}"#, .badRequest), (#"{"record_type":"n","include":{"a":1}}"#, .invalidArgument),
-        (#"{"record_type":"n","include":{"a":["func","distance"]}}"#, .notSupported),
-        (#"{"record_type":"n","desired_keys":"a"}"#, .badRequest), (#"{"record_type":"n","desired_keys":[1]}"#, .badRequest),
-    ] as [(String, ErrorCode)])
+    @Test(
+        arguments: [
+            ("{}", .invalidArgument), (#"{"record_type":""}"#, .invalidArgument),
+            (#"{"record_type":"_auth"}"#, .invalidArgument),
+            (#"{"record_type":"; drop table note; --"}"#, .invalidArgument), (#"{"record_type":1}"#, .badRequest),
+            (#"{"record_type":"n","limit":1001}"#, .invalidArgument),
+            (#"{"record_type":"n","limit":-1}"#, .invalidArgument),
+            (#"{"record_type":"n","limit":1.5}"#, .invalidArgument),
+            (#"{"record_type":"n","limit":1e99}"#, .invalidArgument),
+            (#"{"record_type":"n","limit":"9"}"#, .badRequest), (#"{"record_type":"n","offset":-1}"#, .invalidArgument),
+            (#"{"record_type":"n","offset":9223372036854775808}"#, .invalidArgument),
+            (#"{"record_type":"n","count":"yes"}"#, .badRequest),
+            (#"{"record_type":"n","predicate":[]}"#, .invalidArgument),
+            (#"{"record_type":"n","predicate":{}}"#, .invalidArgument),
+            (#"{"record_type":"n","sort":{}}"#, .badRequest),
+            (#"{"record_type":"n","sort":[["a","asc"]]}"#, .invalidArgument),
+            (#"{"record_type":"n","sort":[[{"$val":"a"}]]}"#, .invalidArgument),
+            (#"{"record_type":"n","sort":[[{"$val":"a"},"up"]]}"#, .invalidArgument),
+            (#"{"record_type":"n","sort":[[["func","distance"],"asc"]]}"#, .notSupported),
+            (#"{"record_type":"n","sort":[1]}"#, .invalidArgument),
+            (#"{"record_type":"n","include":[]}"#, .badRequest),
+            (#"{"record_type":"n","include":{"a":1}}"#, .invalidArgument),
+            (#"{"record_type":"n","include":{"a":["func","distance"]}}"#, .notSupported),
+            (#"{"record_type":"n","desired_keys":"a"}"#, .badRequest),
+            (#"{"record_type":"n","desired_keys":[1]}"#, .badRequest),
+        ] as [(String, ErrorCode)]
+    )
     func whatCannotBeAskedIsRefused(text: String, code: ErrorCode) throws {
         #expect(try refusal(text) { try QueryRequest(parameters: $0) }?.code == code)
     }
@@ -60,7 +77,10 @@ import Testing
     @Test func sortAndIncludeAreBounded() throws {
         let key = #"[{"$val":"a"},"asc"]"#
         let sort = Array(repeating: key, count: 33).joined(separator: ",")
-        #expect(try refusal("{\"record_type\":\"n\",\"sort\":[\(sort)]}") { try QueryRequest(parameters: $0) }?.arguments == ["sort"])
+        #expect(
+            try refusal("{\"record_type\":\"n\",\"sort\":[\(sort)]}") { try QueryRequest(parameters: $0) }?.arguments
+                == ["sort"]
+        )
         let names = (0..<33).map { "\"n\($0)\":{\"$val\":\"a\"}" }.joined(separator: ",")
         let include = "{\"record_type\":\"n\",\"include\":{\(names)}}"
         #expect(try refusal(include) { try QueryRequest(parameters: $0) }?.arguments == ["include"])
@@ -70,9 +90,14 @@ import Testing
         let queries = [
             RecordQuery(type: typeName("note")),
             RecordQuery(
-                type: typeName("note"), predicate: .not(.comparison(.in, .keyPath(keyPath("a.b")), .list([.integer(1)]))),
-                sort: [SortKey(keyPath("a"), .descending)], include: [Inclusion(name: "x\"", keyPath: keyPath("ref"))],
-                desiredFields: [], limit: 0, offset: 7, countsMatches: true
+                type: typeName("note"),
+                predicate: .not(.comparison(.in, .keyPath(keyPath("a.b")), .list([.integer(1)]))),
+                sort: [SortKey(keyPath("a"), .descending)],
+                include: [Inclusion(name: "x\"", keyPath: keyPath("ref"))],
+                desiredFields: [],
+                limit: 0,
+                offset: 7,
+                countsMatches: true
             ),
         ]
         for query in queries {

@@ -19,7 +19,11 @@ extension SaveRequest.Item {
         #expect(request.database == .own)
         #expect(request.isAtomic)
         #expect(request.items.map { $0.draft?.id.description } == ["note/1", nil, nil, nil, nil])
-        #expect(request.items.map { $0.failure?.0.code } == [nil, .invalidArgument, .invalidArgument, .invalidArgument, .notSupported])
+        #expect(
+            request.items.map { $0.failure?.0.code } == [
+                nil, .invalidArgument, .invalidArgument, .invalidArgument, .notSupported,
+            ]
+        )
         #expect(request.items.map { $0.failure?.1 } == [nil, "nonsense", "note/~", nil, "note/1"])
         #expect(request.idempotencyKey == nil)
         #expect(request.fingerprintSource.isEmpty)
@@ -31,21 +35,36 @@ extension SaveRequest.Item {
         }
         let one = try fingerprint(#"{"idempotency_key":"k","records":[{"_id":"n/1","a":1,"b":"é"}]}"#)
         #expect(!one.isEmpty)
-        #expect(try fingerprint(#"{"records":[{"b":"\u00e9", "a":1, "_id":"n/1"}], "idempotency_key":"k2","atomic":false}"#) == one)
+        #expect(
+            try fingerprint(#"{"records":[{"b":"\u00e9", "a":1, "_id":"n/1"}], "idempotency_key":"k2","atomic":false}"#)
+                == one
+        )
         #expect(try fingerprint(#"{"idempotency_key":"k","records":[{"_id":"n/1","a":2,"b":"é"}]}"#) != one)
-        #expect(try fingerprint(#"{"idempotency_key":"k","atomic":true,"records":[{"_id":"n/1","a":1,"b":"é"}]}"#) != one)
-        #expect(try fingerprint(#"{"idempotency_key":"k","database_id":"_private","records":[{"_id":"n/1","a":1,"b":"é"}]}"#) != one)
+        #expect(
+            try fingerprint(#"{"idempotency_key":"k","atomic":true,"records":[{"_id":"n/1","a":1,"b":"é"}]}"#) != one
+        )
+        #expect(
+            try fingerprint(
+                #"{"idempotency_key":"k","database_id":"_private","records":[{"_id":"n/1","a":1,"b":"é"}]}"#
+            ) != one
+        )
     }
 
-    @Test(arguments: [
-        ("{}", .invalidArgument, "records"), (#"{"records":null}"#, .invalidArgument, "records"),
-        (#"{"records":[]}"#, .invalidArgument, "records"), (#"{"records":{}}"#, .badRequest, "records"),
-        (#"{"records":[{}],"atomic":1}"#, .badRequest, "atomic"), (#"{"records":[{}],"database_id":1}"#, .badRequest, "database_id"),
-        (#"{"records":[{}],"database_id":"_other"}"#, .invalidArgument, "database_id"),
-        (#"{"records":[{}],"idempotency_key":""}"#, .invalidArgument, "idempotency_key"),
-        (#"{"records":[{}],"idempotency_key":7}"#, .badRequest, "idempotency_key"),
-        (#"{"records":[{}],"idempotency_key":"\#(String(repeating: "k", count: 65))"}"#, .invalidArgument, "idempotency_key"),
-    ] as [(String, ErrorCode, String)])
+    @Test(
+        arguments: [
+            ("{}", .invalidArgument, "records"), (#"{"records":null}"#, .invalidArgument, "records"),
+            (#"{"records":[]}"#, .invalidArgument, "records"), (#"{"records":{}}"#, .badRequest, "records"),
+            (#"{"records":[{}],"atomic":1}"#, .badRequest, "atomic"),
+            (#"{"records":[{}],"database_id":1}"#, .badRequest, "database_id"),
+            (#"{"records":[{}],"database_id":"_other"}"#, .invalidArgument, "database_id"),
+            (#"{"records":[{}],"idempotency_key":""}"#, .invalidArgument, "idempotency_key"),
+            (#"{"records":[{}],"idempotency_key":7}"#, .badRequest, "idempotency_key"),
+            (
+                #"{"records":[{}],"idempotency_key":"\#(String(repeating: "k", count: 65))"}"#, .invalidArgument,
+                "idempotency_key"
+            ),
+        ] as [(String, ErrorCode, String)]
+    )
     func savesThatCannotBeReadAtAllAreRefused(text: String, code: ErrorCode, argument: String) throws {
         let error = try refusal(text) { try SaveRequest(parameters: $0) }
         #expect(error?.code == code)
@@ -77,12 +96,15 @@ extension SaveRequest.Item {
         #expect(new.ids == [recordID("note/1"), recordID("note/2")])
     }
 
-    @Test(arguments: [
-        ("{}", .invalidArgument, "ids"), (#"{"ids":[]}"#, .invalidArgument, "ids"), (#"{"ids":"note/1"}"#, .badRequest, "ids"),
-        (#"{"ids":["note"]}"#, .invalidArgument, "ids"), (#"{"ids":[1]}"#, .invalidArgument, "ids"),
-        (#"{"ids":["_auth/1"]}"#, .invalidArgument, "ids"), (#"{"records":[{}]}"#, .invalidArgument, "records"),
-        (#"{"ids":["note/a\u0000"]}"#, .invalidArgument, "ids"),
-    ] as [(String, ErrorCode, String)])
+    @Test(
+        arguments: [
+            ("{}", .invalidArgument, "ids"), (#"{"ids":[]}"#, .invalidArgument, "ids"),
+            (#"{"ids":"note/1"}"#, .badRequest, "ids"),
+            (#"{"ids":["note"]}"#, .invalidArgument, "ids"), (#"{"ids":[1]}"#, .invalidArgument, "ids"),
+            (#"{"ids":["_auth/1"]}"#, .invalidArgument, "ids"), (#"{"records":[{}]}"#, .invalidArgument, "records"),
+            (#"{"ids":["note/a\u0000"]}"#, .invalidArgument, "ids"),
+        ] as [(String, ErrorCode, String)]
+    )
     func idsThatCannotBeReadRefuseTheRequest(text: String, code: ErrorCode, argument: String) throws {
         let error = try refusal(text) { try RecordIDsRequest(parameters: $0) }
         #expect(error?.code == code)

@@ -14,7 +14,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["A", "AA", "AAA", "AA=A", "=AAA", "AAA==", "AB==", "AAB=", "AA-_", "AA A", "AA\n==", "====", "AAAA=", "AAAAA==="])
+    @Test(arguments: [
+        "A", "AA", "AAA", "AA=A", "=AAA", "AAA==", "AB==", "AAB=", "AA-_", "AA A", "AA\n==", "====", "AAAA=",
+        "AAAAA===",
+    ])
     func whatIsNotStrictBase64IsRefused(text: String) {
         #expect(decodeBase64(text.utf8) == nil)
     }

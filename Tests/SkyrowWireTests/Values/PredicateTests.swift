@@ -12,21 +12,34 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
         ("[\"eq\",\"Milk\",\(path("title"))]", .comparison(.eq, .value(.string("Milk")), .keyPath(keyPath("title")))),
         ("[\"eq\",\(path("a")),null]", .comparison(.eq, .keyPath(keyPath("a")), .value(.null))),
         ("[\"neq\",\(path("a.b")),true]", .comparison(.neq, .keyPath(keyPath("a.b")), .value(.boolean(true)))),
-        ("[\"gt\",\(path("n")),9007199254740993]", .comparison(.gt, .keyPath(keyPath("n")), .value(.integer(9_007_199_254_740_993)))),
+        (
+            "[\"gt\",\(path("n")),9007199254740993]",
+            .comparison(.gt, .keyPath(keyPath("n")), .value(.integer(9_007_199_254_740_993)))
+        ),
         ("[\"lte\",\(path("n")),1.5]", .comparison(.lte, .keyPath(keyPath("n")), .value(.number(1.5)))),
-        ("[\"gte\",\(path("d")),{\"$type\":\"date\",\"$date\":\"2000-01-01T00:00:00Z\"}]",
-            .comparison(.gte, .keyPath(keyPath("d")), .value(.datetime(Timestamp(microseconds: 0))))),
-        ("[\"eq\",\(path("c")),{\"$type\":\"ref\",\"$id\":\"c/9\"}]", .comparison(.eq, .keyPath(keyPath("c")), .value(.reference(recordID("c/9"))))),
+        (
+            "[\"gte\",\(path("d")),{\"$type\":\"date\",\"$date\":\"2000-01-01T00:00:00Z\"}]",
+            .comparison(.gte, .keyPath(keyPath("d")), .value(.datetime(Timestamp(microseconds: 0))))
+        ),
+        (
+            "[\"eq\",\(path("c")),{\"$type\":\"ref\",\"$id\":\"c/9\"}]",
+            .comparison(.eq, .keyPath(keyPath("c")), .value(.reference(recordID("c/9"))))
+        ),
         ("[\"ilike\",\(path("t")),\"%x_\"]", .comparison(.ilike, .keyPath(keyPath("t")), .value(.string("%x_")))),
-        ("[\"in\",\(path("n")),[1,\"a\",null]]", .comparison(.in, .keyPath(keyPath("n")), .list([.integer(1), .string("a"), .null]))),
+        (
+            "[\"in\",\(path("n")),[1,\"a\",null]]",
+            .comparison(.in, .keyPath(keyPath("n")), .list([.integer(1), .string("a"), .null]))
+        ),
         ("[\"in\",\(path("n")),[]]", .comparison(.in, .keyPath(keyPath("n")), .list([]))),
         ("[\"in\",\"tag\",\(path("tags"))]", .comparison(.in, .value(.string("tag")), .keyPath(keyPath("tags")))),
         ("[\"and\",[\"eq\",\(path("a")),1]]", .and([.comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))])),
-        ("[\"or\",[\"eq\",\(path("a")),1],[\"not\",[\"lt\",\(path("b")),2]]]",
+        (
+            "[\"or\",[\"eq\",\(path("a")),1],[\"not\",[\"lt\",\(path("b")),2]]]",
             .or([
                 .comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1))),
                 .not(.comparison(.lt, .keyPath(keyPath("b")), .value(.integer(2)))),
-            ])),
+            ])
+        ),
         // As in Skygear, any object with a string $val is a key path.
         ("[\"eq\",{\"$val\":\"a\"},1]", .comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))),
     ]
@@ -41,24 +54,32 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
         #expect(try readJSON(writtenJSON { $0.predicate(predicate) }) { try Predicate($0) } == predicate)
     }
 
-    @Test(arguments: [
-        ("[]", .invalidArgument), ("{}", .invalidArgument), ("1", .invalidArgument), ("[1]", .invalidArgument), ("[\"and\"]", .invalidArgument),
-        ("[\"not\"]", .invalidArgument), ("[\"not\",[\"eq\",1,2],[\"eq\",1,2]]", .invalidArgument), ("[\"and\",1]", .invalidArgument),
-        ("[\"eq\",1]", .invalidArgument), ("[\"eq\",1,2,3]", .invalidArgument), ("[\"is\",1,2]", .invalidArgument),
-        ("[\"near\",1,2]", .invalidArgument), ("[\"EQ\",1,2]", .invalidArgument),
-        ("[\"eq\",\(path("a")),[1]]", .notSupported), ("[\"eq\",\(path("a")),{\"x\":1}]", .notSupported),
-        ("[\"in\",\(path("a")),[[1]]]", .notSupported), ("[\"in\",\(path("a")),[{\"x\":1}]]", .notSupported),
-        ("[\"in\",\(path("a")),1]", .invalidArgument), ("[\"in\",1,\(path("a"))]", .invalidArgument),
-        ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
-        ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .notSupported),
-        ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", .notSupported),
-        ("[\"eq\",\(path("p")),{\"$type\":\"geo\",\"$lng\":1,\"$lat\":1}]", .notSupported),
-        ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument), ("[\"eq\",\(path("p")),{\"$type\":\"unknown\"}]", .invalidArgument),
-        ("[\"eq\",\(path("p")),{\"$type\":\"what\"}]", .invalidArgument), ("[\"eq\",\(path("p")),1e400]", .invalidArgument),
-        ("[\"eq\",\(path("p")),99999999999999999999]", .invalidArgument), ("[\"eq\",\(path("p")),\"\\u0000\"]", .invalidArgument),
-        ("[\"eq\",{\"$type\":\"keypath\"},1]", .recordQueryInvalid), ("[\"eq\",\(path("")),1]", .recordQueryInvalid),
-        ("[\"eq\",\(path("a..b")),1]", .recordQueryInvalid), ("[\"eq\",\(path(".")),1]", .recordQueryInvalid),
-    ] as [(String, ErrorCode)])
+    @Test(
+        arguments: [
+            ("[]", .invalidArgument), ("{}", .invalidArgument), ("1", .invalidArgument), ("[1]", .invalidArgument),
+            ("[\"and\"]", .invalidArgument),
+            ("[\"not\"]", .invalidArgument), ("[\"not\",[\"eq\",1,2],[\"eq\",1,2]]", .invalidArgument),
+            ("[\"and\",1]", .invalidArgument),
+            ("[\"eq\",1]", .invalidArgument), ("[\"eq\",1,2,3]", .invalidArgument), ("[\"is\",1,2]", .invalidArgument),
+            ("[\"near\",1,2]", .invalidArgument), ("[\"EQ\",1,2]", .invalidArgument),
+            ("[\"eq\",\(path("a")),[1]]", .notSupported), ("[\"eq\",\(path("a")),{\"x\":1}]", .notSupported),
+            ("[\"in\",\(path("a")),[[1]]]", .notSupported), ("[\"in\",\(path("a")),[{\"x\":1}]]", .notSupported),
+            ("[\"in\",\(path("a")),1]", .invalidArgument), ("[\"in\",1,\(path("a"))]", .invalidArgument),
+            ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
+            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .notSupported),
+            ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", .notSupported),
+            ("[\"eq\",\(path("p")),{\"$type\":\"geo\",\"$lng\":1,\"$lat\":1}]", .notSupported),
+            ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument),
+            ("[\"eq\",\(path("p")),{\"$type\":\"unknown\"}]", .invalidArgument),
+            ("[\"eq\",\(path("p")),{\"$type\":\"what\"}]", .invalidArgument),
+            ("[\"eq\",\(path("p")),1e400]", .invalidArgument),
+            ("[\"eq\",\(path("p")),99999999999999999999]", .invalidArgument),
+            ("[\"eq\",\(path("p")),\"\\u0000\"]", .invalidArgument),
+            ("[\"eq\",{\"$type\":\"keypath\"},1]", .recordQueryInvalid),
+            ("[\"eq\",\(path("")),1]", .recordQueryInvalid),
+            ("[\"eq\",\(path("a..b")),1]", .recordQueryInvalid), ("[\"eq\",\(path(".")),1]", .recordQueryInvalid),
+        ] as [(String, ErrorCode)]
+    )
     func whatIsOutsideOfTheGrammarIsRefused(text: String, code: ErrorCode) throws {
         #expect(try refusal(text) { try Predicate($0) }?.code == code)
     }

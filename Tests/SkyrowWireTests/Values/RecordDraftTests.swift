@@ -30,36 +30,48 @@ import Testing
         #expect(fields.map(\.value) == last)
     }
 
-    @Test(arguments: [
-        (#"{"_id":"note/1/2"}"#, "note/1/2"), (#"{"_recordType":"note","_recordID":"7","_id":"old/1"}"#, "note/7"),
-        (#"{"_recordType":null,"_recordID":"7","_id":"note/1"}"#, "note/1"), (#"{"_id":"post/$1"}"#, "post/$1"),
-        (#"{"_id":"a/1","_id":"b/2"}"#, "b/2"), (#"{"\u005fid":"note/1"}"#, "note/1"),
-    ] as [(String, String)])
+    @Test(
+        arguments: [
+            (#"{"_id":"note/1/2"}"#, "note/1/2"), (#"{"_recordType":"note","_recordID":"7","_id":"old/1"}"#, "note/7"),
+            (#"{"_recordType":null,"_recordID":"7","_id":"note/1"}"#, "note/1"), (#"{"_id":"post/$1"}"#, "post/$1"),
+            (#"{"_id":"a/1","_id":"b/2"}"#, "b/2"), (#"{"\u005fid":"note/1"}"#, "note/1"),
+        ] as [(String, String)]
+    )
     func idsComeInTwoForms(text: String, id: String) throws {
         #expect(try draft(text).id == recordID(id))
     }
 
-    @Test(arguments: [
-        (#"{"_id":"n/1"}"#, nil), (#"{"_id":"n/1","_if_revision":null}"#, nil), (#"{"_id":"n/1","_if_revision":"new"}"#, .isNew),
-        (#"{"_id":"n/1","_if_revision":42}"#, .revision(42)),
-    ] as [(String, SavePrecondition?)])
+    @Test(
+        arguments: [
+            (#"{"_id":"n/1"}"#, nil), (#"{"_id":"n/1","_if_revision":null}"#, nil),
+            (#"{"_id":"n/1","_if_revision":"new"}"#, .isNew),
+            (#"{"_id":"n/1","_if_revision":42}"#, .revision(42)),
+        ] as [(String, SavePrecondition?)]
+    )
     func preconditionsAreRead(text: String, precondition: SavePrecondition?) throws {
         #expect(try draft(text).precondition == precondition)
     }
 
-    @Test(arguments: [
-        ("1", .invalidArgument, "records"), ("{}", .invalidArgument, "id"), (#"{"_id":null}"#, .invalidArgument, "id"),
-        (#"{"_id":1}"#, .invalidArgument, "id"), (#"{"_id":"nonsense"}"#, .invalidArgument, "id"),
-        (#"{"_id":"note/"}"#, .invalidArgument, "id"), (#"{"_id":"_auth/1"}"#, .invalidArgument, "record_type"),
-        (#"{"_id":"\"; drop table note; --/1"}"#, .invalidArgument, "record_type"), (#"{"_id":"note/~u1/1"}"#, .invalidArgument, "id"),
-        (#"{"_id":"note/a\u0000b"}"#, .invalidArgument, "id"), (#"{"_recordType":1,"_recordID":"1"}"#, .invalidArgument, "id"),
-        (#"{"_id":"n/1","_if_revision":"old"}"#, .invalidArgument, "_if_revision"),
-        (#"{"_id":"n/1","_if_revision":1.5}"#, .invalidArgument, "_if_revision"),
-        (#"{"_id":"n/1","_access":{}}"#, .invalidArgument, "_access"), (#"{"_id":"n/1","😀":1}"#, .invalidArgument, "😀"),
-        (#"{"_id":"n/1","1a":1}"#, .invalidArgument, "1a"), (#"{"_id":"n/1","a b":1}"#, .invalidArgument, "a b"),
-        (#"{"_id":"n/1","f":{"$type":"blob"}}"#, .invalidArgument, "f"), (#"{"_id":"n/1","f":1e999}"#, .invalidArgument, "f"),
-        (#"{"_id":"n/1","place":{"$type":"geo","$lng":1,"$lat":1}}"#, .notSupported, "place"),
-    ] as [(String, ErrorCode, String)])
+    @Test(
+        arguments: [
+            ("1", .invalidArgument, "records"), ("{}", .invalidArgument, "id"),
+            (#"{"_id":null}"#, .invalidArgument, "id"),
+            (#"{"_id":1}"#, .invalidArgument, "id"), (#"{"_id":"nonsense"}"#, .invalidArgument, "id"),
+            (#"{"_id":"note/"}"#, .invalidArgument, "id"), (#"{"_id":"_auth/1"}"#, .invalidArgument, "record_type"),
+            (#"{"_id":"\"; drop table note; --/1"}"#, .invalidArgument, "record_type"),
+            (#"{"_id":"note/~u1/1"}"#, .invalidArgument, "id"),
+            (#"{"_id":"note/a\u0000b"}"#, .invalidArgument, "id"),
+            (#"{"_recordType":1,"_recordID":"1"}"#, .invalidArgument, "id"),
+            (#"{"_id":"n/1","_if_revision":"old"}"#, .invalidArgument, "_if_revision"),
+            (#"{"_id":"n/1","_if_revision":1.5}"#, .invalidArgument, "_if_revision"),
+            (#"{"_id":"n/1","_access":{}}"#, .invalidArgument, "_access"),
+            (#"{"_id":"n/1","😀":1}"#, .invalidArgument, "😀"),
+            (#"{"_id":"n/1","1a":1}"#, .invalidArgument, "1a"), (#"{"_id":"n/1","a b":1}"#, .invalidArgument, "a b"),
+            (#"{"_id":"n/1","f":{"$type":"blob"}}"#, .invalidArgument, "f"),
+            (#"{"_id":"n/1","f":1e999}"#, .invalidArgument, "f"),
+            (#"{"_id":"n/1","place":{"$type":"geo","$lng":1,"$lat":1}}"#, .notSupported, "place"),
+        ] as [(String, ErrorCode, String)]
+    )
     func whatCannotBeSavedIsRefusedByName(text: String, code: ErrorCode, argument: String) throws {
         let error = try #require(try refusal(text) { try RecordDraft($0) })
         #expect(error.code == code)
@@ -82,10 +94,15 @@ import Testing
 
     @Test func draftsAreReadAsTheyWereWritten() throws {
         let drafts = [
-            RecordDraft("note/1",  [("title", .string("é\n")), ("n", .null)]),
+            RecordDraft("note/1", [("title", .string("é\n")), ("n", .null)]),
             RecordDraft("note/2", access: AccessList([]), precondition: .isNew),
-            RecordDraft("note/3", access: AccessList([AccessEntry(.role("editor"), .write)]),
-                [("r", .reference(recordID("c/1"))), ("d", .datetime(Timestamp(microseconds: 1))), ("s", .sequence), ("b", .bytes([1]))],
+            RecordDraft(
+                "note/3",
+                access: AccessList([AccessEntry(.role("editor"), .write)]),
+                [
+                    ("r", .reference(recordID("c/1"))), ("d", .datetime(Timestamp(microseconds: 1))), ("s", .sequence),
+                    ("b", .bytes([1])),
+                ],
                 precondition: .revision(7)
             ),
         ]

@@ -63,7 +63,9 @@ import Testing
         #expect(member(.number(.nan)) == #"{"f":{"$type":"unknown","$underlying_type":"double precision"}}"#)
         #expect(lent("a\nb") { .string($0) } == #"{"f":"a\nb"}"#)
         #expect(lent("") { .string($0) } == #"{"f":""}"#)
-        #expect(member(.datetime(Timestamp(microseconds: 0))) == #"{"f":{"$type":"date","$date":"2000-01-01T00:00:00Z"}}"#)
+        #expect(
+            member(.datetime(Timestamp(microseconds: 0))) == #"{"f":{"$type":"date","$date":"2000-01-01T00:00:00Z"}}"#
+        )
         #expect(member(.plainDatetime(.infinity)) == #"{"f":"infinity"}"#)
         #expect(lent("[1]") { .json($0) } == #"{"f":[1]}"#)
         #expect(lent("a/\"b") { .reference(typeName("note"), $0) } == #"{"f":{"$type":"ref","$id":"note/a/\"b"}}"#)
@@ -72,12 +74,15 @@ import Testing
     }
 
     @Test func whatANewerServerSendsIsLeftOut() throws {
-        let text = #"{"_id":"n/1","_access":null,"_new":1,"a":{"$type":"geo","$lat":1,"$lng":2},"b":1,"c":{"$type":"unknown","$underlying_type":"money"}}"#
+        let text =
+            #"{"_id":"n/1","_access":null,"_new":1,"a":{"$type":"geo","$lat":1,"$lng":2},"b":1,"c":{"$type":"unknown","$underlying_type":"money"}}"#
         let record = try readJSON(text) { try Record($0) }
         #expect(record.fields == [fieldName("b"): .integer(1)])
     }
 
-    @Test(arguments: ["{}", #"{"_id":1}"#, #"{"_id":"n"}"#, #"{"_id":"n/1","_created_at":"soon"}"#, #"{"_id":"n/1","_access":1}"#])
+    @Test(arguments: [
+        "{}", #"{"_id":1}"#, #"{"_id":"n"}"#, #"{"_id":"n/1","_created_at":"soon"}"#, #"{"_id":"n/1","_access":1}"#,
+    ])
     func whatIsNoRecordIsRefused(text: String) throws {
         #expect(try refusal(text) { try Record($0) }?.code == .invalidArgument)
     }

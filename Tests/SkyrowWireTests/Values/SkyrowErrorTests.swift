@@ -5,21 +5,41 @@ import Testing
 
 @Suite struct SkyrowErrorTests {
     static let rows: [(SkyrowError, String)] = [
-        (SkyrowError(.resourceNotFound, "There is no such record."),
-            #"{"name":"ResourceNotFound","code":110,"message":"There is no such record."}"#),
-        (.invalidArgument("\"ids\" is empty.", "ids"),
-            #"{"name":"InvalidArgument","code":108,"message":"\"ids\" is empty.","info":{"arguments":["ids"]}}"#),
-        (SkyrowError(.rateLimited, "Wait.", info: ["retry_after": .integer(3), "b": .boolean(true), "s": .string("x")]),
-            #"{"name":"RateLimited","code":131,"message":"Wait.","info":{"b":true,"retry_after":3,"s":"x"}}"#),
-        (SkyrowError(
-            .atomicOperationFailure, "Nothing was saved.",
-            info: [
-                "note/2": .error(SkyrowError(.permissionDenied, "No.")), "note/1": .error(.invalidArgument("Bad.", "f")),
-            ]
+        (
+            SkyrowError(.resourceNotFound, "There is no such record."),
+            #"{"name":"ResourceNotFound","code":110,"message":"There is no such record."}"#
         ),
-            #"{"name":"AtomicOperationFailure","code":115,"message":"Nothing was saved.","info":{"note/1":{"name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["f"]}},"note/2":{"name":"PermissionDenied","code":102,"message":"No."}}}"#),
-        (SkyrowError(.conflict, "Changed.", info: ["record": .record(Record(id: recordID("n/1"), fields: [fieldName("a"): .integer(1)]))]),
-            #"{"name":"Conflict","code":130,"message":"Changed.","info":{"record":{"_id":"n/1","_type":"record","_access":null,"a":1}}}"#),
+        (
+            .invalidArgument("\"ids\" is empty.", "ids"),
+            #"{"name":"InvalidArgument","code":108,"message":"\"ids\" is empty.","info":{"arguments":["ids"]}}"#
+        ),
+        (
+            SkyrowError(
+                .rateLimited,
+                "Wait.",
+                info: ["retry_after": .integer(3), "b": .boolean(true), "s": .string("x")]
+            ),
+            #"{"name":"RateLimited","code":131,"message":"Wait.","info":{"b":true,"retry_after":3,"s":"x"}}"#
+        ),
+        (
+            SkyrowError(
+                .atomicOperationFailure,
+                "Nothing was saved.",
+                info: [
+                    "note/2": .error(SkyrowError(.permissionDenied, "No.")),
+                    "note/1": .error(.invalidArgument("Bad.", "f")),
+                ]
+            ),
+            #"{"name":"AtomicOperationFailure","code":115,"message":"Nothing was saved.","info":{"note/1":{"name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["f"]}},"note/2":{"name":"PermissionDenied","code":102,"message":"No."}}}"#
+        ),
+        (
+            SkyrowError(
+                .conflict,
+                "Changed.",
+                info: ["record": .record(Record(id: recordID("n/1"), fields: [fieldName("a"): .integer(1)]))]
+            ),
+            #"{"name":"Conflict","code":130,"message":"Changed.","info":{"record":{"_id":"n/1","_type":"record","_access":null,"a":1}}}"#
+        ),
         (SkyrowError(ErrorCode(rawValue: 4711), "Odd."), #"{"name":"ErrorCode(4711)","code":4711,"message":"Odd."}"#),
     ]
 

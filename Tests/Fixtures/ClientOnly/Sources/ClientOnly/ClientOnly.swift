@@ -4,7 +4,8 @@ import SkyrowClient
 /// Answers every request with one record, in the place of a service.
 struct OneRecord: Transport {
     func send(_ request: TransportRequest) async throws -> TransportAnswer {
-        let body = #"{"jsonrpc":"2.0","id":1,"result":[{"_id":"note/1","_type":"record","_access":null,"title":"Milk"}]}"#
+        let body =
+            #"{"jsonrpc":"2.0","id":1,"result":[{"_id":"note/1","_type":"record","_access":null,"title":"Milk"}]}"#
         return TransportAnswer(status: 200, body: Array(body.utf8))
     }
 }
