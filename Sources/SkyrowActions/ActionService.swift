@@ -40,7 +40,10 @@ package final class ActionService: Service, Sendable {
         keys = AccessKeys(api: configuration.apiKey, master: configuration.masterKey)
         self.observe = observe
         sessions = Mutex(
-            SessionCache(capacity: configuration.sessionCacheSize, freshness: configuration.sessionFreshness)
+            SessionCache(
+                capacity: configuration.sessionCacheSize,
+                freshness: min(configuration.sessionFreshness, .seconds(1))
+            )
         )
         passwords = PasswordHasher(configuration.passwords, observe: observe)
     }

@@ -8,8 +8,9 @@ package struct ServiceConfiguration: Sendable {
     package var tokenLifetime: Duration?
     /// How many sessions are remembered between requests.
     package var sessionCacheSize: Int
-    /// How long a remembered session counts without asking the database; at most one second, so that a logout anywhere
-    /// is seen everywhere by then.
+    /// How long a remembered session counts without asking the database.
+    ///
+    /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
     package var passwords: PasswordConfiguration
 

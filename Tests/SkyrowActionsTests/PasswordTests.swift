@@ -107,6 +107,27 @@ import Testing
         #expect(hasher.waiting == 0)
     }
 
+    @Test func aRequestThatWasGivenUpIsNotHashed() async throws {
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        let hashes = Mutex(0)
+        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap, threads: 1)) { observation in
+            guard observation == .passwordHashed else { return }
+            hashes.withLock { $0 += 1 }
+            start.yield()
+            gate.wait()
+        }
+        async let first = hasher.hash("a")
+        for await _ in started { break }
+        let second = Task { try await hasher.hash("b") }
+        while hasher.waiting < 2 { await Task.yield() }
+        second.cancel()
+        gate.signal()
+        _ = try await first
+        await #expect(throws: SkyrowError.self) { try await second.value }
+        #expect(hashes.withLock { $0 } == 1)
+    }
+
     @Test func aSecretNeverPrints() {
         let secret = Secret("s3cr3t")
         var dumped = ""

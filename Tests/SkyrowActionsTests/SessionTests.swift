@@ -71,6 +71,15 @@ import Testing
         }
     }
 
+    @Test func afterAnInterruptionOfTheNoticesNothingIsRemembered() async throws {
+        try await withService { fixture in
+            let (answer, caller) = try await fixture.service.signUp("ann")
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            fixture.service.forget(.listening(again: true))
+            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
+        }
+    }
+
     @Test func whatEndsInPsqlEndsHere() async throws {
         try await withService { fixture in
             let (answer, _) = try await fixture.service.signUp("ann")
