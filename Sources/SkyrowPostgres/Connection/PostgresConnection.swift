@@ -65,7 +65,7 @@ final class PostgresConnection {
         do throws(PostgresError) {
             try applySettings(of: configuration, role: role)
         } catch {
-            PQfinish(handle)
+            // All is in place by now, so leaving by an error runs deinit, which closes the connection.
             throw PostgresError(code: .cannotConnect, sqlState: error.sqlState, message: error.message)
         }
         gate.open(descriptor: PQsocket(handle), cancel: PQgetCancel(handle))
