@@ -6,12 +6,12 @@ struct ProtocolPlaceholders {
 
     subscript(_ name: String) -> ProtocolJSON? { known[name] }
 
-    /// A request with every `<name>` replaced; a string that is nothing but a placeholder becomes its value, number or not.
-    func fill(_ request: String) -> String {
-        var filled = request
+    /// A text with every `<name>` replaced; a string that is nothing but a placeholder becomes its value, number or not.
+    func fill(_ text: String) -> String {
+        var filled = text
         for (name, value) in known {
             filled = filled.replacing("\"<\(name)>\"", with: value.text)
-            if case .string(let text) = value { filled = filled.replacing("<\(name)>", with: text) }
+            if case .string(let known) = value { filled = filled.replacing("<\(name)>", with: known) }
         }
         return filled
     }
@@ -22,7 +22,8 @@ struct ProtocolPlaceholders {
             return difference.isEmpty ? [] : ["\(place): \(difference)"]
         }
         switch (answer, shown) {
-        case (.object(let got), .object(let wanted)):
+        case (.object(let got), .object(let shown)):
+            let wanted = Dictionary(shown.map { (fill($0), $1) }, uniquingKeysWith: { first, _ in first })
             return Set(got.keys).union(wanted.keys).sorted().flatMap { name -> [String] in
                 switch (got[name], wanted[name]) {
                 case (let got?, let wanted?): differences(got, from: wanted, at: "\(place).\(name)")

@@ -10,10 +10,67 @@ import Testing
         manual = try ProtocolManual()
     }
 
+    @Test func everyExampleIsAnsweredAsTheManualShows() async throws {
+        try await withService { service in
+            var placeholders = ProtocolPlaceholders()
+            for example in manual.examples {
+                let answer = try await service.v1(
+                    example.path,
+                    placeholders.fill(example.request),
+                    key: key(of: example.caller),
+                    token: try token(of: example.caller, placeholders)
+                )
+                let differences =
+                    answer.body.isEmpty || example.answer.isEmpty
+                    ? (answer.body == example.answer ? [] : ["$: \(answer.body) instead of \(example.answer)"])
+                    : placeholders.differences(try ProtocolJSON(answer.body), from: try ProtocolJSON(example.answer))
+                #expect(answer.status == example.status, "Protocol.md:\(example.line)")
+                #expect(differences.isEmpty, "Protocol.md:\(example.line)")
+            }
+        }
+    }
+
+    private func key(of caller: String) -> String? {
+        switch caller {
+        case "nobody": nil
+        case "master": TestService.masterKey
+        default: TestService.apiKey
+        }
+    }
+
+    private func token(of caller: String, _ placeholders: ProtocolPlaceholders) throws -> String? {
+        switch caller {
+        case "nobody", "key", "master":
+            return nil
+        default:
+            guard case .string(let token) = try #require(placeholders["\(caller)-token"]) else { return nil }
+            return token
+        }
+    }
+
     @Test func everyActionHasAnExampleThatSucceeds() throws {
-        let shown = try manual.examples.filter { $0.status == 200 }.map { try ProtocolJSON($0.request)["method"] }
+        let successes = try manual.examples.filter { try ProtocolJSON($0.answer.isEmpty ? "null" : $0.answer)["result"] != nil }
+        let shown = try successes.map { try ProtocolJSON($0.request)["method"] }
         let missing = ActionName.allCases.filter { !shown.contains(.string($0.rawValue)) }
         #expect(missing.isEmpty)
+    }
+
+    @Test func aDifferenceIsFound() throws {
+        var placeholders = ProtocolPlaceholders()
+        let shown = try ProtocolJSON(#"{"id": "user/<ann>", "at": "<time>", "list": [1, true], "next": "<ann>", "more": "<any>"}"#)
+        let same = #"{"id":"user/u1","at":"2026-03-01T09:00:00.5Z","list":[1,true],"next":"u1","more":{}}"#
+        #expect(placeholders.differences(try ProtocolJSON(same), from: shown).isEmpty)
+        let others = [
+            #"{"id":"user/u2","at":"2026-03-01T09:00:00Z","list":[1,true],"next":"u2","more":{}}"#,
+            #"{"id":"user/u1","at":"yesterday","list":[1,true],"next":"u1","more":{}}"#,
+            #"{"id":"user/u1","at":"2026-03-01T09:00:00Z","list":[1,false],"next":"u1","more":{}}"#,
+            #"{"id":"user/u1","at":"2026-03-01T09:00:00Z","list":[1],"next":"u1","more":{}}"#,
+            #"{"id":"user/u1","at":"2026-03-01T09:00:00Z","list":[1,true],"next":"u1"}"#,
+            #"{"id":"user/u1","at":"2026-03-01T09:00:00Z","list":[1,true],"next":"u1","more":{},"extra":1}"#,
+        ]
+        for other in others {
+            #expect(!placeholders.differences(try ProtocolJSON(other), from: shown).isEmpty)
+        }
     }
 
     @Test(arguments: ActionName.allCases)
