@@ -1,2 +1,9 @@
+-- record:fetch of one id, as the service sends it.
 \set id 100000000000 + random(1, :rows)
-SELECT _id, _owner FROM app.item WHERE _id = :id::text;
+SELECT "r"."_id", "r"."_access", "r"."_owner", "r"."_created_at", "r"."_created_by", "r"."_updated_at", "r"."_updated_by", "r"."_revision", "r"."done", "r"."due", "r"."grp", "r"."score", "r"."title"
+FROM "app"."item" AS "r"
+WHERE "r"."_id" = :id::text
+AND "r"."_database" = '_public'
+AND ("r"."_access" IS NULL OR "r"."_owner" = :user
+OR "r"."_access" @> '[{"public": true, "level": "read"}]' OR "r"."_access" @> '[{"public": true, "level": "write"}]'
+OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (@.level == "read" || @.level == "write"))', (SELECT :audience::text::jsonb), true));

@@ -1,2 +1,10 @@
+-- record:query by an indexed integer, sorted, as the service sends it.
+\set limit 20
 \set grp random(1, :groups)
-SELECT _id, _owner, title FROM app.item WHERE grp = :grp ORDER BY title LIMIT 20;
+SELECT "r"."_id", "r"."_access", "r"."_owner", "r"."_created_at", "r"."_created_by", "r"."_updated_at", "r"."_updated_by", "r"."_revision", "r"."done", "r"."due", "r"."grp", "r"."score", "r"."title"
+FROM "app"."item" AS "r"
+WHERE "r"."_database" = '_public'
+AND ("r"."_access" IS NULL OR "r"."_owner" = :user
+OR "r"."_access" @> '[{"public": true, "level": "read"}]' OR "r"."_access" @> '[{"public": true, "level": "write"}]'
+OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (@.level == "read" || @.level == "write"))', (SELECT :audience::text::jsonb), true))
+AND ("r"."grp" = :grp::bigint) ORDER BY "r"."title", "r"."_id" LIMIT :limit::bigint;
