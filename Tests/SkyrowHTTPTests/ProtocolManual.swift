@@ -23,7 +23,8 @@ struct ProtocolManual {
             switch self {
             case .requestWithoutAnswer(let line): "Protocol.md:\(line): a request without an answer after it"
             case .answerWithoutRequest(let line): "Protocol.md:\(line): an answer without a request before it"
-            case .unknownWord(let word, let line): "Protocol.md:\(line): '\(word)' is neither a caller nor a path nor a status"
+            case .unknownWord(let word, let line):
+                "Protocol.md:\(line): '\(word)' is neither a caller nor a path nor a status"
             }
         }
     }
@@ -32,7 +33,8 @@ struct ProtocolManual {
     var examples: [Example]
 
     init() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let file = root.appending(path: "Documentation/Protocol.md")
         try self.init(text: String(contentsOf: file, encoding: .utf8))
     }
@@ -46,7 +48,12 @@ struct ProtocolManual {
             case "request":
                 if let waiting { throw Fault.requestWithoutAnswer(line: waiting.line) }
                 var example = Example(
-                    line: block.line, caller: "key", path: "/rpc", request: block.text, status: 200, answer: ""
+                    line: block.line,
+                    caller: "key",
+                    path: "/rpc",
+                    request: block.text,
+                    status: 200,
+                    answer: ""
                 )
                 for word in block.words.dropFirst() {
                     if word.hasPrefix("/") { example.path = word } else { example.caller = word }

@@ -32,7 +32,9 @@ struct ProtocolPlaceholders {
                 }
             }
         case (.array(let got), .array(let wanted)):
-            guard got.count == wanted.count else { return ["\(place): \(got.count) elements instead of \(wanted.count)"] }
+            guard got.count == wanted.count else {
+                return ["\(place): \(got.count) elements instead of \(wanted.count)"]
+            }
             return zip(got, ProtocolPlaceholders.ordered(wanted, as: got)).enumerated().flatMap {
                 differences($0.element.0, from: $0.element.1, at: "\(place)[\($0.offset)]")
             }
@@ -71,7 +73,8 @@ struct ProtocolPlaceholders {
             guard case .string(let got) = value, got.utf8.count >= 32 else { return "\(value.text) is no access token" }
             return ""
         case "time":
-            guard case .string(let got) = value, got.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z/) != nil
+            guard case .string(let got) = value,
+                got.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z/) != nil
             else { return "\(value.text) is no instant in UTC" }
             return ""
         default:
