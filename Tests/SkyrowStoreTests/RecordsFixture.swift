@@ -105,8 +105,12 @@ extension RecordOutcome {
     }
 }
 
-func withRecords(_ test: String = #function, _ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {
-    try await withTemporaryDatabaseAndPsql(template: .records, test: test) { database in
+func withRecords(
+    on cluster: TemporaryCluster? = nil,
+    test: String = #function,
+    _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
+) async throws {
+    try await withTemporaryDatabaseAndPsql(template: .records, on: cluster, test: test) { database in
         try await withRecordStore(database.url) { store in
             try await body(RecordsFixture(store: store, client: store.client, database: database))
         }

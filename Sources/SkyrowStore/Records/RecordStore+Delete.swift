@@ -49,6 +49,6 @@ extension RecordStore {
         _ scope: DatabaseScope,
         _ caller: Caller
     ) -> DeleteRun {
-        DeleteRun(store: self, runner: runner, catalog: catalog, database: scope, caller: caller, variables: nil)
+        DeleteRun(store: self, runner: runner, catalog: catalog, database: scope, caller: caller, variables: accessVariables.variables(of: caller))
     }
 }

@@ -12,16 +12,17 @@ extension RecordStore {
         caller: Caller
     ) async throws -> [RecordOutcome] {
         let access = AccessScope(caller: caller, level: .read, database: scope)
+        let variables = accessVariables.variables(of: caller)
         return try await withCatalog { _ in
             guard let first = ids.first else { return [] }
             if ids.allSatisfy({ $0.type == first.type }) {
-                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access: access)
+                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access: access, variables: variables)
                 return ids.map { rows.outcome(for: $0) }
             }
             let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
                 for (type, ids) in Dictionary(grouping: ids, by: \.type) {
                     group.addTask {
-                        (type, try await self.rows(of: type, ids: ids.map(\.id), access: access))
+                        (type, try await self.rows(of: type, ids: ids.map(\.id), access: access, variables: variables))
                     }
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -33,10 +34,11 @@ extension RecordStore {
     private func rows(
         of type: RecordTypeName,
         ids: [String],
-        access: AccessScope
+        access: AccessScope,
+        variables: AccessVariables?
     ) async throws -> RowsByID {
         guard let table = try await self.table(of: type) else { return .none }
-        let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: nil)
+        let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
         return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
     }
 }

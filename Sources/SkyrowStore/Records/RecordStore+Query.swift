@@ -24,7 +24,7 @@ extension RecordStore {
                 catalog: catalog,
                 scope: scope,
                 caller: caller,
-                variables: nil
+                variables: accessVariables.variables(of: caller)
             )
             return try statement.answer(try await self.client.read(statement.sql))
         }

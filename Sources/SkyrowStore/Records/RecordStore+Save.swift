@@ -72,7 +72,7 @@ extension RecordStore {
             var refusals: [RecordID: SkyrowError] = [:]
             for (type, ids) in Dictionary(grouping: ids.filter { !$0.isTemporary }, by: \.type) {
                 guard let table = catalog[type] else { continue }
-                let question = JudgeStatement(ids: ids, table: table, database: scope, caller: caller, variables: nil)
+                let question = JudgeStatement(ids: ids, table: table, database: scope, caller: caller, variables: self.accessVariables.variables(of: caller))
                 let findings = try question.findings(try await self.client.read(question.sql))
                 for id in ids {
                     if let finding = findings[TextKey(id.id)], !finding.isWritable { refusals[id] = .writeDenied }
@@ -113,7 +113,7 @@ extension RecordStore {
             catalog: catalog,
             database: scope,
             caller: caller,
-            variables: nil
+            variables: accessVariables.variables(of: caller)
         )
         return try await run.outcomes()
     }

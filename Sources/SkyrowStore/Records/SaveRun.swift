@@ -1,53 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// Where the statements of a request run.
-enum StatementRunner {
-    /// Each on its own.
-    case client(PostgresClient)
-    /// All in one transaction; one that fails is undone alone.
-    case transaction(PostgresTransaction)
-
-    func write(_ sql: SQL, sharing: PostgresCommitSharing = .never) async throws -> PostgresResult {
-        switch self {
-        case .client(let client):
-            try await client.write(sql, sharing: sharing)
-        case .transaction(let transaction):
-            try await transaction.withSavepoint { try await $0.query(sql) }
-        }
-    }
-
-    func read(_ sql: SQL) async throws -> PostgresResult {
-        switch self {
-        case .client(let client): try await client.read(sql)
-        case .transaction(let transaction): try await transaction.query(sql)
-        }
-    }
-
-    /// Runs statements whose foreign keys are checked together, after the last.
-    func deferringReferences(_ body: (StatementRunner) async throws -> Void) async throws {
-        switch self {
-        case .client(let client):
-            try await client.withTransaction { transaction in
-                try await StatementRunner.deferringReferences(in: transaction, body)
-            }
-        case .transaction(let transaction):
-            try await transaction.withSavepoint { transaction in
-                try await StatementRunner.deferringReferences(in: transaction, body)
-            }
-        }
-    }
-
-    private static func deferringReferences(
-        in transaction: PostgresTransaction,
-        _ body: (StatementRunner) async throws -> Void
-    ) async throws {
-        _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
-        try await body(.transaction(transaction))
-        _ = try await transaction.query("SET CONSTRAINTS ALL IMMEDIATE")
-    }
-}
-
 /// One request to save, carried out: statement after statement of the plan, then the questions about what was refused.
 struct SaveRun {
     /// So often is a record written again when others change it between a refusal and the question about it.
@@ -154,6 +107,14 @@ struct SaveRun {
         let sharing: PostgresCommitSharing =
             group.members.count == 1 ? .allowedExcept(key: plan.writes[group.members[0]].id.hashValue) : .never
         let result = try await runner.write(statement.sql(for: group), sharing: sharing)
+        if plan.writes.count == 1 {
+            if result.isEmpty {
+                refused = group.members
+            } else {
+                saved[group.members[0]] = StoredRow(result: result, plan: group.table.wholeRow.plan, row: 0)
+            }
+            return
+        }
         let rows = StoredRow.byWireID(result, plan: group.table.wholeRow.plan)
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
@@ -162,9 +123,7 @@ struct SaveRun {
                 refused.append(member)
             }
         }
-        if instant == nil, plan.writes.count > 1, let row = rows.values.first {
-            instant = row.updatedAt
-        }
+        if instant == nil { instant = rows.values.first?.updatedAt }
     }
 
     private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) {

@@ -1,4 +1,5 @@
 package import SkyrowModel
+internal import Synchronization
 
 /// Who a caller is, as the JSON object that the access condition of a statement compares record lists with.
 ///
@@ -46,5 +47,42 @@ extension String {
             append(string)
         }
         append("\"")
+    }
+}
+
+/// The access variables of callers with many roles, so that they are not made for every request.
+package final class AccessVariablesCache: Sendable {
+    private struct Entry {
+        var roles: [String]
+        var variables: AccessVariables
+    }
+
+    /// Fewer roles are written out faster than they are compared.
+    private static let fewRoles = 4
+    /// Beyond so many users the least work is to begin again.
+    private static let capacity = 10_000
+
+    private let entries = Mutex<[TextKey: Entry]>([:])
+
+    package init() {}
+
+    /// The variables of a caller; nil for one whom no list can name.
+    package func variables(of caller: Caller) -> AccessVariables? {
+        guard !caller.isMaster, let user = caller.userID else { return nil }
+        let audience = AccessAudience(user: user, roles: caller.roles)
+        guard caller.roles.count > Self.fewRoles else { return AccessVariables(audience) }
+        let key = TextKey(user)
+        if let known = entries.withLock({ $0[key] }), Self.areSame(known.roles, caller.roles) { return known.variables }
+        let variables = AccessVariables(audience)
+        entries.withLock { entries in
+            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
+            entries[key] = Entry(roles: caller.roles, variables: variables)
+        }
+        return variables
+    }
+    /// The session cache hands out the same array again and again, which is recognised by its memory.
+    private static func areSame(_ a: [String], _ b: [String]) -> Bool {
+        let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress } }
+        return a.count == b.count && (isOneArray || a.elementsEqual(b, by: { $0.isSameText(as: $1) }))
     }
 }

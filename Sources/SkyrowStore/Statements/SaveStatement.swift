@@ -20,7 +20,18 @@ struct SaveStatement {
     /// The time of the request when an earlier statement of it has one already; otherwise the statement's own.
     let instant: PostgresTimestamp?
 
+    /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
+        let shape = group.shape
+        let key = StatementShapes.Key(
+            action: .save(shape, isOne: group.members.count == 1, hasInstant: instant != nil, isMaster: caller.isMaster),
+            access: AccessScope(caller: caller, level: .write, database: database).shape
+        )
+        return group.table.shapes.shape(key) { text(for: group) }.binding(values(of: group))
+    }
+
+    /// The same, made anew.
+    func text(for group: BatchPlan.Group) -> SQL {
         let members = group.members.map { plan.writes[$0] }
         switch group.shape.kind {
         case .upsert:
@@ -41,9 +52,9 @@ struct SaveStatement {
     // MARK: Insert
 
     private func insertion(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        let user = SQL.value(caller.userID)
+        let user = Self.list([caller.userID])
         var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
-        var values: SQL = "\"i\".\"_id\", \(SQL.value(owner)), \(user), \(user)"
+        var values: SQL = "\"i\".\"_id\", \(Self.list([owner])), \(user), \(user)"
         if case .user(let user) = database {
             names += ", \"_database\""
             values += ", \(user)"
@@ -95,7 +106,7 @@ struct SaveStatement {
     // MARK: Update
 
     private func update(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        var assignments: SQL = "\"_updated_by\" = \(SQL.value(caller.userID)), \"_revision\" = \(catalog.schema).\"_revision\"()"
+        var assignments: SQL = "\"_updated_by\" = \(Self.list([caller.userID])), \"_revision\" = \(catalog.schema).\"_revision\"()"
         if let instant {
             assignments += ", \"_updated_at\" = \(instant)"
         } else {
@@ -131,7 +142,9 @@ struct SaveStatement {
         }
         for (place, column) in group.shape.columns.enumerated() {
             names += ", \(group.table.columns[column].identifier)"
-            values += ", \(Self.list(members.map { $0.values[place] }, type: group.table.columns[column].type, self))"
+            var column = ColumnPlaceholder()
+            append(members, place, of: group, to: &column)
+            values += ", \(column.sql)"
         }
         return members.count == 1 ? "(VALUES (\(values))) AS \"i\" (\(names))" : "unnest(\(values)) AS \"i\" (\(names))"
     }
@@ -140,19 +153,68 @@ struct SaveStatement {
         values.count == 1 ? "\(values[0])" : "\(values)"
     }
 
-    private static func list(_ values: [RecordValue], type: FieldType, _ statement: SaveStatement) -> SQL {
-        switch type {
-        case .string: list(values.map(\.string))
-        case .integer, .sequence: list(values.map(\.integer))
-        case .number: list(values.map(\.number))
-        case .boolean: list(values.map(\.boolean))
-        case .datetime: list(values.map(\.instant))
-        case .json: list(values.map(\.json))
-        case .reference: list(values.map { statement.storedReference($0) })
-        case .bytes: list(values.map(\.bytes))
+    /// Appends the values of a column in the type that its fields have.
+    private func append(
+        _ members: [RecordWrite],
+        _ place: Int,
+        of group: BatchPlan.Group,
+        to values: inout some ColumnValues
+    ) {
+        switch group.table.columns[group.shape.columns[place]].type {
+        case .string: values.append(members.map { $0.values[place].string })
+        case .integer, .sequence: values.append(members.map { $0.values[place].integer })
+        case .number: values.append(members.map { $0.values[place].number })
+        case .boolean: values.append(members.map { $0.values[place].boolean })
+        case .datetime: values.append(members.map { $0.values[place].instant })
+        case .json: values.append(members.map { $0.values[place].json })
+        case .reference: values.append(members.map { storedReference($0.values[place]) })
+        case .bytes: values.append(members.map { $0.values[place].bytes })
         // No value is accepted for such a column.
-        case .unknown: list(values.map { _ in nil as String? })
+        case .unknown: values.append(members.map { _ in nil as String? })
         }
+    }
+
+    /// The values of ``text(for:)`` in the order of its placeholders.
+    func values(of group: BatchPlan.Group) -> PostgresBindings {
+        let members = group.members.map { plan.writes[$0] }
+        let write = AccessScope(caller: caller, level: .write, database: database)
+        var values = PostgresBindings()
+        switch group.shape.kind {
+        case .upsert, .insert:
+            values.append(owner)
+            values.append(caller.userID)
+            values.append(caller.userID)
+            if case .user(let user) = database { values.append(user) }
+            if let instant {
+                values.append(instant)
+                values.append(instant)
+            }
+        case .update, .updateOfRevision:
+            values.append(caller.userID)
+            if let instant { values.append(instant) }
+        }
+        for place in group.shape.columns {
+            guard case .reference(let type) = group.table.columns[place].type, looksUpReferences, catalog[type] != nil else {
+                continue
+            }
+            if case .user = database {
+                values.append(StoredID.prefix(of: database))
+                AccessScope(caller: caller, level: .read, database: database).bind(into: &values, variables: variables)
+            }
+            AccessScope(caller: caller, level: .read, database: .everyone).bind(into: &values, variables: variables)
+        }
+        values.append(column: members.map { StoredID($0.id.id, in: database).text })
+        if group.shape.setsAccess {
+            values.append(column: members.map { $0.access.map { PostgresJSONB($0.storedJSON) } })
+        }
+        if group.shape.kind == .updateOfRevision { values.append(column: members.map(\.expectedRevision)) }
+        for place in group.shape.columns.indices {
+            var column = ColumnBindings(bindings: values)
+            append(members, place, of: group, to: &column)
+            values = column.bindings
+        }
+        if group.shape.kind != .insert { write.bind(into: &values, variables: variables) }
+        return values
     }
 
     // MARK: References
@@ -206,10 +268,35 @@ struct SaveStatement {
     }
 }
 
-extension SQL {
-    /// A value that may be NULL; written out, the interpolation of an optional draws a warning.
-    fileprivate static func value(_ value: (some PostgresEncodable)?) -> SQL {
-        value.map { "\($0)" } ?? "NULL"
+/// Takes the values of one column of a group.
+private protocol ColumnValues {
+    mutating func append<Value: PostgresArrayElement>(_ values: [Value])
+}
+
+private struct ColumnPlaceholder: ColumnValues {
+    var sql = SQL()
+
+    mutating func append<Value: PostgresArrayElement>(_ values: [Value]) {
+        sql = values.count == 1 ? "\(values[0])" : "\(values)"
+    }
+}
+
+private struct ColumnBindings: ColumnValues {
+    var bindings: PostgresBindings
+
+    mutating func append<Value: PostgresArrayElement>(_ values: [Value]) {
+        bindings.append(column: values)
+    }
+}
+
+extension PostgresBindings {
+    /// One value for one record, an array for several.
+    fileprivate mutating func append<Value: PostgresArrayElement>(column values: [Value]) {
+        if values.count == 1 {
+            append(values[0])
+        } else {
+            append(values)
+        }
     }
 }
 

@@ -8,13 +8,13 @@ package final class StatementShapes: Sendable {
     /// What a statement's text depends on beside its table.
     package struct Key: Hashable, Sendable {
         package enum Action: Hashable, Sendable {
-            case fetchOne, fetchMany, save, delete, judge
+            case fetchOne
+            case fetchMany
+            case save(SaveShape, isOne: Bool, hasInstant: Bool, isMaster: Bool)
         }
 
         var action: Action
         var access: AccessShape
-        /// Positions of columns, and whatever else the action's shape has.
-        var details: [Int] = []
     }
 
     /// Beyond so many shapes of one table the least work is to begin again.

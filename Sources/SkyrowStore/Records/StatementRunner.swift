@@ -1,0 +1,68 @@
+internal import SkyrowPostgres
+
+/// Where the statements of a request run.
+enum StatementRunner {
+    /// Each on its own.
+    case client(PostgresClient)
+    /// All in one transaction; one that fails is undone alone.
+    case transaction(PostgresTransaction)
+
+    /// How often a statement is tried that meets others who write the same rows in another order.
+    private static let attempts = 5
+
+    func write(_ sql: SQL, sharing: PostgresCommitSharing = .never) async throws -> PostgresResult {
+        switch self {
+        case .client(let client):
+            for _ in 1..<Self.attempts {
+                do {
+                    return try await client.write(sql, sharing: sharing)
+                } catch let error as PostgresError where error.isPassing {
+                    continue
+                }
+            }
+            return try await client.write(sql, sharing: sharing)
+        case .transaction(let transaction):
+            return try await transaction.withSavepoint { try await $0.query(sql) }
+        }
+    }
+
+    func read(_ sql: SQL) async throws -> PostgresResult {
+        switch self {
+        case .client(let client): try await client.read(sql)
+        case .transaction(let transaction): try await transaction.query(sql)
+        }
+    }
+
+    /// Runs statements whose foreign keys are checked together, after the last.
+    func deferringReferences(_ body: (StatementRunner) async throws -> Void) async throws {
+        switch self {
+        case .client(let client):
+            try await client.withTransaction { transaction in
+                try await StatementRunner.deferringReferences(in: transaction, body)
+            }
+        case .transaction(let transaction):
+            try await transaction.withSavepoint { transaction in
+                try await StatementRunner.deferringReferences(in: transaction, body)
+            }
+        }
+    }
+
+    private static func deferringReferences(
+        in transaction: PostgresTransaction,
+        _ body: (StatementRunner) async throws -> Void
+    ) async throws {
+        _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
+        try await body(.transaction(transaction))
+        _ = try await transaction.query("SET CONSTRAINTS ALL IMMEDIATE")
+    }
+}
+
+extension PostgresError {
+    /// True when PostgreSQL gave up a statement in favour of another one, so that it may be tried again.
+    fileprivate var isPassing: Bool {
+        switch sqlState {
+        case .some(.deadlockDetected), .some(.serializationFailure): true
+        default: false
+        }
+    }
+}
