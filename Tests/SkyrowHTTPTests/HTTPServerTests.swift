@@ -96,12 +96,16 @@ import Testing
                 try await connection.get("/wait")
                 try await connection.get("/next")
                 await responder.waiting.value()
-                // Another connection's answer proves that the loop has had time for the second request.
-                try await withConnection(port: server.port) { other in
-                    try await other.get("/other")
-                    _ = try await other.answer()
+                // The answers of further connections, which take turns on the event loops, prove that the loop of this one
+                // has had time for its second request.
+                let others = 4 * System.coreCount
+                for _ in 0..<others {
+                    try await withConnection(port: server.port) { other in
+                        try await other.get("/other")
+                        _ = try await other.answer()
+                    }
                 }
-                #expect(responder.requests == 2)
+                #expect(responder.requests == 1 + others)
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
                 #expect(try await connection.answer().body == "GET /next")
@@ -149,6 +153,17 @@ import Testing
                 await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
+    @Test func aClientThatStopsSendingGetsALargeAnswerWhole() async throws {
+        try await withServer(ScriptedResponder()) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/big")
+                connection.finishSending()
+                #expect(try await connection.answer().body.utf8.count == 4 << 20)
                 #expect(try await connection.isClosedByServer())
             }
         }

@@ -12,7 +12,7 @@ import Synchronization
 /// - anything else: method and path
 final class ScriptedResponder: HTTPResponder {
     let gate = Gate<Void>()
-    /// Open when a `/wait` or `/deaf` is being worked on.
+    /// Open when a `/wait`, `/deaf` or `/big` is being worked on.
     let waiting = Gate<Void>()
     /// Open when a `/wait` was cancelled.
     let cancelled = Gate<Void>()
@@ -48,6 +48,7 @@ final class ScriptedResponder: HTTPResponder {
             await gate.value()
             return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: "done"))
         case "/big":
+            waiting.open()
             return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(repeating: 66, count: 4 << 20))
         default:
             let text = "\(request.head.method.rawValue) \(request.head.uri)"

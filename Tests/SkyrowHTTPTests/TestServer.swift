@@ -26,7 +26,6 @@ struct TestServer: Sendable {
 func withServer<Success: Sendable>(
     _ responder: any HTTPResponder,
     limits: HTTPLimits = HTTPLimits(),
-    threads: Int = 1,
     logger: Logger = .silent,
     _ body: (TestServer) async throws -> Success
 ) async throws -> Success {
@@ -34,7 +33,6 @@ func withServer<Success: Sendable>(
     let server = HTTPServer(
         address: .host("127.0.0.1", port: 0),
         limits: limits,
-        threads: threads,
         responder: responder,
         logger: logger,
         onRunning: { running.open($0 ?? 0) }

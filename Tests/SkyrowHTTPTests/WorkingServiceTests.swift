@@ -28,30 +28,27 @@ import Testing
 
     @Test func workThatTakesTooLongIsCancelledInTheDatabase() async throws {
         try await withService(limits: HTTPLimits(response: .milliseconds(300))) { service in
-            let ann = try await service.signUp("ann")
-            _ = try await service.call("record:save", #"{"records":[{"_id":"note/1"}]}"#, token: ann.token)
-            // A lock that somebody else holds makes every save wait.
             try await service.database.psql(
                 """
                 CREATE FUNCTION app.wait() RETURNS trigger LANGUAGE plpgsql AS
                     $$BEGIN PERFORM pg_sleep(1000); RETURN NEW; END$$;
-                CREATE TRIGGER wait BEFORE UPDATE ON app.note FOR EACH ROW EXECUTE FUNCTION app.wait();
+                CREATE TRIGGER wait BEFORE INSERT ON app._user FOR EACH ROW EXECUTE FUNCTION app.wait();
                 """
             )
-            let rpc = try await service.call("record:save", #"{"records":[{"_id":"note/1","a":1}]}"#, token: ann.token)
-            #expect(isTimeout(rpc["error"]) || isTimeout(rpc["result"][0]), "\(rpc)")
+            let answer = try await service.call("auth:signup", "{}")
+            // A write that had been sent may say that its fate is unknown.
+            #expect([122, 136].contains(answer["error"]["code"].integer), "\(answer)")
             // Nothing goes on in the database.
             var running = "1"
             while running != "0" {
                 running = try await service.database.psql(
-                    "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%note%' AND pid <> pg_backend_pid()"
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()
+                    """
                 )
             }
         }
-    }
-
-    private func isTimeout(_ error: JSONValue) -> Bool {
-        error["code"].integer == 122 || error["code"].integer == 136
     }
 }
 
@@ -60,14 +57,21 @@ private func save(as token: String, port: Int, client: Int, into acknowledged: A
     try await withConnection(port: port) { connection in
         for number in 0... {
             let id = "\(client)-\(number)"
-            try await connection.post(
-                "/record/save",
-                #"{"records":[{"_id":"note/\#(id)"}]}"#,
-                headers: [("X-Skygear-API-Key", TestService.apiKey), ("X-Skygear-Access-Token", token)]
-            )
-            let answer = try await connection.answer()
+            let answer: RawAnswer
+            do {
+                try await connection.post(
+                    "/record/save",
+                    #"{"records":[{"_id":"note/\#(id)"}]}"#,
+                    headers: [("X-Skygear-API-Key", TestService.apiKey), ("X-Skygear-Access-Token", token)]
+                )
+                answer = try await connection.answer()
+            } catch {
+                // The server closed the idle connection while the request was on its way, and has not seen it.
+                return
+            }
             #expect(answer.status == 200)
-            #expect(try JSONValue(answer.body)["result"][0]["_type"].string == "record")
+            let body = try JSONValue(answer.body)
+            #expect(body["result"][0]["_type"].string == "record")
             acknowledged.insert(id)
             if answer["connection"] == "close" { return }
         }

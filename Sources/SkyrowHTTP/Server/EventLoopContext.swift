@@ -7,21 +7,19 @@ final class EventLoopContext {
     let limits: HTTPLimits
     let responder: any HTTPResponder
 
-    /// Bytes of bodies in memory, and this loop's share of the limit.
-    private(set) var bodyBytes = 0
-    private let bodyBytesLimit: Int
+    let bodyBudget: ByteBudget
 
     private var date = HTTPDate()
     private var ids = RequestIDGenerator()
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     private var ticker: RepeatedTask?
 
-    init(eventLoop: any EventLoop, loops: Int, limits: HTTPLimits, responder: any HTTPResponder) {
+    init(eventLoop: any EventLoop, limits: HTTPLimits, bodyBudget: ByteBudget, responder: any HTTPResponder) {
         self.eventLoop = eventLoop
         executor = EventLoopTaskExecutor(eventLoop)
         self.limits = limits
         self.responder = responder
-        bodyBytesLimit = max(limits.bodiesInMemory / loops, limits.body)
+        self.bodyBudget = bodyBudget
     }
 
     /// The `date` line of this second.
@@ -32,17 +30,6 @@ final class EventLoopContext {
 
     func nextRequestID() -> RequestID {
         ids.next()
-    }
-
-    /// Takes bytes out of the budget for bodies; false when there are not so many left.
-    func reserveBodyBytes(_ count: Int) -> Bool {
-        guard bodyBytes + count <= bodyBytesLimit else { return false }
-        bodyBytes += count
-        return true
-    }
-
-    func releaseBodyBytes(_ count: Int) {
-        bodyBytes -= count
     }
 
     // MARK: - Deadlines

@@ -20,7 +20,7 @@ extension HTTP1Connection {
         if !context.channel.isWritable, stall == nil { expectProgress() }
         resumeReading()
         sendOwedContinue()
-        if inputIsClosed && isIdle && context.channel.isWritable { close() }
+        if inputIsClosed && isIdle { finish(lingers: false) }
     }
 
     private var canStart: Bool {
@@ -61,7 +61,7 @@ extension HTTP1Connection {
     }
 
     private func answer(_ response: HTTPResponse, number: UInt64, bodyBytes: Int) {
-        loop.releaseBodyBytes(bodyBytes)
+        if bodyBytes > 0 { loop.bodyBudget.release(bodyBytes) }
         // The connection may be gone, or the client may have been told that its time is up.
         guard case .open = phase, let current, current.number == number else { return }
         self.current = nil
@@ -109,7 +109,7 @@ extension HTTP1Connection {
     ///
     /// A socket that is closed while it holds unread bytes answers them with a reset, which would take the answer away
     /// from a client that still sends; so our side closes first, and the rest follows when the client has closed its own.
-    private func finish(lingers: Bool) {
+    func finish(lingers: Bool) {
         guard let context else { return }
         phase = .finishing
         expectProgress()

@@ -3,6 +3,10 @@ import NIOCore
 extension HTTP1Connection {
     /// Looks at the clock on behalf of this connection, a few times a second.
     func checkDeadlines(now: NIODeadline) {
+        if let shutdown, now >= shutdown.all {
+            close()
+            return
+        }
         if let stall, now >= stall.deadline, !hasProgressed(since: stall.bytes) {
             close()
             return
@@ -18,8 +22,8 @@ extension HTTP1Connection {
     }
 
     private func checkRequests(now: NIODeadline) {
-        if let shutdown, now >= shutdown.all || (isIdle && now >= shutdown.idle) {
-            close()
+        if let shutdown, isIdle, now >= shutdown.idle {
+            finish(lingers: false)
             return
         }
         if let assemblyDeadline, now >= assemblyDeadline {

@@ -101,7 +101,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
         current?.task?.cancel()
         dropAssembly()
         while let item = queue.popFirst() {
-            if case .request(let request) = item { loop.releaseBodyBytes(request.body.readableBytes) }
+            if case .request(let request) = item { loop.bodyBudget.release(request.body.readableBytes) }
         }
         loop.remove(self)
         onClose()
@@ -162,7 +162,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
             refuse(.bodyTooLarge, head: assembly.head)
             return
         }
-        guard loop.reserveBodyBytes(part.readableBytes) else {
+        guard loop.bodyBudget.reserve(part.readableBytes) else {
             refuse(.overloaded, head: assembly.head)
             return
         }
@@ -180,7 +180,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
     }
 
     private func dropAssembly() {
-        if let assembly { loop.releaseBodyBytes(assembly.body.readableBytes) }
+        if let assembly { loop.bodyBudget.release(assembly.body.readableBytes) }
         assembly = nil
     }
 
@@ -219,7 +219,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
         case .open:
             // Half a request is no request; whole ones are still answered.
             dropAssembly()
-            if isIdle { close() }
+            if isIdle { finish(lingers: false) }
         case .finishing, .closed:
             break
         case .lingering:

@@ -2,7 +2,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// The pipeline of a connection in place of Hummingbird's own: the HTTP decoder and `HTTP1Connection`, nothing else.
 ///
@@ -17,10 +16,15 @@ struct HTTP1ServerChannel: ServerChildChannel {
     private let connections = ConnectionCount()
 
     init(group: any EventLoopGroup, limits: HTTPLimits, responder: any HTTPResponder) {
-        let loops = Array(group.makeIterator())
+        let bodyBudget = ByteBudget(limits.bodiesInMemory)
         var contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>] = [:]
-        for loop in loops {
-            let context = EventLoopContext(eventLoop: loop, loops: loops.count, limits: limits, responder: responder)
+        for loop in group.makeIterator() {
+            let context = EventLoopContext(
+                eventLoop: loop,
+                limits: limits,
+                bodyBudget: bodyBudget,
+                responder: responder
+            )
             contexts[ObjectIdentifier(loop)] = .makeBoxSendingValue(context, eventLoop: loop)
         }
         self.contexts = contexts
@@ -75,18 +79,4 @@ struct HTTP1ServerChannel: ServerChildChannel {
 
     /// How many connections beyond the limit are told that there are too many.
     private static let refusalsAtOnce = 128
-}
-
-/// How many connections are open, over all event loops.
-private final class ConnectionCount: Sendable {
-    private let count = Atomic<Int>(0)
-
-    /// Answers the new count.
-    func increment() -> Int {
-        count.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-
-    func decrement() {
-        count.wrappingSubtract(1, ordering: .relaxed)
-    }
 }
