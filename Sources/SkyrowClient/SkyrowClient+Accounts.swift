@@ -59,8 +59,13 @@ extension SkyrowClient {
     public func logOut() async throws(ClientError) {
         guard session != nil else { return }
         defer { store(nil) }
-        // To end a session twice is the same as to end it once.
-        try await call(.authLogOut, repeatability: .safe) { _ throws(SkyrowError) in }
+        do throws(ClientError) {
+            // To end a session twice is the same as to end it once.
+            try await call(.authLogOut, repeatability: .safe) { _ throws(SkyrowError) in }
+        } catch {
+            // The session had ended before.
+            guard error.serverCode == .accessTokenNotAccepted else { throw error }
+        }
     }
 
     /// Changes the password, which ends every other session of the user.

@@ -11,7 +11,7 @@ public final class URLSessionTransport: Transport {
     /// - Parameter timeout: how long an answer may take.
     public init(timeout: Duration = .seconds(60)) {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = TimeInterval(timeout.components.seconds)
+        configuration.timeoutIntervalForRequest = timeout / .seconds(1)
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
         session = URLSession(configuration: configuration)

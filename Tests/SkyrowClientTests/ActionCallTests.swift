@@ -72,6 +72,9 @@ import Testing
         let unheard = ScriptedClient([.lost], session: ann, retryPolicy: .never)
         await #expect(throws: ClientError.self) { try await unheard.client.logOut() }
         #expect(unheard.client.session == nil)
+        let ended = ScriptedClient([.error(104, "AccessTokenNotAccepted")], session: ann)
+        try await ended.client.logOut()
+        #expect(ended.client.session == nil)
         let nobody = ScriptedClient([])
         try await nobody.client.logOut()
         #expect(nobody.transport.requests.isEmpty)
