@@ -14,7 +14,7 @@ public final class URLSessionTransport: Transport {
         configuration.timeoutIntervalForRequest = timeout / .seconds(1)
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration)
+        session = URLSession(configuration: configuration, delegate: RedirectionRefusal(), delegateQueue: nil)
     }
 
     deinit {
@@ -30,5 +30,18 @@ public final class URLSessionTransport: Transport {
         let (data, response) = try await session.data(for: urlRequest)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
         return TransportAnswer(status: response.statusCode, body: Array(data))
+    }
+}
+
+/// Keeps key and token from going wherever an answer points.
+private final class RedirectionRefusal: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
     }
 }

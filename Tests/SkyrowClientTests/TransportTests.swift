@@ -44,6 +44,18 @@ import Testing
         #expect(answer.body.isEmpty)
     }
 
+    /// A redirection must not carry key and token to another host.
+    @Test(arguments: [301, 302, 307, 308])
+    func itPassesRedirectionsOnInsteadOfFollowingThem(status: Int) async throws {
+        let other = try LocalServer(["HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"])
+        let head =
+            "HTTP/1.1 \(status) X\r\nLocation: \(other.url.absoluteString)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try LocalServer([head])
+        let answer = try await transport.send(request(server.url))
+        #expect(answer.status == status)
+        #expect(other.receivedHeads.isEmpty)
+    }
+
     @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"])
     func itThrowsWhenTheConnectionBreaks(answer: String) async throws {
         let server = try LocalServer([answer])
