@@ -145,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowEndToEndTests",
             dependencies: [
-                "SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowTestSupport", "SkyrowWire", "skyrow",
+                "SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
+                "skyrow",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
