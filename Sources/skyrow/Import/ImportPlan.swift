@@ -1,21 +1,5 @@
 import SkyrowModel
-
-/// A record of a file as it goes into the table.
-struct ImportedRecord: Hashable, Sendable {
-    var line: Int
-    /// nil asks for a new id.
-    var id: String?
-    var fields: [(name: FieldName, value: RecordValue)]
-
-    static func == (a: ImportedRecord, b: ImportedRecord) -> Bool {
-        a.line == b.line && a.id == b.id && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(line)
-        hasher.combine(id)
-    }
-}
+import SkyrowStore
 
 /// Where each column of a file goes, and as what.
 struct ImportPlan: Hashable, Sendable {
@@ -37,6 +21,10 @@ struct ImportPlan: Hashable, Sendable {
 
     let type: RecordTypeName
     let columns: [Column]
+    /// The fields that are imported to, in the order of the values of each row.
+    let fields: [FieldName]
+    /// For each column its place among the fields.
+    private let places: [Int?]
 
     /// Decides by the survey and the fields that the type has already.
     ///
@@ -70,6 +58,13 @@ struct ImportPlan: Hashable, Sendable {
             throw .failure("There are two columns '\(idColumn ?? "_id")'.")
         }
         self.columns = columns
+        var fields: [FieldName] = []
+        places = columns.map { column in
+            guard case .field(let name, _, _) = column.target else { return nil }
+            fields.append(name)
+            return fields.count - 1
+        }
+        self.fields = fields
     }
 
     private static func target(
@@ -97,23 +92,22 @@ struct ImportPlan: Hashable, Sendable {
         return fields
     }
 
-    /// Makes a record of the table; throws ``LineFault`` with the first value that does not fit its column.
-    func record(from source: SourceRecord) throws(LineFault) -> ImportedRecord {
-        var record = ImportedRecord(line: source.line, id: nil, fields: [])
+    /// Makes a row of the table; throws ``LineFault`` with the first value that does not fit its column.
+    func row(from source: SourceRecord) throws(LineFault) -> ImportRow {
+        var row = ImportRow(line: source.line, values: Array(repeating: nil, count: fields.count))
         for (index, cell) in source.cells {
             let column = columns[index]
             do throws(FieldFault) {
                 switch column.target {
                 case .leftOut: break
-                case .id: record.id = try id(cell)
-                case .field(let name, let type, _):
-                    if let value = try type.value(of: cell) { record.fields.append((name, value)) }
+                case .id: row.id = try id(cell)
+                case .field(_, let type, _): if let place = places[index] { row.values[place] = try type.value(of: cell) }
                 }
             } catch {
                 throw LineFault(line: source.line, reason: "\(column.source) \(error.reason)")
             }
         }
-        return record
+        return row
     }
 
     private func id(_ cell: SourceRecord.Cell) throws(FieldFault) -> String {

@@ -90,7 +90,7 @@ struct SourceReader: Sendable {
             return nil
         }
         guard line.fields.count == columns.count else {
-            let reason = "there are \(line.fields.count) fields, and the header has \(columns.count)"
+            let reason = "fields: \(line.fields.count), columns in the header: \(columns.count)"
             return .failure(LineFault(line: line.number, reason: reason))
         }
         var cells: [(column: Int, cell: SourceRecord.Cell)] = []

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 import Testing
 
 @testable import skyrow
@@ -56,8 +57,8 @@ import Testing
         )
         #expect(Self.targets(plan) == ["title string", "year number", "director ref(person)"])
         #expect(plan.newFields.isEmpty)
-        let record = try plan.record(from: try #require(records.first).get())
-        #expect(record.fields.map(\.value) == [
+        let row = try plan.row(from: try #require(records.first).get())
+        #expect(row.values == [
             .string("1941"), .number(1979), .reference(try RecordID("person/ridley")),
         ])
     }
@@ -67,19 +68,16 @@ import Testing
             "a,b\n\"\",1\n,\"\"\nNA,2\n\"NA\",3\n",
             ImportReading(format: .csv, nullTexts: ["NA"])
         )
-        let values = try records.map { try plan.record(from: $0.get()).fields.map { "\($0.name)=\($0.value)" } }
-        #expect(values == [
-            ["a=\(RecordValue.string(""))", "b=\(RecordValue.integer(1))"], [],
-            ["b=\(RecordValue.integer(2))"], ["a=\(RecordValue.string("NA"))", "b=\(RecordValue.integer(3))"],
-        ])
+        let values = try records.map { try plan.row(from: $0.get()).values }
+        #expect(values == [[.string(""), .integer(1)], [nil, nil], [nil, .integer(2)], [.string("NA"), .integer(3)]])
     }
 
     @Test func anIDComesFromItsColumn() throws {
         let (plan, _, records) = try Self.plan("code,title\n7,Alien\nfilm/8,Brazil\n~9,x\n", idColumn: "code")
         #expect(Self.targets(plan) == ["_id", "title string new"])
-        #expect(try plan.record(from: records[0].get()).id == "7")
-        #expect(try plan.record(from: records[1].get()).id == "8")
-        let fault = #expect(throws: LineFault.self) { try plan.record(from: records[2].get()) }
+        #expect(try plan.row(from: records[0].get()).id == "7")
+        #expect(try plan.row(from: records[1].get()).id == "8")
+        let fault = #expect(throws: LineFault.self) { try plan.row(from: records[2].get()) }
         #expect(fault?.line == 4)
         #expect(fault?.reason.hasPrefix("code is no id") == true)
     }
@@ -100,9 +98,9 @@ import Testing
             "title,year\nAlien,1979\n\"Bra\nzil\",soon\nToo,many,fields\n",
             existing: [("year", .integer)]
         )
-        let fault = #expect(throws: LineFault.self) { try plan.record(from: records[1].get()) }
+        let fault = #expect(throws: LineFault.self) { try plan.row(from: records[1].get()) }
         #expect(fault?.description == "line 3: year is no integer of 64 bits")
-        #expect(survey.faults.map(\.description) == ["line 5: there are 3 fields, and the header has 2"])
+        #expect(survey.faults.map(\.description) == ["line 5: fields: 3, columns in the header: 2"])
     }
 
     @Test func recordsOfJSONKeepTheirTypes() throws {
@@ -116,10 +114,10 @@ import Testing
         let (plan, survey, records) = try Self.plan(text, ImportReading(format: .ndjson))
         #expect(Set(plan.columns.map(\.source)) == ["_id", "title", "year", "at", "cast", "_access", "note"])
         #expect(survey.faults.map(\.line) == [4, 5])
-        let first = try plan.record(from: records[0].get())
+        let first = try plan.row(from: records[0].get())
         #expect(first.id == "1")
-        #expect(first.fields.first { $0.name.rawValue == "year" }?.value == .number(1979))
-        let fault = #expect(throws: LineFault.self) { try plan.record(from: records[2].get()) }
+        #expect(first.values[try #require(plan.fields.firstIndex { $0.rawValue == "year" })] == .number(1979))
+        let fault = #expect(throws: LineFault.self) { try plan.row(from: records[2].get()) }
         #expect(fault?.description == "line 3: title is not of the field's type, string")
     }
 

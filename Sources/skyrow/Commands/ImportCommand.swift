@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import SkyrowModel
+import SkyrowStore
+
+/// `skyrow import`
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import records from a CSV, JSON or NDJSON file.",
+        discussion: """
+            The file may be gzip's. Types are inferred from all values and shown before anything is written; fields that \
+            exist keep their types. The records are public and have no owner. Either all of them are imported or none.
+
+            CSV: the first line names the fields; other characters than letters, digits and underscores become \
+            underscores. A column _id holds the ids, other names that begin with an underscore are left out. Nothing \
+            between two delimiters is no value, "" is an empty text. Dates are ISO 8601, in UTC unless they say otherwise.
+            """
+    )
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Argument(help: "The file.")
+    var file: String
+
+    @Option(help: ArgumentHelp("The record type to import to; it is created if need be.", valueName: "name"))
+    var type: String
+
+    @Option(help: ArgumentHelp("csv, json or ndjson; by default the file's name tells.", valueName: "format"))
+    var format: String?
+
+    @Option(
+        name: .customLong("id-column"),
+        help: ArgumentHelp("The column with the records' ids; without one they get new ids.", valueName: "name")
+    )
+    var idColumn: String?
+
+    @Option(help: ArgumentHelp("What stands between the fields of a CSV file; default ','.", valueName: "character"))
+    var delimiter: String?
+
+    @Option(
+        name: .customLong("null"),
+        help: ArgumentHelp("A text of a CSV file that means 'no value', such as NA; may be repeated.", valueName: "text")
+    )
+    var nullTexts: [String] = []
+
+    @Flag(name: .customLong("continue-on-error"), help: "Leave out what cannot be imported and import the rest.")
+    var continuesOnError = false
+
+    @Flag(name: .customLong("dry-run"), help: "Show the table and what is wrong with the file, and write nothing.")
+    var isDryRun = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let settings = try ImportSettings(
+                path: file,
+                type: type,
+                format: format,
+                delimiter: delimiter,
+                nullTexts: nullTexts,
+                idColumn: idColumn
+            )
+            let database = try DatabaseSettings(SettingValues(flags: database.flags, environment: processEnvironment()))
+            let run = ImportRun(settings: settings, continuesOnError: continuesOnError, isDryRun: isDryRun)
+            let survey = try await run.survey()
+            try await withClient(database) { client, schema, logger throws(ToolError) in
+                let store = RecordStore(client: client, schema: schema, mode: .development, logger: logger)
+                do {
+                    try await store.prepare()
+                } catch {
+                    throw ToolError(databaseFailure: error)
+                }
+                try await run(survey, on: store)
+            }
+        }
+    }
+}

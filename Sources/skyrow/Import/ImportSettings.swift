@@ -1,0 +1,60 @@
+import SkyrowModel
+
+/// What an import is to do, decided from its flags.
+struct ImportSettings: Hashable, Sendable {
+    var path: String
+    var type: RecordTypeName
+    var reading: ImportReading
+    var idColumn: String?
+
+    /// Throws ``ToolError`` about the first flag that is wrong.
+    init(
+        path: String,
+        type: String,
+        format: String?,
+        delimiter: String?,
+        nullTexts: [String],
+        idColumn: String?
+    ) throws(ToolError) {
+        self.path = path
+        self.idColumn = idColumn
+        do {
+            self.type = try RecordTypeName(type)
+        } catch {
+            throw .usage("--type must be the name of a record type, letters, digits and underscores; it is '\(type)'.")
+        }
+        guard self.type != .user else {
+            throw .usage("Accounts cannot be imported: their records in 'user' are made by auth:signup.")
+        }
+        reading = ImportReading(format: try ImportSettings.format(format, path))
+        reading.nullTexts = Set(nullTexts)
+        if let delimiter {
+            guard let byte = ImportSettings.delimiter(delimiter) else {
+                throw .usage("--delimiter must be one character of ASCII other than a quote, or 'tab'; it is '\(delimiter)'.")
+            }
+            reading.delimiter = byte
+        } else if path.lowercased().hasSuffix(".tsv") || path.lowercased().hasSuffix(".tsv.gz") {
+            reading.delimiter = UInt8(ascii: "\t")
+        }
+    }
+
+    private static func format(_ name: String?, _ path: String) throws(ToolError) -> ImportFormat {
+        let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        if let name {
+            guard let format = ImportFormat(rawValue: name) else {
+                throw .usage("--format must be one of \(formats); it is '\(name)'.")
+            }
+            return format
+        }
+        guard let format = ImportFormat(fileName: path) else {
+            throw .usage("The name of \(path) does not tell its format: give --format with one of \(formats).")
+        }
+        return format
+    }
+
+    private static func delimiter(_ text: String) -> UInt8? {
+        if text == "tab" || text == "\\t" { return UInt8(ascii: "\t") }
+        guard text.utf8.count == 1, let byte = text.utf8.first, byte < 0x80 else { return nil }
+        return [UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r"), 0].contains(byte) ? nil : byte
+    }
+}

@@ -1,0 +1,75 @@
+import SkyrowStore
+
+/// A file to import, which is read several times: to learn its columns, to judge its values, and to write them.
+struct ImportSource: Sendable {
+    let path: String
+    let reading: ImportReading
+
+    /// Reads the whole file; `body` gets the records as they come and the columns known by then.
+    func forEachPart(
+        _ body: ([Result<SourceRecord, LineFault>], _ columns: [String]) throws(ToolError) -> Void
+    ) async throws(ToolError) {
+        var reader = SourceReader(reading)
+        let file = try await ImportFile(opening: path)
+        while true {
+            let bytes = try await file.next()
+            try body(reader.take(bytes), reader.columns)
+            if bytes.isEmpty { return }
+        }
+    }
+
+    /// Learns the columns.
+    func survey() async throws(ToolError) -> ImportSurvey {
+        var survey = ImportSurvey()
+        try await forEachPart { records, columns in survey.observe(records, columns: columns) }
+        return survey
+    }
+
+    /// Finds every record that the plan cannot take.
+    func faults(of plan: ImportPlan) async throws(ToolError) -> [LineFault] {
+        var faults: [LineFault] = []
+        try await forEachPart { records, _ in
+            for record in records {
+                do throws(LineFault) {
+                    _ = try plan.row(from: record.get())
+                } catch {
+                    faults.append(error)
+                }
+            }
+        }
+        return faults
+    }
+}
+
+/// The rows of a file, without those that the plan cannot take: they were told before.
+struct ImportRows: AsyncSequence {
+    let source: ImportSource
+    let plan: ImportPlan
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let source: ImportSource
+        let plan: ImportPlan
+        var reader: SourceReader
+        var file: ImportFile?
+        var ready: ArraySlice<Result<SourceRecord, LineFault>> = []
+        var isAtEnd = false
+
+        mutating func next() async throws -> ImportRow? {
+            while true {
+                while let record = ready.popFirst() {
+                    if let row = try? plan.row(from: record.get()) { return row }
+                }
+                if isAtEnd { return nil }
+                let file = if let file { file } else { try await ImportFile(opening: source.path) }
+                self.file = file
+                let bytes = try await file.next()
+                ready = reader.take(bytes)[...]
+                isAtEnd = bytes.isEmpty
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(source: source, plan: plan, reader: SourceReader(source.reading))
+    }
+}
