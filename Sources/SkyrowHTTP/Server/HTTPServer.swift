@@ -43,7 +43,7 @@ package struct HTTPServer: Service {
         self.onRunning = onRunning
     }
 
-    /// Throws when it cannot listen at its address.
+    /// Throws ``ListenError`` when it cannot listen at its address.
     package func run() async throws {
         // Loops of our own would have to outlive Hummingbird's end of the shutdown and every request that was cancelled but
         // has not ended; the process's loops live as long as it does.
@@ -57,8 +57,20 @@ package struct HTTPServer: Service {
             eventLoopGroup: group,
             logger: logger
         )
-        try await server.run()
+        do {
+            try await server.run()
+        } catch let error as IOError {
+            throw ListenError(code: error.errnoCode)
+        }
     }
+}
+
+/// Why a server cannot listen at its address.
+package struct ListenError: Error, CustomStringConvertible {
+    /// The `errno` of the system call that failed, such as `EADDRINUSE`.
+    package let code: CInt
+
+    package var description: String { String(cString: strerror(code)) }
 }
 
 extension ListenAddress {
