@@ -1,8 +1,9 @@
+import SkyrowModel
 import SkyrowPostgres
-import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore
+@testable import SkyrowTestSupport
 
 @Suite struct MigrationRunTests {
     private func run(
@@ -157,6 +158,38 @@ import Testing
         }
     }
 
+    @Test func aDumpRestoredIntoAnotherClusterGrowsOn() async throws {
+        try await withStore { fixture in
+            try await fixture.store.makeRoom(for: [
+                draft("hen/1", ["egg": .reference(id("egg/1"))]), draft("egg/1", ["hen": .reference(id("hen/1"))]),
+            ])
+            try await fixture.psql(
+                """
+                INSERT INTO egg (_id) VALUES ('1'), ('2'); INSERT INTO hen (_id, egg) VALUES ('1', '1');
+                UPDATE egg SET hen = '1' WHERE _id = '1'; DELETE FROM egg WHERE _id = '2';
+                """
+            )
+            let highest = try await fixture.psql("SELECT max(revision) FROM _tombstone")
+            let cluster = fixture.database.cluster
+            let dump = try await cluster.installation.run("pg_dump", ["-d", fixture.database.url])
+            let other = try await TemporaryCluster.start()
+            try await other.psql(dump)
+            try await withClient(other.url()) { client in
+                let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
+                try await store.prepare()
+                #expect(store.cache.current[type("hen")]?.recordType.fields == [field("egg"): .reference(type("egg"))])
+            }
+            let check = try await other.psql(
+                """
+                SET search_path = app;
+                INSERT INTO egg (_id) VALUES ('3');
+                SELECT count(*), max(_revision) > \(highest), max(_revision) >> 32 FROM egg;
+                """
+            )
+            #expect(check == "2|t|1")
+        }
+    }
+
     /// `schema.sql` shows the present, the migrations are the way: both must end in the same catalogue.
     @Test func thePresentIsWhereTheWayEnds() async throws {
         let present = try await description(of: [Migration.present])
@@ -178,14 +211,16 @@ import Testing
                 SET search_path = pg_catalog;
                 SELECT 'relation', c.oid::regclass, relkind, relpersistence, reloptions, relacl,
                     obj_description(c.oid, 'pg_class')
-                FROM pg_class c WHERE relnamespace = 'app'::regnamespace ORDER BY 2::text;
+                FROM pg_class c WHERE relnamespace = 'app'::regnamespace ORDER BY relname;
                 SELECT 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
                     attgenerated, attcollation, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)
                 FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
                 LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-                WHERE relnamespace = 'app'::regnamespace AND attnum > 0 AND NOT attisdropped ORDER BY 2::text, 3;
+                WHERE relnamespace = 'app'::regnamespace AND attnum > 0 AND NOT attisdropped
+                ORDER BY relname, attname;
                 SELECT 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid)
-                FROM pg_constraint WHERE connamespace = 'app'::regnamespace ORDER BY 2::text, 3;
+                FROM pg_constraint WHERE connamespace = 'app'::regnamespace
+                ORDER BY conrelid::regclass::text, conname;
                 SELECT 'index', pg_get_indexdef(c.oid) FROM pg_class c
                 WHERE relnamespace = 'app'::regnamespace AND relkind = 'i' ORDER BY 2;
                 SELECT 'trigger', pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
