@@ -37,7 +37,9 @@ struct Command: Sendable {
         }
         // What others have opened, a socket that listens for instance, must not live on in the child.
         for open in contentsOfDirectory("/proc/self/fd") ?? [] {
-            if let number = Int32(open), number >= descriptors.count { posix_spawn_file_actions_addclose(&actions, number) }
+            if let number = Int32(open), number >= descriptors.count {
+                posix_spawn_file_actions_addclose(&actions, number)
+            }
         }
         for place in descriptors.indices { posix_spawn_file_actions_addclose(&actions, aside + Int32(place)) }
 
@@ -99,7 +101,8 @@ final class ChildProcess: Sendable {
 
     /// Starts a program; throws ``ToolError`` when it cannot be started.
     static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
-        let started = await withCheckedContinuation { (continuation: CheckedContinuation<Result<ChildProcess, ToolError>, Never>) in
+        let started = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<ChildProcess, ToolError>, Never>) in
             do throws(ToolError) {
                 try runOnThread {
                     do throws(ToolError) {

@@ -35,8 +35,14 @@ import Testing
     @Test func theShippedAirportsAreImportedWhileTheServiceRuns() async throws {
         try await withService { service in
             let result = try await Tool.run(
-                "import", Self.project + "/Examples/airports.csv", "--type", "airport", "--id-column", "iata",
-                "--data-directory", service.directory
+                "import",
+                Self.project + "/Examples/airports.csv",
+                "--type",
+                "airport",
+                "--id-column",
+                "iata",
+                "--data-directory",
+                service.directory
             )
             #expect(result.status == .exited(0))
             #expect(result.output.contains("latitude   latitude   number (new)     3,376 of 3,376"))

@@ -37,7 +37,8 @@ final class RunningService: Sendable {
             let hasGivenKeys = environment["SKYROW_API_KEY"] != nil && announcement.count == 2
             if line.contains(" psql ") || line.hasPrefix("The keys are in ") || hasGivenKeys { break }
         }
-        guard let address = announcement.first.flatMap({ URL(string: String($0.dropFirst("Skyrow serves ".count))) }) else {
+        guard let address = announcement.first.flatMap({ URL(string: String($0.dropFirst("Skyrow serves ".count))) })
+        else {
             var complaint = ""
             for await line in complaints { complaint += line + "\n" }
             throw ServiceFailure(description: "skyrow serve ended with \(await process.exit): \(complaint)")
@@ -64,7 +65,10 @@ final class RunningService: Sendable {
         guard let result = answer["result"] else {
             throw ServiceFailure(description: String(decoding: data, as: UTF8.self))
         }
-        return String(decoding: try JSONSerialization.data(withJSONObject: result, options: [.sortedKeys]), as: UTF8.self)
+        return String(
+            decoding: try JSONSerialization.data(withJSONObject: result, options: [.sortedKeys]),
+            as: UTF8.self
+        )
     }
 
     /// Saves a note and returns its id when that was acknowledged.

@@ -146,7 +146,8 @@ import Testing
             let key = try service.key("SKYROW_API_KEY")
             // Hashing the password takes a while. As both requests travel together, the answer to the first shows that
             // the second has arrived.
-            let body = #"{"jsonrpc":"2.0","id":1,"method":"auth:signup","params":{"auth_data":{"username":"ann"},"password":"correct horse"}}"#
+            let body =
+                #"{"jsonrpc":"2.0","id":1,"method":"auth:signup","params":{"auth_data":{"username":"ann"},"password":"correct horse"}}"#
             let requests = """
                 GET /healthz HTTP/1.1\r
                 Host: localhost\r

@@ -20,7 +20,9 @@ struct DatabaseAccess: Sendable {
             return
         }
         guard access(settings.dataDirectory, F_OK) == 0 else {
-            throw .failure("There is no data directory \(settings.dataDirectory): start the service first, or give --data-directory.")
+            throw .failure(
+                "There is no data directory \(settings.dataDirectory): start the service first, or give --data-directory."
+            )
         }
         let directory = try DataDirectory(existing: settings.dataDirectory)
         switch try DataDirectoryLock.take(in: directory) {
@@ -32,7 +34,9 @@ struct DatabaseAccess: Sendable {
             let deadline = ContinuousClock.now + .seconds(30)
             while !directory.serverIsReady() {
                 guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                    throw .failure("The service on \(directory.path) has no PostgreSQL running; its log is \(directory.log).")
+                    throw .failure(
+                        "The service on \(directory.path) has no PostgreSQL running; its log is \(directory.log)."
+                    )
                 }
                 try? await Task.sleep(for: .milliseconds(20))
             }

@@ -20,7 +20,9 @@ struct DatabaseOptions: ParsableArguments {
     )
     var databaseURL: String?
 
-    @Option(help: ArgumentHelp("The PostgreSQL schema of the application (SKYROW_SCHEMA; default: app).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The PostgreSQL schema of the application (SKYROW_SCHEMA; default: app).", valueName: "name")
+    )
     var schema: String?
 
     var flags: [String: String] {

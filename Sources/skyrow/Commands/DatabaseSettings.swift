@@ -12,7 +12,8 @@ struct DatabaseSettings: Hashable, Sendable {
 
     /// Throws ``ToolError`` about the first setting that is wrong.
     init(_ values: SettingValues) throws(ToolError) {
-        dataDirectory = try values.value(Self.dataDirectoryName, default: "data", mustBe: "the path of a directory") { text in
+        dataDirectory = try values.value(Self.dataDirectoryName, default: "data", mustBe: "the path of a directory") {
+            text in
             text.isEmpty || text.utf8.contains(0) ? nil : text
         }
         databaseURL = nil
@@ -29,7 +30,8 @@ struct DatabaseSettings: Hashable, Sendable {
             mustBe: "a name of letters, digits and underscores that begins with a letter and not with 'pg_'"
         ) { text in
             let bytes = text.utf8
-            let isName = bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+            let isName =
+                bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
             guard isName, let first = bytes.first, isLetter(first) else { return nil }
             return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
         }

@@ -40,7 +40,10 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("null"),
-        help: ArgumentHelp("A text of a CSV file that means 'no value', such as NA; may be repeated.", valueName: "text")
+        help: ArgumentHelp(
+            "A text of a CSV file that means 'no value', such as NA; may be repeated.",
+            valueName: "text"
+        )
     )
     var nullTexts: [String] = []
 

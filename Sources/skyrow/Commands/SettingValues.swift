@@ -34,7 +34,8 @@ struct SettingValues: Sendable {
 
     /// A whole number of a range.
     func integer(_ name: Name, default standard: Int, in range: ClosedRange<Int>) throws(ToolError) -> Int {
-        try value(name, default: standard, mustBe: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+        try value(name, default: standard, mustBe: "a whole number from \(range.lowerBound) to \(range.upperBound)") {
+            text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }

@@ -66,7 +66,9 @@ enum CSVText {
             spelling.insert(contentsOf: Array(":00".utf8), at: 16)
         }
         let time = spelling[11...]
-        let hasOffset = time.contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 | 0x20 == UInt8(ascii: "z") }
+        let hasOffset = time.contains {
+            $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 | 0x20 == UInt8(ascii: "z")
+        }
         if !hasOffset { spelling.append(UInt8(ascii: "Z")) }
         // "+01" and "+0100" for "+01:00", as PostgreSQL writes them.
         if let sign = time.lastIndex(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }) {

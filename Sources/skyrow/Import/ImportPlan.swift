@@ -101,7 +101,8 @@ struct ImportPlan: Hashable, Sendable {
                 switch column.target {
                 case .leftOut: break
                 case .id: row.id = try id(cell)
-                case .field(_, let type, _): if let place = places[index] { row.values[place] = try type.value(of: cell) }
+                case .field(_, let type, _):
+                    if let place = places[index] { row.values[place] = try type.value(of: cell) }
                 }
             } catch {
                 throw LineFault(line: source.line, reason: "\(column.source) \(error.reason)")
@@ -141,7 +142,8 @@ extension FieldType {
         case .value(let value):
             switch (self, value) {
             case (_, .null): return nil
-            case (.string, .string), (.integer, .integer), (.number, .number), (.boolean, .boolean), (.datetime, .datetime),
+            case (.string, .string), (.integer, .integer), (.number, .number), (.boolean, .boolean),
+                (.datetime, .datetime),
                 (.json, .json), (.bytes, .bytes), (.sequence, .sequence), (.sequence, .integer):
                 return value
             case (.number, .integer(let number)):

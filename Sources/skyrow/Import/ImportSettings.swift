@@ -30,7 +30,9 @@ struct ImportSettings: Hashable, Sendable {
         reading.nullTexts = Set(nullTexts)
         if let delimiter {
             guard let byte = ImportSettings.delimiter(delimiter) else {
-                throw .usage("--delimiter must be one character of ASCII other than a quote, or 'tab'; it is '\(delimiter)'.")
+                throw .usage(
+                    "--delimiter must be one character of ASCII other than a quote, or 'tab'; it is '\(delimiter)'."
+                )
             }
             reading.delimiter = byte
         } else if path.lowercased().hasSuffix(".tsv") || path.lowercased().hasSuffix(".tsv.gz") {

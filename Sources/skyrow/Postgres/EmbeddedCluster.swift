@@ -145,7 +145,8 @@ struct EmbeddedCluster: Sendable {
 
     /// What was logged since it had this length, for a sentence: its last lines.
     func logExcerpt(from offset: Int) -> String {
-        let text = contentsOfFile(directory.log).map { String(decoding: $0.utf8.dropFirst(offset), as: UTF8.self) } ?? ""
+        let text =
+            contentsOfFile(directory.log).map { String(decoding: $0.utf8.dropFirst(offset), as: UTF8.self) } ?? ""
         let lines = text.split(separator: "\n").suffix(3)
         return lines.isEmpty ? "See \(directory.log)." : "\(directory.log) ends with:\n\(lines.joined(separator: "\n"))"
     }

@@ -119,7 +119,8 @@ final class EmbeddedPostgres: Service, Sendable {
     // MARK: - Starting
 
     /// Does what is needed, step by step, until a server runs and accepts connections.
-    private static func startServer(of cluster: EmbeddedCluster, logger: Logger) async throws(ToolError) -> ChildProcess {
+    private static func startServer(of cluster: EmbeddedCluster, logger: Logger) async throws(ToolError) -> ChildProcess
+    {
         while true {
             switch try cluster.nextStep() {
             case .initialize(let version):
@@ -129,7 +130,10 @@ final class EmbeddedPostgres: Service, Sendable {
                 logger.notice("An earlier service's PostgreSQL still runs: ending it", metadata: ["pid": "\(process)"])
                 await end([process], escalating: [(.zero, SIGINT), (.seconds(15), SIGQUIT), (.seconds(20), SIGKILL)])
             case .awaitProcesses(let processes):
-                await end(processes, escalating: [(.seconds(5), SIGTERM), (.seconds(8), SIGQUIT), (.seconds(10), SIGKILL)])
+                await end(
+                    processes,
+                    escalating: [(.seconds(5), SIGTERM), (.seconds(8), SIGQUIT), (.seconds(10), SIGKILL)]
+                )
             case .removeServerRecord:
                 for name in ["postmaster.pid", ".s.PGSQL.\(DatabaseAddress.port).lock"] {
                     let path = "\(cluster.directory.cluster)/\(name)"
@@ -176,7 +180,9 @@ final class EmbeddedPostgres: Service, Sendable {
 
     private static func isZombie(_ process: Int32) -> Bool {
         // "pid (comm) state …", where comm may hold anything (proc(5)).
-        guard let status = contentsOfFile("/proc/\(process)/stat"), let end = status.lastIndex(of: ")") else { return true }
+        guard let status = contentsOfFile("/proc/\(process)/stat"), let end = status.lastIndex(of: ")") else {
+            return true
+        }
         return status[end...].dropFirst(2).first == "Z"
     }
 }

@@ -20,7 +20,8 @@ struct ServiceKeys: Hashable, Sendable {
             try publish("SKYROW_API_KEY=\(randomKey())\nSKYROW_MASTER_KEY=\(randomKey())\n", as: current)
         }
         guard let kept = contentsOfFile(current) else { throw .system("Cannot read \(current)") }
-        guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept), let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
+        guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept),
+            let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
         else {
             throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: mend it or move it away.")
         }

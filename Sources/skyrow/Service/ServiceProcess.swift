@@ -31,7 +31,8 @@ struct ServiceProcess: Sendable {
         }
     }
 
-    private func serve(_ embedded: EmbeddedPostgres?, directory: DataDirectory, logger: Logger) async throws(ToolError) {
+    private func serve(_ embedded: EmbeddedPostgres?, directory: DataDirectory, logger: Logger) async throws(ToolError)
+    {
         let keys = try ServiceKeys.resolve(
             apiKey: settings.apiKey,
             masterKey: settings.masterKey,
@@ -65,7 +66,9 @@ struct ServiceProcess: Sendable {
             announce(keys, port: port ?? settings.port, directory: directory)
         }
         // Shutdown goes the other way: the server first, the database last.
-        var services: [any Service] = [client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared)]
+        var services: [any Service] = [
+            client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
+        ]
         if let embedded { services.insert(embedded, at: 0) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -81,7 +84,9 @@ struct ServiceProcess: Sendable {
         }
     }
 
-    private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError) -> EmbeddedPostgres? {
+    private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError)
+        -> EmbeddedPostgres?
+    {
         if settings.database.databaseURL != nil { return nil }
         switch try DataDirectoryLock.take(in: directory) {
         case .taken(let lock):
@@ -96,7 +101,13 @@ struct ServiceProcess: Sendable {
     }
 
     private func announce(_ keys: ServiceKeys, port: Int, directory: DataDirectory) {
-        let announcement = Announcement(settings: settings, keys: keys, port: port, directory: directory, program: program)
+        let announcement = Announcement(
+            settings: settings,
+            keys: keys,
+            port: port,
+            directory: directory,
+            program: program
+        )
         print(announcement.text)
         fflush(nil)
         if keys.areNew { ServiceKeys.announced(file: directory.keys) }

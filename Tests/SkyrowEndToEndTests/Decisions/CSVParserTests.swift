@@ -22,7 +22,8 @@ import Testing
             CSVLine(
                 number: number,
                 fields: fields.map { field in
-                    field.hasPrefix("'") ? CSVField(String(field.dropFirst().dropLast()), isQuoted: true) : CSVField(field)
+                    field.hasPrefix("'")
+                        ? CSVField(String(field.dropFirst().dropLast()), isQuoted: true) : CSVField(field)
                 }
             )
         )

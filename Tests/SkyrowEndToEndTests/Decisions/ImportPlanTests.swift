@@ -18,7 +18,12 @@ import Testing
         survey.observe(records, columns: reader.columns)
         var fields: [FieldName: FieldType] = [:]
         for (name, type) in existing { fields[try FieldName(name)] = type }
-        let plan = try ImportPlan(type: try RecordTypeName("film"), survey: survey, existing: fields, idColumn: idColumn)
+        let plan = try ImportPlan(
+            type: try RecordTypeName("film"),
+            survey: survey,
+            existing: fields,
+            idColumn: idColumn
+        )
         return (plan, survey, records)
     }
 
@@ -34,7 +39,8 @@ import Testing
 
     @Test(arguments: [
         ("title", "title"), ("Release Year", "Release_Year"), ("_secret", "secret"), ("2019 total", "field_2019_total"),
-        ("Länge (m)", "L_nge_m"), ("a__b", "a__b"), ("a - b", "a_b"), ("  x  ", "x"), ("日本", nil), ("", nil), ("__", nil),
+        ("Länge (m)", "L_nge_m"), ("a__b", "a__b"), ("a - b", "a_b"), ("  x  ", "x"), ("日本", nil), ("", nil),
+        ("__", nil),
         (String(repeating: "a", count: 70), String(repeating: "a", count: 63)),
     ])
     func aHeaderBecomesAName(header: String, name: String?) {
@@ -42,10 +48,14 @@ import Testing
     }
 
     @Test func columnsGetTheirTypesFromTheirValues() throws {
-        let (plan, survey, _) = try Self.plan("Title,year,rating,seen,empty,_owner\nAlien,1979,8.5,true,,x\nBrazil,1985,,false,,\n")
-        #expect(Self.targets(plan) == [
-            "Title string new", "year integer new", "rating number new", "seen boolean new", "-", "-",
-        ])
+        let (plan, survey, _) = try Self.plan(
+            "Title,year,rating,seen,empty,_owner\nAlien,1979,8.5,true,,x\nBrazil,1985,,false,,\n"
+        )
+        #expect(
+            Self.targets(plan) == [
+                "Title string new", "year integer new", "rating number new", "seen boolean new", "-", "-",
+            ]
+        )
         #expect(survey.recordCount == 2)
         #expect(plan.newFields.count == 4)
     }
@@ -58,9 +68,11 @@ import Testing
         #expect(Self.targets(plan) == ["title string", "year number", "director ref(person)"])
         #expect(plan.newFields.isEmpty)
         let row = try plan.row(from: try #require(records.first).get())
-        #expect(row.values == [
-            .string("1941"), .number(1979), .reference(try RecordID("person/ridley")),
-        ])
+        #expect(
+            row.values == [
+                .string("1941"), .number(1979), .reference(try RecordID("person/ridley")),
+            ]
+        )
     }
 
     @Test func emptyIsNoValueAndQuotedEmptyIsEmptyText() throws {
@@ -69,7 +81,9 @@ import Testing
             ImportReading(format: .csv, nullTexts: ["NA"])
         )
         let values = try records.map { try plan.row(from: $0.get()).values }
-        #expect(values == [[.string(""), .integer(1)], [nil, nil], [nil, .integer(2)], [.string("NA"), .integer(3)]])
+        #expect(
+            values == [[.string(""), .integer(1)], [nil, nil], [nil, .integer(2)], [.string("NA"), .integer(3)]]
+        )
     }
 
     @Test func anIDComesFromItsColumn() throws {

@@ -59,7 +59,8 @@ import Testing
         ("login-keys", "email,email"),
         ("log-level", "loud"),
         ("maximum-body", "0"), ("maximum-connections", "0"),
-        ("cors-origins", ""), ("cors-origins", "a.example"), ("cors-origins", "https://a.example/"), ("cors-origins", "*,*"),
+        ("cors-origins", ""), ("cors-origins", "a.example"), ("cors-origins", "https://a.example/"),
+        ("cors-origins", "*,*"),
     ])
     func aWrongValueIsOneSentenceThatNamesItsFlag(flag: String, text: String) throws {
         let error = #expect(throws: ToolError.self) { try Self.settings([flag: text]) }

@@ -20,7 +20,11 @@ import Testing
             #expect(first.apiKey != first.masterKey)
             let mode = try FileManager.default.attributesOfItem(atPath: file + ".new")[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: (file as NSString).deletingLastPathComponent) == ["keys.new"])
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: (file as NSString).deletingLastPathComponent) == [
+                    "keys.new"
+                ]
+            )
 
             // Until the operator was told, they stay new.
             #expect(try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file) == first)
