@@ -114,7 +114,10 @@ struct ServiceProcess: Sendable {
     }
 
     private func makeLogger() -> Logger {
-        var logger = Logger(label: "skyrow") { StreamLogHandler.standardError(label: $0) }
+        // What a part of the service logs while it works on a request carries the request's id.
+        var logger = Logger(label: "skyrow") {
+            StreamLogHandler.standardError(label: $0, metadataProvider: RequestTrace.metadataProvider)
+        }
         logger.logLevel = settings.logLevel
         return logger
     }
