@@ -120,6 +120,32 @@ import FoundationNetworking
             #expect(!lines.all.contains { $0.contains(secret) }, "\(secret)")
         }
     }
+
+    @Test func anUnexpectedErrorLeadsToItsLogLineAndTellsNothingElse() async throws {
+        let lines = LogLines()
+        try await withService(logger: lines.logger) { service in
+            try await service.database.psql(
+                """
+                CREATE FUNCTION app.fail() RETURNS trigger LANGUAGE plpgsql AS
+                    $$BEGIN RAISE EXCEPTION 'a text of the database' USING ERRCODE = 'XX001'; END$$;
+                CREATE TRIGGER fail BEFORE INSERT ON app._user FOR EACH ROW EXECUTE FUNCTION app.fail();
+                """
+            )
+            for path in ["/rpc", "/auth/signup"] {
+                lines.removeAll()
+                let answer = try await service.v1(path, #"{"jsonrpc":"2.0","id":1,"method":"auth:signup"}"#)
+                let id = try #require(answer["x-skygear-request-id"])
+                let error = try JSONValue(answer.body)["error"]
+                #expect(error["code"].integer == 10000)
+                let info = path == "/rpc" ? error["data"]["info"] : error["info"]
+                #expect(info == .object(["request_id": .string(id)]))
+                #expect(!answer.body.contains("a text of the database"))
+                let own = lines.all.filter { $0.contains("request_id=\(id)") }
+                #expect(own.contains { $0.hasPrefix("Request ") && $0.contains("outcome=UnexpectedError") })
+                #expect(own.contains { $0.contains("XX001") }, "\(lines.all)")
+            }
+        }
+    }
 }
 
 /// Log lines as a test reads them: message, then metadata sorted by name.
@@ -139,6 +165,7 @@ final class LogLines: Sendable {
     private struct Handler: LogHandler {
         let lines: LogLines
         var metadata: Logger.Metadata = [:]
+        var metadataProvider: Logger.MetadataProvider? = RequestTrace.metadataProvider
         var logLevel: Logger.Level = .trace
 
         subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -147,7 +174,7 @@ final class LogLines: Sendable {
         }
 
         func log(event: LogEvent) {
-            let own = event.metadata ?? [:]
+            let own = (metadataProvider?.get() ?? [:]).merging(event.metadata ?? [:]) { _, own in own }
             let fields = own.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             lines.lines.withLock { $0.append("\(event.message) \(fields.joined(separator: " "))") }
         }
