@@ -14,7 +14,7 @@ extension RecordQuery {
     }
 
     /// Only records for which this holds too.
-    public func filter(_ predicate: Predicate) -> RecordQuery {
+    public func filter(_ predicate: RecordPredicate) -> RecordQuery {
         var query = self
         query.predicate = self.predicate.map { $0 && predicate } ?? predicate
         return query

@@ -1,5 +1,5 @@
 /// A path from a record to a value: a field, or a reference field and a field behind it (`category.name`).
-public struct KeyPath: Hashable, Sendable, CustomStringConvertible {
+public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public let components: [String]
 
     /// Reads `"category.name"`; throws `120 RecordQueryInvalid` for an empty path or component.
@@ -18,6 +18,12 @@ public struct KeyPath: Hashable, Sendable, CustomStringConvertible {
     public var description: String { components.joined(separator: ".") }
 }
 
+/// The protocol's own names, for use inside this package.
+///
+/// An application that imports these types must keep Swift's `KeyPath` and Foundation's `Predicate`.
+package typealias KeyPath = FieldPath
+package typealias Predicate = RecordPredicate
+
 /// The nine operators of Skygear v1 that compare two operands.
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case eq, neq, gt, gte, lt, lte, like, ilike
@@ -26,17 +32,17 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
 
 /// One side of a comparison.
 public enum Operand: Hashable, Sendable {
-    case keyPath(KeyPath)
+    case keyPath(FieldPath)
     case value(RecordValue)
     /// The right side of `in`.
     case list([RecordValue])
 }
 
 /// What a query asks of each record.
-public indirect enum Predicate: Hashable, Sendable {
-    case and([Predicate])
-    case or([Predicate])
-    case not(Predicate)
+public indirect enum RecordPredicate: Hashable, Sendable {
+    case and([RecordPredicate])
+    case or([RecordPredicate])
+    case not(RecordPredicate)
     case comparison(ComparisonOperator, Operand, Operand)
 }
 
@@ -48,10 +54,10 @@ public struct SortKey: Hashable, Sendable {
         case descending = "desc"
     }
 
-    public var keyPath: KeyPath
+    public var keyPath: FieldPath
     public var direction: Direction
 
-    public init(_ keyPath: KeyPath, _ direction: Direction = .ascending) {
+    public init(_ keyPath: FieldPath, _ direction: Direction = .ascending) {
         self.keyPath = keyPath
         self.direction = direction
     }
@@ -60,9 +66,9 @@ public struct SortKey: Hashable, Sendable {
 /// A referenced record to send along under a name of its own.
 public struct Inclusion: Hashable, Sendable {
     public var name: String
-    public var keyPath: KeyPath
+    public var keyPath: FieldPath
 
-    public init(name: String, keyPath: KeyPath) {
+    public init(name: String, keyPath: FieldPath) {
         self.name = name
         self.keyPath = keyPath
     }
@@ -74,7 +80,7 @@ public struct RecordQuery: Hashable, Sendable {
     public static let maximumLimit = 1000
 
     public var type: RecordTypeName
-    public var predicate: Predicate?
+    public var predicate: RecordPredicate?
     public var sort: [SortKey]
     public var include: [Inclusion]
     /// The user fields to send; nil means all of them, an empty list only the reserved ones.
@@ -87,7 +93,7 @@ public struct RecordQuery: Hashable, Sendable {
 
     public init(
         type: RecordTypeName,
-        predicate: Predicate? = nil,
+        predicate: RecordPredicate? = nil,
         sort: [SortKey] = [],
         include: [Inclusion] = [],
         desiredFields: [String]? = nil,

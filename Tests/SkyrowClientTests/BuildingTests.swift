@@ -5,15 +5,12 @@ import Testing
 
 @testable import SkyrowClient
 
-/// Foundation has a type of that name too.
-private typealias Predicate = SkyrowModel.Predicate
-
 @Suite struct BuildingTests {
-    private static func path(_ name: String) -> Operand { .keyPath(SkyrowModel.KeyPath(unchecked: name)) }
+    private static func path(_ name: String) -> Operand { .keyPath(FieldPath(unchecked: name)) }
 
-    private static let rows: [(built: Predicate, expected: Predicate)] = {
-        var rows: [(built: Predicate, expected: Predicate)] = []
-        func row(_ built: Predicate, _ expected: Predicate) { rows.append((built, expected)) }
+    private static let rows: [(built: RecordPredicate, expected: RecordPredicate)] = {
+        var rows: [(built: RecordPredicate, expected: RecordPredicate)] = []
+        func row(_ built: RecordPredicate, _ expected: RecordPredicate) { rows.append((built, expected)) }
         row(Field("a") == 1, .comparison(.eq, path("a"), .value(.integer(1))))
         row(Field("a") != "x", .comparison(.neq, path("a"), .value(.string("x"))))
         row(Field("a") < 1.5, .comparison(.lt, path("a"), .value(.number(1.5))))

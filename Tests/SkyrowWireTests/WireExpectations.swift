@@ -50,8 +50,8 @@ func typeName(_ text: String) -> RecordTypeName {
     try! RecordTypeName(text)
 }
 
-func keyPath(_ text: String) -> KeyPath {
-    try! KeyPath(text)
+func keyPath(_ text: String) -> FieldPath {
+    try! FieldPath(text)
 }
 
 extension RecordDraft {

@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-extension Predicate {
+extension RecordPredicate {
     /// Reads the grammar of skygear.md 6.5: `["and", …]`, `["not", …]`, `["eq", {"$type":"keypath","$val":"stars"}, 2]`.
     ///
     /// Throws `108 InvalidArgument` for what is outside of the grammar or beyond `WireLimits`, `111 NotSupported` for
@@ -23,13 +23,13 @@ extension Predicate {
         switch name {
         case "and", "or":
             guard json.count > 1 else { throw malformed("\"\(name)\" joins at least one predicate.") }
-            var parts: [Predicate] = []
+            var parts: [RecordPredicate] = []
             parts.reserveCapacity(json.count - 1)
-            while let part = rest.next() { parts.append(try Predicate(part, budget: &budget)) }
+            while let part = rest.next() { parts.append(try RecordPredicate(part, budget: &budget)) }
             self = name == "and" ? .and(parts) : .or(parts)
         case "not":
             guard json.count == 2, let part = rest.next() else { throw malformed("\"not\" takes one predicate.") }
-            self = .not(try Predicate(part, budget: &budget))
+            self = .not(try RecordPredicate(part, budget: &budget))
         case "func":
             throw SkyrowError(.notSupported, "This server has no functions in predicates.")
         default:
@@ -78,7 +78,7 @@ extension Operand {
             for element in json.elements { values.append(try RecordValue(literal: element)) }
             self = .list(values)
         case .object:
-            if let path = try KeyPath(json: json) {
+            if let path = try FieldPath(json: json) {
                 self = .keyPath(path)
             } else {
                 self = .value(try RecordValue(literal: json))
@@ -103,7 +103,7 @@ extension RecordValue {
     }
 }
 
-extension KeyPath {
+extension FieldPath {
     /// Reads `{"$type":"keypath","$val":"category.name"}`; nil for an object that is none.
     ///
     /// As in Skygear, any object whose `$val` is a non-empty string is a key path.
@@ -120,7 +120,7 @@ extension KeyPath {
 
 extension JSONWriter {
     /// A predicate in the grammar that `record:query` takes.
-    package func predicate(_ predicate: Predicate) {
+    package func predicate(_ predicate: RecordPredicate) {
         beginArray()
         switch predicate {
         case .and(let parts):
@@ -151,7 +151,7 @@ extension JSONWriter {
         }
     }
 
-    func keyPath(_ path: KeyPath) {
+    func keyPath(_ path: FieldPath) {
         beginObject()
         key("$type")
         string("keypath")

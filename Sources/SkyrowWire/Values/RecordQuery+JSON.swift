@@ -5,7 +5,7 @@ extension RecordQuery {
     init(_ parameters: Parameters) throws(SkyrowError) {
         self.init(
             type: try parameters.recordType(),
-            predicate: try parameters["predicate"].map { json throws(SkyrowError) in try Predicate(json) },
+            predicate: try parameters["predicate"].map { json throws(SkyrowError) in try RecordPredicate(json) },
             sort: try sortKeys(parameters),
             include: try inclusions(parameters),
             desiredFields: try parameters.names("desired_keys"),
@@ -45,7 +45,7 @@ private func inclusions(_ parameters: Parameters) throws(SkyrowError) -> [Inclus
     return inclusions
 }
 
-private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> KeyPath {
+private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldPath {
     if json.firstElement?.equals("func") ?? false {
         throw SkyrowError(
             .notSupported,
@@ -53,7 +53,7 @@ private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -
             info: ["arguments": .list([.string(argument)])]
         )
     }
-    guard json.isObject, let path = try KeyPath(json: json) else {
+    guard json.isObject, let path = try FieldPath(json: json) else {
         throw .invalidArgument("\"\(argument)\" takes key paths, {\"$type\":\"keypath\",\"$val\":\"field\"}.", argument)
     }
     return path

@@ -7,7 +7,7 @@ import Testing
 private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\"\(name)\"}" }
 
 @Suite struct PredicateTests {
-    static let readable: [(String, Predicate)] = [
+    static let readable: [(String, RecordPredicate)] = [
         ("[\"eq\",\(path("title")),\"Milk\"]", .comparison(.eq, .keyPath(keyPath("title")), .value(.string("Milk")))),
         ("[\"eq\",\"Milk\",\(path("title"))]", .comparison(.eq, .value(.string("Milk")), .keyPath(keyPath("title")))),
         ("[\"eq\",\(path("a")),null]", .comparison(.eq, .keyPath(keyPath("a")), .value(.null))),
@@ -45,13 +45,13 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
     ]
 
     @Test(arguments: readable)
-    func grammarIsRead(text: String, predicate: Predicate) throws {
-        #expect(try readJSON(text) { try Predicate($0) } == predicate)
+    func grammarIsRead(text: String, predicate: RecordPredicate) throws {
+        #expect(try readJSON(text) { try RecordPredicate($0) } == predicate)
     }
 
     @Test(arguments: readable)
-    func predicatesAreReadAsTheyWereWritten(text: String, predicate: Predicate) throws {
-        #expect(try readJSON(writtenJSON { $0.predicate(predicate) }) { try Predicate($0) } == predicate)
+    func predicatesAreReadAsTheyWereWritten(text: String, predicate: RecordPredicate) throws {
+        #expect(try readJSON(writtenJSON { $0.predicate(predicate) }) { try RecordPredicate($0) } == predicate)
     }
 
     @Test(
@@ -81,25 +81,25 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
         ] as [(String, ErrorCode)]
     )
     func whatIsOutsideOfTheGrammarIsRefused(text: String, code: ErrorCode) throws {
-        #expect(try refusal(text) { try Predicate($0) }?.code == code)
+        #expect(try refusal(text) { try RecordPredicate($0) }?.code == code)
     }
 
     @Test func theValuesOfOneInAreBounded() throws {
         func members(_ count: Int) -> String {
             "[\"in\",\(path("n")),[" + Array(repeating: "1", count: count).joined(separator: ",") + "]]"
         }
-        _ = try readJSON(members(10_000)) { try Predicate($0) }
-        let error = try refusal(members(10_001)) { try Predicate($0) }
+        _ = try readJSON(members(10_000)) { try RecordPredicate($0) }
+        let error = try refusal(members(10_001)) { try RecordPredicate($0) }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.contains("10000") == true)
-        #expect(try refusal(members(1_000_000)) { try Predicate($0) }?.arguments == ["predicate"])
+        #expect(try refusal(members(1_000_000)) { try RecordPredicate($0) }?.arguments == ["predicate"])
     }
 
     @Test func theConditionsOfOnePredicateAreBounded() throws {
         func conditions(_ count: Int) -> String {
             "[\"and\"," + Array(repeating: "[\"eq\",1,2]", count: count - 1).joined(separator: ",") + "]"
         }
-        _ = try readJSON(conditions(1_000)) { try Predicate($0) }
-        #expect(try refusal(conditions(1_001)) { try Predicate($0) }?.code == .invalidArgument)
+        _ = try readJSON(conditions(1_000)) { try RecordPredicate($0) }
+        #expect(try refusal(conditions(1_001)) { try RecordPredicate($0) }?.code == .invalidArgument)
     }
 }

@@ -10,6 +10,10 @@ struct OneRecord: Transport {
     }
 }
 
+/// Uses of names that the client must leave to Swift and Foundation.
+let swiftsOwn: KeyPath<String, Int> & Sendable = \String.count
+let foundationsOwn = #Predicate<Int> { $0 > 1 } as Predicate<Int>
+
 @main
 struct ClientOnly {
     static func main() async throws {
