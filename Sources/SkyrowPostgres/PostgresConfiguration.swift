@@ -27,8 +27,9 @@ package struct PostgresConfiguration: Sendable {
     /// At most so many reads travel as one pipeline.
     package var maximumReadBatch = 32
 
-    /// The connections for writes with a commit of their own; they are opened when needed.
-    package var maximumWriteConnections = 8
+    /// The connections for writes with a commit of their own, each of which has one at a time; they are opened when
+    /// needed.
+    package var maximumWriteConnections = 16
 
     /// At most so many independent writes share one commit.
     package var maximumSharedWrites = 64

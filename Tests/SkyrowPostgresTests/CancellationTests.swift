@@ -42,13 +42,14 @@ import Testing
         }
     }
 
-    @Test func cancellingTheTaskOfATransactionRollsItBack() async throws {
+    @Test(arguments: [true, false])
+    func cancellingTheTaskOfATransactionRollsItBack(isFirstStatement: Bool) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int)")
             try await withPostgresClient(database.url) { client in
                 let task = Task {
                     try await client.withTransaction { transaction in
-                        try await transaction.execute("INSERT INTO note VALUES (1)")
+                        if !isFirstStatement { try await transaction.execute("INSERT INTO note VALUES (1)") }
                         try await transaction.execute("SELECT pg_sleep(600)")
                     }
                 }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A thread with a connection that is lent to one transaction at a time.
 ///
-/// `@unchecked Sendable`: `connection` is touched by the worker's own thread only.
+/// `@unchecked Sendable`: `connection` and `currentJob` are touched by the worker's own thread only.
 final class TransactionWorker: @unchecked Sendable {
     private struct State: Sendable {
         var jobs: [@Sendable () -> Void] = []
@@ -15,6 +15,7 @@ final class TransactionWorker: @unchecked Sendable {
     let gate = ConnectionGate()
     private let monitor = Monitor(State())
     private var connection: PostgresConnection?
+    private var currentJob: Job?
 
     init(configuration: PostgresConfiguration, canceller: StatementCanceller) {
         self.configuration = configuration
@@ -62,6 +63,7 @@ final class TransactionWorker: @unchecked Sendable {
         } onCancel: {
             guard isCancellable else { return }
             job.isCancelled.store(true, ordering: .sequentiallyConsistent)
+            monitor.broadcast()
             canceller.submit { [gate] in gate.cancel(ObjectIdentifier(job)) }
         }
     }
@@ -73,8 +75,10 @@ final class TransactionWorker: @unchecked Sendable {
     ) -> Result<Success, any Error> {
         // After a first look whether the idle connection has ended, which is free of doubt only while nothing runs.
         _ = gate.suspectIfReadable()
-        gate.begin(job, deadline: configuration.statementTimeout.map { .now + $0 + .seconds(5) } ?? .distantFuture)
+        gate.begin(job, deadline: hangDeadline)
         defer { _ = gate.end() }
+        currentJob = job
+        defer { currentJob = nil }
         guard !job.isCancelled.load(ordering: .sequentiallyConsistent) else {
             return .failure(CancellationError())
         }
@@ -82,20 +86,49 @@ final class TransactionWorker: @unchecked Sendable {
             return .success(try body(self))
         } catch {
             let wasCancelled = job.isCancelled.load(ordering: .sequentiallyConsistent)
-            return .failure(wasCancelled && error.sqlState == .queryCanceled ? CancellationError() : error)
+            let isItsEffect = error.sqlState == .queryCanceled || error.code == .cannotConnect
+            return .failure(wasCancelled && isItsEffect ? CancellationError() : error)
         }
     }
 
+    /// A server that does not answer long after its own time limit is cut off.
+    private var hangDeadline: MonotonicTime {
+        configuration.statementTimeout.map { .now + $0 + .seconds(5) } ?? .distantFuture
+    }
+
     /// The connection, opened if it is not there yet or any more; on the worker's thread only.
+    ///
+    /// While the server is away it tries again until the acquire timeout has passed or the task is cancelled.
     func openConnection() throws(PostgresError) -> PostgresConnection {
         if let connection {
             if connection.gate.isSuspect { connection.checkWhileIdle() }
             if connection.isUsable { return connection }
         }
         connection = nil
-        let new = try PostgresConnection(configuration: configuration, role: .transaction, gate: gate)
-        connection = new
-        return new
+        let deadline = MonotonicTime.now + configuration.acquireTimeout
+        var backoff = ReconnectBackoff()
+        var random = SystemRandomNumberGenerator()
+        while true {
+            do throws(PostgresError) {
+                let new = try PostgresConnection(configuration: configuration, role: .transaction, gate: gate)
+                connection = new
+                // Opening made the gate forget what runs.
+                if let currentJob { gate.begin(currentJob, deadline: hangDeadline) }
+                return new
+            } catch {
+                let next = MonotonicTime.now + backoff.next(using: &random)
+                guard next < deadline, pause(until: next) else { throw error }
+            }
+        }
+    }
+
+    /// Sleeps; false when nobody waits for the outcome any more.
+    private func pause(until deadline: MonotonicTime) -> Bool {
+        let isStopped = monitor.wait(until: deadline) { [currentJob] state -> Bool? in
+            let isCancelled = currentJob?.isCancelled.load(ordering: .sequentiallyConsistent) ?? false
+            return state.isStopped || isCancelled ? true : nil
+        }
+        return isStopped == nil
     }
 
     /// The connection a transaction was begun on; on the worker's thread only.

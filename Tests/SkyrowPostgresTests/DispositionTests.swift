@@ -1,0 +1,110 @@
+import Testing
+
+@testable import SkyrowPostgres
+
+/// What becomes of a request, for everything that can happen to its batch; no server is needed to decide it.
+@Suite struct DispositionTests {
+    private static let refused = PostgresError(code: .server, sqlState: .uniqueViolation)
+    private static let deadlock = PostgresError(code: .server, sqlState: .deadlockDetected)
+    private static let cancelled = PostgresError(code: .statementTimeout, sqlState: .queryCanceled)
+    private static let locked = PostgresError(code: .server, sqlState: .lockNotAvailable)
+    private static let lost = PostgresError(code: .connectionLost)
+
+    private func describe(
+        _ answer: RequestAnswer,
+        _ role: ConnectionRole,
+        _ fate: BatchFate,
+        _ change: (inout RequestAnswer.Situation) -> Void = { _ in }
+    ) -> String {
+        var situation = RequestAnswer.Situation(role: role, fate: fate)
+        change(&situation)
+        switch answer.disposition(in: situation) {
+        case .alreadyFinished: return "finished"
+        case .succeed: return "succeed"
+        case .fail(let error): return "fail \(error.code) \(error.sqlState?.rawValue ?? "-")"
+        case .cancelled: return "cancelled"
+        case .again(.innocent): return "again"
+        case .again(.connectionLost): return "again, one loss more"
+        case .again(.conflict): return "again, one conflict more"
+        case .reconnectAndAgain: return "again elsewhere"
+        case .alone: return "alone"
+        }
+    }
+
+    @Test(arguments: [ConnectionRole.read, .write, .shared])
+    func whatWasNotSentIsDoneAgainUntilTooManyConnectionsWereLost(role: ConnectionRole) {
+        #expect(describe(.none, role, .notSent) == "again, one loss more")
+        #expect(describe(.none, role, .notSent) { $0.losses = 3 } == "fail connectionLost -")
+    }
+
+    @Test func aReadIsDoneAgainAfterALossAndAWriteIsNot() {
+        #expect(describe(.none, .read, .lost(Self.lost)) == "again, one loss more")
+        #expect(describe(.aborted, .read, .lost(Self.lost)) == "again, one loss more")
+        #expect(describe(.none, .read, .lost(Self.lost)) { $0.losses = 3 } == "fail connectionLost -")
+        for role in [ConnectionRole.write, .shared] {
+            #expect(describe(.none, role, .lost(Self.lost)) == "fail unknownFate -")
+            #expect(describe(.none, role, .lost(Self.lost)) { $0.isOnlyOne = false } == "fail unknownFate -")
+        }
+    }
+
+    @Test func aRefusalIsCertainEvenWhenTheConnectionIsLostAfterwards() {
+        let answer = RequestAnswer.failure(Self.refused, wasRun: true)
+        #expect(describe(answer, .write, .lost(Self.lost)) == "fail server 23505")
+        #expect(describe(answer, .read, .lost(Self.lost)) == "fail server 23505")
+        #expect(describe(answer, .shared, .lost(Self.lost)) { $0.groupFailed = true } == "fail server 23505")
+    }
+
+    @Test func membersOfAFailedGroupAreTriedAlone() {
+        func inFailedGroup(_ answer: RequestAnswer, fate: BatchFate = .committed) -> String {
+            describe(answer, .shared, fate) {
+                $0.groupFailed = true
+                $0.isOnlyOne = false
+            }
+        }
+        #expect(inFailedGroup(.failure(Self.refused, wasRun: true)) == "alone")
+        #expect(inFailedGroup(.aborted) == "alone")
+        #expect(inFailedGroup(.none, fate: .lost(Self.lost)) == "alone")
+        #expect(inFailedGroup(.failure(Self.refused, wasRun: false)) == "fail server 23505")
+    }
+
+    @Test func theShortLimitsOfTheSharedConnectionAreNotTheCallers() {
+        for error in [Self.locked, Self.cancelled] {
+            let answer = RequestAnswer.failure(error, wasRun: true)
+            #expect(describe(answer, .shared, .committed) { $0.groupFailed = true } == "alone")
+        }
+        #expect(describe(.failure(Self.locked, wasRun: true), .write, .committed) == "fail server 55P03")
+    }
+
+    @Test(arguments: [ConnectionRole.read, .write])
+    func deadlocksAreRunAgainAFewTimes(role: ConnectionRole) {
+        let answer = RequestAnswer.failure(Self.deadlock, wasRun: true)
+        #expect(describe(answer, role, .committed) == "again, one conflict more")
+        #expect(describe(answer, role, .committed) { $0.conflicts = 3 } == "fail server 40P01")
+    }
+
+    @Test func aCancelHitsTheOneItWasMeantFor() {
+        let answer = RequestAnswer.failure(Self.cancelled, wasRun: true)
+        #expect(describe(answer, .write, .committed) { $0.isCancelled = true } == "cancelled")
+        #expect(describe(answer, .read, .committed) { $0.wasCancelled = true } == "again")
+        #expect(describe(answer, .read, .committed) == "fail statementTimeout 57014")
+    }
+
+    @Test func aServerThatRefusesWritesIsLeftOnce() {
+        let error = PostgresError(code: .server, sqlState: .readOnlyTransaction)
+        let answer = RequestAnswer.failure(error, wasRun: true)
+        #expect(describe(answer, .write, .committed) == "again elsewhere")
+        #expect(describe(answer, .write, .committed) { $0.conflicts = 1 } == "fail server 25006")
+    }
+
+    @Test(arguments: [ConnectionRole.read, .write, .shared])
+    func aStaleStatementIsPreparedAgain(role: ConnectionRole) {
+        #expect(["again", "alone"].contains(describe(.stale, role, .committed) { $0.groupFailed = role == .shared }))
+        let stale = PipelineAnswer.failure(PostgresError(code: .server, sqlState: .featureNotSupported))
+        guard case .stale = RequestAnswer(stale, isFresh: false, preparationFailure: nil),
+            case .failure = RequestAnswer(stale, isFresh: true, preparationFailure: nil)
+        else {
+            Issue.record("Only a statement prepared earlier can be stale")
+            return
+        }
+    }
+}

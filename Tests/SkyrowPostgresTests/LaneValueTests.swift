@@ -1,0 +1,116 @@
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+
+/// The values inside the lanes, without threads or a server.
+@Suite struct LaneValueTests {
+    private func request() -> PostgresRequest {
+        PostgresRequest(sql: "SELECT 1", sharing: .never, queueDeadline: .distantFuture)
+    }
+
+    @Test func theWaitBeforeAReconnectDoublesUpToItsLimitAndVaries() {
+        var random = SeededGenerator(seed: 7)
+        var backoff = ReconnectBackoff()
+        var waits: [Duration] = []
+        for _ in 0..<100 { waits.append(backoff.next(using: &random)) }
+        for (attempt, wait) in waits.enumerated() {
+            let limit = min(ReconnectBackoff.first * (1 << min(attempt, 16)), ReconnectBackoff.longest)
+            #expect(wait >= limit / 2 && wait <= limit)
+        }
+        #expect(Set(waits.suffix(50)).count > 40)
+        backoff.reset()
+        #expect(backoff.next(using: &random) <= ReconnectBackoff.first)
+    }
+
+    @Test func groupsShrinkWhenTheyFailAndGrowAgain() {
+        var limit = SharedGroupLimit(maximum: 64)
+        #expect(limit.current == 64)
+        for expected in [32, 16, 8, 4, 2, 1, 1] {
+            limit.groupFailed()
+            #expect(limit.current == expected)
+        }
+        for expected in [2, 4, 8, 16, 32, 64, 64] {
+            limit.groupSucceeded()
+            #expect(limit.current == expected)
+        }
+    }
+
+    @Test func theQueueKeepsItsOrderWhateverIsDoneToIt() {
+        var random = SeededGenerator.forTest()
+        var queue = RequestQueue()
+        var model: [PostgresRequest] = []
+        for _ in 0..<5000 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                let new = request()
+                queue.append(new)
+                model.append(new)
+            case 5..<8:
+                #expect(queue.pop() === (model.isEmpty ? nil : model.removeFirst()))
+            case 8:
+                let new = (0..<Int.random(in: 0..<4, using: &random)).map { _ in request() }
+                queue.prepend(new)
+                model = new + model
+            default:
+                guard let victim = model.randomElement(using: &random) else { continue }
+                let removed = queue.removeAll { $0 === victim }
+                #expect(removed.count == 1 && removed.first === victim)
+                model.removeAll { $0 === victim }
+            }
+            #expect(queue.count == model.count)
+            #expect(queue.peek() === model.first)
+        }
+    }
+
+    @Test func cancelledRequestsArePassedOver() async {
+        var queue = RequestQueue()
+        let cancelled = request()
+        let other = request()
+        queue.append(cancelled)
+        queue.append(other)
+        await #expect(throws: CancellationError.self) {
+            _ = try await withUnsafeThrowingContinuation { continuation in
+                cancelled.continuation = continuation
+                #expect(cancelled.begin())
+                #expect(!cancelled.cancel())
+            }
+        }
+        #expect(queue.pop() === other)
+        #expect(queue.isEmpty)
+    }
+
+    @Test func statementsAreFoundByTextAndTypes() {
+        var cache = PreparedStatementCache(capacity: 2)
+        let number = cache.add("SELECT \(1)").added
+        #expect(cache.find("SELECT \(2)") === number)
+        #expect(cache.find("SELECT \("x")") == nil)
+        let text = cache.add("SELECT \("x")").added
+        #expect(cache.find("SELECT \(3)") === number)
+        let (third, evicted) = cache.add("SELECT 3")
+        #expect(evicted === text)
+        #expect(cache.find("SELECT \("y")") == nil)
+        #expect(cache.find("SELECT 3") === third)
+        #expect(Set([number.name, text.name, third.name]).count == 3)
+        cache.remove(third)
+        #expect(cache.find("SELECT 3") == nil)
+    }
+
+    @Test func descriptionsHoldNoValues() {
+        for code in PostgresError.Code.allCases {
+            let error = PostgresError(
+                code: code,
+                sqlState: .uniqueViolation,
+                table: "note",
+                constraint: "note_pkey",
+                message: "secret",
+                detail: "Key (title)=(secret) already exists.",
+                hint: "secret"
+            )
+            #expect(!error.description.contains("secret"))
+            #expect(error.description.contains("note_pkey"))
+            #expect(error.debugDescription.contains("Key (title)=(secret)"))
+        }
+        #expect("\("SELECT \("secret")" as SQL)" == "SELECT $1")
+    }
+}
