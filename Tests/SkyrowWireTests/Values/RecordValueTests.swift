@@ -27,7 +27,7 @@ import Testing
                 .json(JSONText(validated: Array(#"{"a":{"$type":"geo","$lat":1},"$val":2}"#.utf8)))
             ),
             ("[5e-324,0e-999]", .json(JSONText(validated: Array("[5e-324,0e-999]".utf8)))),
-        (#"[99999999999999999999]"#, .json(JSONText(validated: Array("[99999999999999999999]".utf8)))),
+            (#"[99999999999999999999]"#, .json(JSONText(validated: Array("[99999999999999999999]".utf8)))),
         ] as [(String, RecordValue)]
     )
     func everyTypeOfValueIsRead(text: String, value: RecordValue) throws {
