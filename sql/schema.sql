@@ -151,15 +151,14 @@ COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new rev
 CREATE FUNCTION _reserved_columns_fit(id text, database text, access jsonb) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    IF access IS NOT NULL AND jsonb_typeof(access) <> 'array' THEN
-        RETURN false;
-    END IF;
-    IF database = '_public' THEN
-        RETURN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~');
-    END IF;
-    RETURN database <> '' AND NOT starts_with(database, '_')
-        AND starts_with(id, '~' || replace(replace(database, '%', '%25'), '/', '%2F') || '/')
-        AND octet_length(substr(id, strpos(id, '/') + 1)) BETWEEN 1 AND 255;
+    RETURN CASE
+        WHEN access IS NOT NULL AND jsonb_typeof(access) <> 'array' THEN false
+        WHEN database = '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
+        -- The wire id begins after the first slash, so the user id may hold none.
+        ELSE database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0
+            AND starts_with(id, '~' || database || '/')
+            AND octet_length(id) - octet_length(database) BETWEEN 3 AND 257
+    END;
 END $$;
 COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
     'Whether a public row has a plain id and a private one ~<user id>/<id>, and the access list is a list.';
@@ -208,7 +207,7 @@ BEGIN
     EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
     FOR about IN
         SELECT * FROM (VALUES
-            ('_id', 'The record''s id; a private one is ~<user id>/<id>, with %25 and %2F for % and / in the user id.'),
+            ('_id', 'The record''s id; in a private database ~<user id>/<id>.'),
             ('_database', 'The database the row is in: _public, or the id of the user who sees it alone.'),
             ('_owner', 'The id of the user who owns the record.'),
             ('_access', 'The record''s own access list; NULL: everyone reads it, its owner writes it.'),

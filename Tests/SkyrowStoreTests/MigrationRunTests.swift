@@ -95,7 +95,9 @@ import Testing
                     try await run(client, migrator: Migrator(migrations: Migration.all + [broken]))
                 }
             }
-            let left = try await database.psql("SELECT to_regclass('app._half') IS NULL, max(version) FROM app._migration")
+            let left = try await database.psql(
+                "SELECT to_regclass('app._half') IS NULL, max(version) FROM app._migration"
+            )
             #expect(left == "t|\(Migrator().latestVersion)")
         }
     }

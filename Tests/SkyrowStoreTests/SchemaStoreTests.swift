@@ -208,8 +208,8 @@ func until(_ condition: () async throws -> Bool) async throws {
                 CREATE SEQUENCE counter;
                 SELECT _create_type('category'), _create_type('odd');
                 ALTER TABLE odd
-                    ADD i2 smallint, ADD i4 int, ADD i8 bigint, ADD f4 real, ADD f8 float8, ADD s serial, ADD bs bigserial,
-                    ADD nv bigint DEFAULT nextval('counter'), ADD ia bigint GENERATED ALWAYS AS IDENTITY,
+                    ADD i2 smallint, ADD i4 int, ADD i8 bigint, ADD f4 real, ADD f8 float8, ADD s serial,
+                    ADD bs bigserial, ADD nv bigint DEFAULT nextval('counter'), ADD ia bigint GENERATED ALWAYS AS IDENTITY,
                     ADD t text, ADD vc varchar(3), ADD u uuid, ADD n numeric, ADD d date, ADD ts timestamp,
                     ADD tz timestamptz, ADD j json, ADD jb jsonb, ADD b boolean, ADD by bytea, ADD dom score,
                     ADD tarr text[], ADD cat text REFERENCES category, ADD cat2 text REFERENCES category (_id),

@@ -251,7 +251,9 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             try await roles.setDefault(["a", "b"])
             try await roles.setDefault(["b", "c", "c"])
             try await roles.setAdmin(["boss", "b"])
-            let stored = try await fixture.psql("SELECT name, by_default, is_admin FROM _role ORDER BY name COLLATE \"C\"")
+            let stored = try await fixture.psql(
+                "SELECT name, by_default, is_admin FROM _role ORDER BY name COLLATE \"C\""
+            )
             #expect(stored == "Admin|f|f\na|f|f\nb|t|t\nboss|f|t\nc|t|f")
             try await roles.setAdmin([])
             #expect(try await fixture.psql("SELECT count(*) FROM _role WHERE is_admin") == "0")
