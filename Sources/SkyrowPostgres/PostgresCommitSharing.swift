@@ -8,7 +8,7 @@ package enum PostgresCommitSharing: Sendable, Hashable {
 
     /// The write is independent of all others except those with the same key, with which it never shares a commit.
     ///
-    /// All statements of one commit have the same transaction id and the same `now()`. Where these tell two versions of a
-    /// row apart (as `_revision` does), the key must be derived from the row's primary key, for instance its hash.
+    /// All statements of one commit have the same transaction id and the same `now()`. Where these tell two versions
+    /// of a row apart (as `_revision` does), the key must be derived from the row's primary key, say its hash.
     case allowedExcept(key: Int)
 }

@@ -1,7 +1,8 @@
 /// How a ``PostgresClient`` connects, and the limits it keeps.
 ///
 /// ```swift
-/// var configuration = PostgresConfiguration(connection: "postgresql://app@db1,db2/app?target_session_attrs=read-write")
+/// let url = "postgresql://app@db1,db2/app?target_session_attrs=read-write"
+/// var configuration = PostgresConfiguration(connection: url)
 /// configuration.searchPath = ["app"]
 /// ```
 package struct PostgresConfiguration: Sendable {

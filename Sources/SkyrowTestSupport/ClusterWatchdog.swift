@@ -1,6 +1,7 @@
 import Foundation
 
-/// A small process that outlives this one by a moment: when this one has ended it kills the server and removes its files.
+/// A small process that outlives this one by a moment: when this one has ended it kills the server and removes its
+/// files.
 ///
 /// It waits for the end of a pipe that only this process holds open, so it notices a `kill -9` as well as an exit.
 final class ClusterWatchdog: Sendable {

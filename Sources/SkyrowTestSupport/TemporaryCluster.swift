@@ -31,11 +31,14 @@ package final class TemporaryCluster: Sendable {
         let installation = try await PostgresInstallation.find()
         var template = Array("/tmp/skyrow-pg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp: \(String(cString: strerror(errno)))")
+            throw TemporaryClusterError(
+                description: "No directory can be made in /tmp: \(String(cString: strerror(errno)))"
+            )
         }
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         if getuid() == 0 {
-            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else {
+            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
+            else {
                 throw TemporaryClusterError(description: "There is no user postgres to run the server as")
             }
         }
@@ -107,10 +110,15 @@ package final class TemporaryCluster: Sendable {
     /// Starts a server that was killed or stopped and returns when it accepts connections.
     package func launch() async throws {
         do {
-            try await installation.run("pg_ctl", ["-D", dataDirectory, "-l", logPath, "-w", "-t", "120", "-s", "start"])
+            try await installation.run(
+                "pg_ctl",
+                ["-D", dataDirectory, "-l", logPath, "-w", "-t", "120", "-s", "start"]
+            )
         } catch {
             let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
-            throw TemporaryClusterError(description: "The temporary cluster did not start: \(error)\n\(log.suffix(4000))")
+            throw TemporaryClusterError(
+                description: "The temporary cluster did not start: \(error)\n\(log.suffix(4000))"
+            )
         }
     }
 

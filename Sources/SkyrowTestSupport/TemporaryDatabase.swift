@@ -69,7 +69,7 @@ package func withTemporaryDatabaseAndPsql<Success>(
             try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
             return success
         } catch {
-            // The body's error matters more than whether the database can be dropped; the cluster goes with the process.
+            // The body's error matters more than whether the database is dropped; the cluster ends with the process.
             _ = try? await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
             throw error
         }

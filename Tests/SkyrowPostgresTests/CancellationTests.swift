@@ -30,7 +30,10 @@ import Testing
             try await database.psql("CREATE TABLE note (id int)")
             try await withPostgresClient(database.url) { client in
                 let task = Task {
-                    try await client.write("INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) nap", sharing: sharing)
+                    try await client.write(
+                        "INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) nap",
+                        sharing: sharing
+                    )
                 }
                 try await sleepers(1, in: database)
                 task.cancel()
@@ -93,10 +96,11 @@ import Testing
 
     @Test func neighboursOfACancelledReadAreAnswered() async throws {
         try await withTemporaryDatabaseAndPsql { database in
-            try await withPostgresClient(database.url, configure: {
-                $0.readConnections = 1
-                $0.maximumReadConnections = 1
-            }) { client in
+            func limit(_ configuration: inout PostgresConfiguration) {
+                configuration.readConnections = 1
+                configuration.maximumReadConnections = 1
+            }
+            try await withPostgresClient(database.url, configure: limit) { client in
                 for _ in 0..<5 {
                     let slow = Task { try await client.read("SELECT pg_sleep(600)") }
                     try await sleepers(1, in: database)

@@ -50,7 +50,9 @@ private struct SourceError: Error {}
                 #expect(error.sqlState == "22P04")
                 let found = try await database.psql("SELECT count(*) FROM movie")
                 #expect(found == "0")
-                #expect(try await client.copyIn("COPY movie FROM STDIN (FORMAT csv)", chunks: chunks(rows: 1, size: 9)) == 1)
+                #expect(
+                    try await client.copyIn("COPY movie FROM STDIN (FORMAT csv)", chunks: chunks(rows: 1, size: 9)) == 1
+                )
             }
         }
     }
@@ -115,7 +117,10 @@ private struct SourceError: Error {}
                 await #expect(throws: PostgresError.self) {
                     try await client.copyIn(SQL(trustedText: statement), chunks: chunks(rows: 1, size: 10))
                 }
-                let count = try await client.copyIn("COPY movie FROM STDIN (FORMAT csv)", chunks: chunks(rows: 2, size: 9))
+                let count = try await client.copyIn(
+                    "COPY movie FROM STDIN (FORMAT csv)",
+                    chunks: chunks(rows: 2, size: 9)
+                )
                 #expect(count == 2)
             }
         }

@@ -111,7 +111,11 @@ import Testing
     @Test func aWriteWhoseConnectionIsLostHasAnUnknownFateAndIsNotRepeated() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int); CREATE SEQUENCE attempts")
-            try await withPostgresClient(database.url, configure: { $0.sharedStatementTimeout = .seconds(60) }) { client in
+            func limit(_ configuration: inout PostgresConfiguration) {
+                configuration.sharedStatementTimeout = .seconds(60)
+            }
+            try await withPostgresClient(database.url, configure: limit) {
+                client in
                 for (number, sharing) in [(1, PostgresCommitSharing.never), (2, .allowed)] {
                     let write = Task {
                         try await client.write(
@@ -128,7 +132,8 @@ import Testing
                     #expect(error.code == .unknownFate, "\(number)")
                 }
                 let sleeping = try await database.psql(
-                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+                    "SELECT count(*) FROM pg_stat_activity "
+                        + "WHERE datname = current_database() AND wait_event = 'PgSleep'"
                 )
                 #expect(sleeping == "0")
             }
@@ -166,7 +171,10 @@ import Testing
                         try await transaction.executeScript(
                             """
                             CREATE FUNCTION pg_temp.die() RETURNS trigger LANGUAGE plpgsql AS
-                                $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN NULL; END $$;
+                                $$ BEGIN
+                                    PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60);
+                                    RETURN NULL;
+                                END $$;
                             CREATE CONSTRAINT TRIGGER die AFTER INSERT ON note DEFERRABLE INITIALLY DEFERRED
                                 FOR EACH ROW EXECUTE FUNCTION pg_temp.die();
                             """
@@ -240,7 +248,8 @@ import Testing
                     case 0: _ = try await client.write("INSERT INTO note VALUES (1)")
                     case 1: _ = try await client.write("INSERT INTO note VALUES (1)", sharing: .allowed)
                     case 2: _ = try await client.read("SELECT pg_sleep(0.01)")
-                    default: try await client.withTransaction { _ = try await $0.execute("INSERT INTO note VALUES (1)") }
+                    default:
+                        try await client.withTransaction { _ = try await $0.execute("INSERT INTO note VALUES (1)") }
                     }
                 }
             }
@@ -258,7 +267,8 @@ import Testing
             let refused = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }
             #expect(refused.code == .shutDown)
             let sessions = try await database.psql(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'skyrow'"
+                "SELECT count(*) FROM pg_stat_activity "
+                    + "WHERE datname = current_database() AND application_name = 'skyrow'"
             )
             #expect(sessions == "0")
         }

@@ -6,12 +6,21 @@ import Testing
     @Test func aStatementThatRunsTooLongIsCancelled() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int)")
-            try await withPostgresClient(database.url, configure: { $0.statementTimeout = .milliseconds(50) }) { client in
-                let read = try await #require(throws: PostgresError.self) { try await client.read("SELECT pg_sleep(600)") }
+            func limit(_ configuration: inout PostgresConfiguration) {
+                configuration.statementTimeout = .milliseconds(50)
+            }
+            try await withPostgresClient(database.url, configure: limit) {
+                client in
+                let read = try await #require(throws: PostgresError.self) {
+                    try await client.read("SELECT pg_sleep(600)")
+                }
                 #expect(read.code == .statementTimeout)
                 for sharing in [PostgresCommitSharing.never, .allowed] {
                     let write = try await #require(throws: PostgresError.self) {
-                        try await client.write("INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) n", sharing: sharing)
+                        try await client.write(
+                            "INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) n",
+                            sharing: sharing
+                        )
                     }
                     #expect(write.code == .statementTimeout)
                 }
@@ -45,10 +54,10 @@ import Testing
     }
 
     @Test func withoutAServerStatementsEndWithAnError() async throws {
-        try await withPostgresClient(
-            "postgresql:///x?host=/nowhere",
-            configure: { $0.acquireTimeout = .milliseconds(100) }
-        ) { client in
+        func limit(_ configuration: inout PostgresConfiguration) {
+            configuration.acquireTimeout = .milliseconds(100)
+        }
+        try await withPostgresClient("postgresql:///x?host=/nowhere", configure: limit) { client in
             let read = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }
             #expect(read.code == .cannotConnect)
             let write = try await #require(throws: PostgresError.self) { try await client.write("SELECT 1") }
@@ -66,10 +75,11 @@ import Testing
             try await client.read("SELECT 1, pg_sleep(600)").rowCount
         }
         let url = try await TemporaryCluster.shared().url()
-        try await withPostgresClient(url, configure: {
-            $0.readConnections = 1
-            $0.maximumReadConnections = 3
-        }) { client in
+        func limit(_ configuration: inout PostgresConfiguration) {
+            configuration.readConnections = 1
+            configuration.maximumReadConnections = 3
+        }
+        try await withPostgresClient(url, configure: limit) { client in
             let naps = [Task { try await slow(client) }, Task { try await slow(client) }]
             while client.statistics.reads.statements < 2 {
                 // More readers than connections, some of them behind the slow ones.
@@ -92,13 +102,14 @@ import Testing
 
     @Test func sessionsHaveTheSettingsAskedFor() async throws {
         let url = try await TemporaryCluster.shared().url()
-        try await withPostgresClient(url, configure: {
-            $0.searchPath = ["app", "pg_catalog"]
-            $0.applicationName = "skyrow-test"
-            $0.sessionSettings = ["jit": "off"]
-            $0.statementTimeout = .seconds(7)
-            $0.sharedLockTimeout = .milliseconds(70)
-        }) { client in
+        func limit(_ configuration: inout PostgresConfiguration) {
+            configuration.searchPath = ["app", "pg_catalog"]
+            configuration.applicationName = "skyrow-test"
+            configuration.sessionSettings = ["jit": "off"]
+            configuration.statementTimeout = .seconds(7)
+            configuration.sharedLockTimeout = .milliseconds(70)
+        }
+        try await withPostgresClient(url, configure: limit) { client in
             func settings(_ result: PostgresResult) throws -> [String] {
                 try (0..<result.columnCount).map { try result.decode(row: 0, column: $0) }
             }

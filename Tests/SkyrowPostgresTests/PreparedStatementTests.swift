@@ -48,10 +48,11 @@ import Testing
 
     @Test func theLeastRecentlyUsedStatementsAreGivenUp() async throws {
         try await withTemporaryDatabase { url in
-            try await withPostgresClient(url, configure: {
-                oneConnectionEach(&$0)
-                $0.maximumPreparedStatements = 4
-            }) { client in
+            func limit(_ configuration: inout PostgresConfiguration) {
+                oneConnectionEach(&configuration)
+                configuration.maximumPreparedStatements = 4
+            }
+            try await withPostgresClient(url, configure: limit) { client in
                 for number in 0..<20 {
                     let shape = SQL(trustedText: "SELECT \(number), ") + "\(number)"
                     let result = try await client.read(shape)
@@ -78,10 +79,11 @@ import Testing
 
     @Test func withoutNamedStatementsNothingIsLeftInTheSession() async throws {
         try await withTemporaryDatabase { url in
-            try await withPostgresClient(url, configure: {
-                oneConnectionEach(&$0)
-                $0.namedStatements = false
-            }) { client in
+            func limit(_ configuration: inout PostgresConfiguration) {
+                oneConnectionEach(&configuration)
+                configuration.namedStatements = false
+            }
+            try await withPostgresClient(url, configure: limit) { client in
                 for number in 0..<3 {
                     let result = try await client.read("SELECT \(number)")
                     #expect(try result.decode(row: 0, column: 0, as: Int.self) == number)

@@ -5,8 +5,11 @@ import Testing
 @Suite struct SharedCommitTests {
     private static let table = "CREATE TABLE note (id int PRIMARY KEY, stars int NOT NULL DEFAULT 0)"
 
-    private static func insert(_ id: Int, sharing: PostgresCommitSharing = .allowed) -> @Sendable (PostgresClient) async throws -> Int {
-        { client in try await client.write("INSERT INTO note (id) VALUES (\(Int32(id)))", sharing: sharing).affectedRows }
+    private static func insert(_ id: Int, sharing: PostgresCommitSharing = .allowed)
+        -> @Sendable (PostgresClient) async throws -> Int
+    {
+        { client in try await client.write("INSERT INTO note (id) VALUES (\(Int32(id)))", sharing: sharing).affectedRows
+        }
     }
 
     @Test func writesThatWaitTogetherShareOneCommit() async throws {

@@ -76,7 +76,11 @@ import Testing
 
     @Test func aFailedReadDoesNotHarmItsNeighbours() async throws {
         try await withTemporaryDatabase { url in
-            try await withPostgresClient(url, configure: { $0.readConnections = 1; $0.maximumReadConnections = 1 }) {
+            func limit(_ configuration: inout PostgresConfiguration) {
+                configuration.readConnections = 1
+                configuration.maximumReadConnections = 1
+            }
+            try await withPostgresClient(url, configure: limit) {
                 client in
                 try await withThrowingTaskGroup(of: (Int, Int?).self) { group in
                     for index in 0..<200 {

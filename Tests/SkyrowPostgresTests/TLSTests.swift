@@ -58,7 +58,10 @@ import Testing
             #expect(try long.decode(row: 0, column: 0, as: String.self) == text)
         }
         let untrusted = "\(url)?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca-certificates.crt"
-        try await withPostgresClient(untrusted, configure: { $0.acquireTimeout = .milliseconds(200) }) { client in
+        func limit(_ configuration: inout PostgresConfiguration) {
+            configuration.acquireTimeout = .milliseconds(200)
+        }
+        try await withPostgresClient(untrusted, configure: limit) { client in
             let error = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }
             #expect(error.code == .cannotConnect)
         }

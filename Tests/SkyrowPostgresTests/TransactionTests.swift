@@ -14,7 +14,11 @@ private struct BodyError: Error {}
                 let count = try await client.withTransaction { transaction in
                     try await transaction.execute("INSERT INTO note VALUES (\(Int32(1)))")
                     try await transaction.execute("INSERT INTO note VALUES (\(Int32(2)))")
-                    return try await transaction.query("SELECT count(*) FROM note").decode(row: 0, column: 0, as: Int.self)
+                    return try await transaction.query("SELECT count(*) FROM note").decode(
+                        row: 0,
+                        column: 0,
+                        as: Int.self
+                    )
                 }
                 #expect(count == 2)
                 let rows = try await database.psql("SELECT count(DISTINCT xmin::text), count(*) FROM note")
@@ -196,10 +200,11 @@ private struct BodyError: Error {}
     }
 
     @Test func transactionsWaitForAConnectionButNotForEver() async throws {
-        try await withPostgresClient(TemporaryCluster.shared().url(), configure: {
-            $0.maximumTransactionConnections = 1
-            $0.acquireTimeout = .milliseconds(50)
-        }) { client in
+        func limit(_ configuration: inout PostgresConfiguration) {
+            configuration.maximumTransactionConnections = 1
+            configuration.acquireTimeout = .milliseconds(50)
+        }
+        try await withPostgresClient(TemporaryCluster.shared().url(), configure: limit) { client in
             try await client.withTransaction { transaction in
                 try await transaction.execute("SELECT 1")
                 let error = try await #require(throws: PostgresError.self) {

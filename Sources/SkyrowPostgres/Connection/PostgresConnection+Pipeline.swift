@@ -46,8 +46,8 @@ extension PostgresConnection {
             return
         }
         let (statement, evicted) = statements.add(sql)
-        if let evicted {
-            guard PQsendQueryParams(handle, "DEALLOCATE \(evicted.name)", 0, nil, nil, nil, nil, 1) == 1 else {
+        for name in [evicted?.name, orphans.popLast()].compactMap(\.self) {
+            guard PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else {
                 throw sendFailure()
             }
             steps.append(.deallocate)
@@ -140,6 +140,7 @@ extension PostgresConnection {
             statements.remove(statement)
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
             statements.remove(statement)
+            if error.sqlState == .featureNotSupported { orphans.append(statement.name) }
         case (.prepare, _), (.execute, _), (.deallocate, _):
             break
         }

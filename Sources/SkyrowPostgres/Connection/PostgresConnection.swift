@@ -18,6 +18,8 @@ final class PostgresConnection {
     let gate: ConnectionGate
     var statements: PreparedStatementCache
     let usesNamedStatements: Bool
+    /// Names of statements the server still has, though no schema they fit; they are given up on the next occasion.
+    var orphans: [String] = []
     /// Scratch space for the pointers of one statement's values.
     var parameterPointers: [UnsafePointer<CChar>?] = []
     var parameterLengths: [Int32] = []
@@ -55,8 +57,8 @@ final class PostgresConnection {
         self.gate = gate
         statements = PreparedStatementCache(capacity: configuration.maximumPreparedStatements)
         usesNamedStatements = configuration.namedStatements
-        // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an idle
-        // session that it closes. The gate outlives the connection.
+        // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an
+        // idle session that it closes. The gate outlives the connection.
         let receiver: PQnoticeReceiver = { gate, result in
             guard let gate, let result, PostgresError.endsSession(result: result) else { return }
             Unmanaged<ConnectionGate>.fromOpaque(gate).takeUnretainedValue().markBroken()

@@ -23,6 +23,7 @@ extension PostgresError {
     /// Whether the server said that it closes the session with this error (severity FATAL or PANIC).
     static func endsSession(result: OpaquePointer) -> Bool {
         guard let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))) else { return false }
-        return severity[0] == CChar(bitPattern: UInt8(ascii: "F")) || severity[0] == CChar(bitPattern: UInt8(ascii: "P"))
+        return severity[0] == CChar(bitPattern: UInt8(ascii: "F"))
+            || severity[0] == CChar(bitPattern: UInt8(ascii: "P"))
     }
 }

@@ -29,11 +29,12 @@ final class StatementCanceller: Sendable {
         var unfinished: [Job] = []
         while true {
             let deadline = unfinished.isEmpty ? nil : MonotonicTime.now + Self.repetitionDelay
-            let (new, isStopped) = monitor.wait(until: deadline) { state -> ([Job], Bool)? in
-                guard !state.jobs.isEmpty || state.isStopped else { return nil }
-                defer { state.jobs = [] }
-                return (state.jobs, state.isStopped)
-            } ?? ([], false)
+            let (new, isStopped) =
+                monitor.wait(until: deadline) { state -> ([Job], Bool)? in
+                    guard !state.jobs.isEmpty || state.isStopped else { return nil }
+                    defer { state.jobs = [] }
+                    return (state.jobs, state.isStopped)
+                } ?? ([], false)
             if isStopped { return }
             unfinished = (unfinished + new).filter { $0() }
         }

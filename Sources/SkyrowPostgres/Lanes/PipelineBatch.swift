@@ -31,8 +31,8 @@ struct PipelineBatch {
         resumeFinished()
     }
 
-    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would be
-    /// unknown.
+    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would
+    /// be unknown.
     private var isStillConnected: Bool {
         switch worker.lane.role {
         case .read: break
@@ -94,7 +94,7 @@ struct PipelineBatch {
         }
     }
 
-    /// Decides what becomes of each request (``RequestAnswer/disposition(role:fate:wasCancelled:request:)``) and does it.
+    /// Decides what becomes of each request (``RequestAnswer/disposition(in:)``), and does it.
     private mutating func settle(_ requests: [PostgresRequest], fate: BatchFate, wasCancelled: Bool) {
         let lane = worker.lane
         let groupFailed = lane.role == .shared && groupFailed(fate: fate)

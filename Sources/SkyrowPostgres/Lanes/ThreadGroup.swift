@@ -15,23 +15,30 @@ final class ThreadGroup: Sendable {
     /// - Throws: ``PostgresError`` with the code `overloaded` when the system has no more threads to give.
     func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
         state.withLock { $0.running += 1 }
-        let thread = Unmanaged.passRetained(Thread(name: name) { [self] in
-            body()
-            finish()
-        })
+        let thread = Unmanaged.passRetained(
+            Thread(name: name) { [self] in
+                body()
+                finish()
+            }
+        )
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         pthread_attr_setstacksize(&attributes, 1 << 20)
         defer { pthread_attr_destroy(&attributes) }
         var handle = pthread_t()
-        let status = pthread_create(&handle, &attributes, { argument in
-            guard let argument else { return nil }
-            let thread = Unmanaged<Thread>.fromOpaque(argument).takeRetainedValue()
-            pthread_setname_np(pthread_self(), thread.name)
-            thread.body()
-            return nil
-        }, thread.toOpaque())
+        let status = pthread_create(
+            &handle,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                let thread = Unmanaged<Thread>.fromOpaque(argument).takeRetainedValue()
+                pthread_setname_np(pthread_self(), thread.name)
+                thread.body()
+                return nil
+            },
+            thread.toOpaque()
+        )
         guard status != 0 else { return }
         thread.release()
         finish()

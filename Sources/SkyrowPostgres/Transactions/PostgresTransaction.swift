@@ -40,8 +40,11 @@ package final class PostgresTransaction {
 
     /// Runs a statement and returns its rows.
     package func query(_ sql: SQL) async throws -> PostgresResult {
-        try await perform { connection throws(PostgresError) in try connection.runAlone(sql) } begin: {
-            connection, begin throws(PostgresError) in
+        try await perform { connection throws(PostgresError) in
+            try connection.runAlone(sql)
+        } begin: {
+            connection,
+            begin throws(PostgresError) in
             try connection.run(sql, after: begin)
         }
     }
