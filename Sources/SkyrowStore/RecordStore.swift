@@ -53,17 +53,30 @@ package final class RecordStore: Sendable {
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
     package func run() async throws {
-        for await event in client.listen("skyrow_schema") {
-            switch event {
-            case .connected, .reconnected: break
-            case .notification(_, let payload, _) where payload != schema.name: continue
-            case .notification: break
+        // Changes that come while the catalogue is being read are answered by one further reading.
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in changes { await self.reloadCatalog() }
             }
-            do {
-                try await cache.reload()
-            } catch {
-                logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
+            for await event in client.listen("skyrow_schema") {
+                switch event {
+                case .connected, .reconnected: continuation.yield()
+                case .notification(_, schema.name, _): continuation.yield()
+                case .notification: break
+                }
             }
+            continuation.finish()
+        }
+    }
+
+    private func reloadCatalog() async {
+        do {
+            try await cache.reload()
+        } catch is CancellationError {
+            return
+        } catch {
+            logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
         }
     }
 }
