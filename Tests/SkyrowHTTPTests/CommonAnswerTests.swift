@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 /// What every answer has, whichever door it leaves by.
@@ -31,7 +31,8 @@ import FoundationNetworking
             for path in ["/rpc", "/record/save", "/", "/healthz"] {
                 try await withConnection(port: service.port) { connection in
                     try await connection.get(
-                        path, method: "OPTIONS",
+                        path,
+                        method: "OPTIONS",
                         headers: [
                             ("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST"),
                             ("Access-Control-Request-Headers", sdkHeaders),
@@ -69,7 +70,9 @@ import FoundationNetworking
             for (path, isRPC) in [("/rpc", true), ("/record/save", false)] {
                 try await withConnection(port: service.port) { connection in
                     try await connection.post(
-                        path, String(repeating: " ", count: 1001), headers: [("Origin", "https://app.example")]
+                        path,
+                        String(repeating: " ", count: 1001),
+                        headers: [("Origin", "https://app.example")]
                     )
                     let answer = try await connection.answer()
                     #expect(answer.status == 413)
@@ -86,7 +89,9 @@ import FoundationNetworking
         try await withService { service in
             var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(service.port)/rpc")))
             request.httpMethod = "POST"
-            request.httpBody = Data(#"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["note/1"]}}"#.utf8)
+            request.httpBody = Data(
+                #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["note/1"]}}"#.utf8
+            )
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.setValue(TestService.apiKey, forHTTPHeaderField: "X-Skygear-API-Key")
             for _ in 0..<3 {
@@ -103,7 +108,11 @@ import FoundationNetworking
         let token = try await withService(logger: lines.logger) { service in
             let ann = try await service.signUp("ann")
             lines.removeAll()
-            _ = try await service.call("record:save", #"{"records":[{"_id":"note/1","t":"private text"}]}"#, token: ann.token)
+            _ = try await service.call(
+                "record:save",
+                #"{"records":[{"_id":"note/1","t":"private text"}]}"#,
+                token: ann.token
+            )
             _ = try await service.call("record:fetch", "{}", token: ann.token)
             _ = try await service.v1("/secret/path", #"{"action":"unknown"}"#)
             return ann.token

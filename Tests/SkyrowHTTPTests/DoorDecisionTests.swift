@@ -28,19 +28,21 @@ import Testing
         #expect(Route(uri: uri) == route)
     }
 
-    @Test(arguments: [
-        ([], nil, nil),
-        ([("X-Skygear-API-Key", "k")], "k", nil),
-        ([("x-skygear-api-key", "k"), ("X-SKYGEAR-ACCESS-TOKEN", "t")], "k", "t"),
-        ([("Authorization", "Bearer t")], nil, "t"),
-        ([("authorization", "bearer   t")], nil, "t"),
-        ([("X-Skygear-Access-Token", "old"), ("Authorization", "Bearer new")], nil, "new"),
-        ([("Authorization", "Bearer new"), ("X-Skygear-Access-Token", "old")], nil, "new"),
-        ([("Authorization", "Basic dXNlcjpwYXNz"), ("X-Skygear-Access-Token", "t")], nil, "t"),
-        ([("Authorization", "Bearer")], nil, nil),
-        ([("Authorization", "Bearer ")], nil, nil),
-        ([("X-Skygear-API-Key", ""), ("X-Skygear-Access-Token", "")], nil, nil),
-    ] as [([(String, String)], String?, String?)])
+    @Test(
+        arguments: [
+            ([], nil, nil),
+            ([("X-Skygear-API-Key", "k")], "k", nil),
+            ([("x-skygear-api-key", "k"), ("X-SKYGEAR-ACCESS-TOKEN", "t")], "k", "t"),
+            ([("Authorization", "Bearer t")], nil, "t"),
+            ([("authorization", "bearer   t")], nil, "t"),
+            ([("X-Skygear-Access-Token", "old"), ("Authorization", "Bearer new")], nil, "new"),
+            ([("Authorization", "Bearer new"), ("X-Skygear-Access-Token", "old")], nil, "new"),
+            ([("Authorization", "Basic dXNlcjpwYXNz"), ("X-Skygear-Access-Token", "t")], nil, "t"),
+            ([("Authorization", "Bearer")], nil, nil),
+            ([("Authorization", "Bearer ")], nil, nil),
+            ([("X-Skygear-API-Key", ""), ("X-Skygear-Access-Token", "")], nil, nil),
+        ] as [([(String, String)], String?, String?)]
+    )
     func credentialsComeFromHeaders(fields: [(String, String)], key: String?, token: String?) {
         let headers = RequestHeaders(HTTPHeaders(fields))
         #expect(headers.credentials == Credentials(key: key, accessToken: token))
@@ -58,14 +60,20 @@ import Testing
     ])
     func aGivenRequestIDMustBePlain(text: String, isAccepted: Bool) {
         #expect(RequestID(given: text)?.description == (isAccepted ? text : nil))
-        #expect(RequestHeaders(HTTPHeaders([("X-Request-Id", text)])).requestID?.description == (isAccepted ? text : nil))
+        #expect(
+            RequestHeaders(HTTPHeaders([("X-Request-Id", text)])).requestID?.description == (isAccepted ? text : nil)
+        )
     }
 
     @Test func madeRequestIDsAreDistinctUUIDs() {
         var generator = RequestIDGenerator()
         let ids = (0..<10_000).map { _ in generator.next().description }
         #expect(Set(ids).count == ids.count)
-        #expect(ids.allSatisfy { $0.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil })
+        #expect(
+            ids.allSatisfy {
+                $0.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil
+            }
+        )
         var other = RequestIDGenerator()
         #expect(!ids.contains(other.next().description))
     }
@@ -90,21 +98,23 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        (CORSPolicy.anyOrigin, nil, []),
-        (.anyOrigin, "https://a.example", ["access-control-allow-origin: *"]),
-        (.off, "https://a.example", []),
-        (.origins(["https://a.example"]), nil, ["vary: origin"]),
-        (.origins(["https://a.example"]), "https://b.example", ["vary: origin"]),
-        (.origins(["https://a.example"]), "https://a.example.evil.example", ["vary: origin"]),
-        (
-            .origins(["https://a.example"]), "https://a.example",
-            [
-                "vary: origin", "access-control-allow-origin: https://a.example",
-                "access-control-allow-credentials: true",
-            ]
-        ),
-    ] as [(CORSPolicy, String?, [String])])
+    @Test(
+        arguments: [
+            (CORSPolicy.anyOrigin, nil, []),
+            (.anyOrigin, "https://a.example", ["access-control-allow-origin: *"]),
+            (.off, "https://a.example", []),
+            (.origins(["https://a.example"]), nil, ["vary: origin"]),
+            (.origins(["https://a.example"]), "https://b.example", ["vary: origin"]),
+            (.origins(["https://a.example"]), "https://a.example.evil.example", ["vary: origin"]),
+            (
+                .origins(["https://a.example"]), "https://a.example",
+                [
+                    "vary: origin", "access-control-allow-origin: https://a.example",
+                    "access-control-allow-credentials: true",
+                ]
+            ),
+        ] as [(CORSPolicy, String?, [String])]
+    )
     func answersTellWhichOriginsMayRead(policy: CORSPolicy, origin: String?, fields: [String]) {
         let lines = policy.fields(origin: origin).map { "\($0.name): \($0.value)" }
         #expect(lines.filter { !$0.hasPrefix("access-control-expose-headers") } == fields)

@@ -24,8 +24,10 @@ import Testing
         ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n", 413, "bodyTooLarge"),
         ("POST /echo HTTP/1.1\r\ncontent-length: 9000000000000000000\r\n\r\n", 413, "bodyTooLarge"),
         ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\nexpect: 100-continue\r\n\r\n", 413, "bodyTooLarge"),
-        ("POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n\(String(repeating: "x", count: 1001))\r\n",
-            413, "bodyTooLarge"),
+        (
+            "POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n\(String(repeating: "x", count: 1001))\r\n",
+            413, "bodyTooLarge"
+        ),
         ("POST /echo HTTP/1.1\r\ncontent-length: 1\r\nexpect: the-impossible\r\n\r\n", 417, "expectationFailed"),
         ("GET /a HTTP/1.1\r\nx: \(String(repeating: "x", count: 2100))\r\n\r\n", 431, "headerTooLarge"),
         ("GET /a HTTP/1.1\r\n\(String(repeating: "x: y\r\n", count: 21))\r\n", 431, "headerTooLarge"),

@@ -37,7 +37,8 @@ import Testing
         ("GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", "close", true),
         ("GET /a HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n", "close", true),
     ])
-    func theClientDecidesWhetherTheConnectionStays(request: String, connectionField: String?, closes: Bool) async throws {
+    func theClientDecidesWhetherTheConnectionStays(request: String, connectionField: String?, closes: Bool) async throws
+    {
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.send(request)
@@ -57,7 +58,9 @@ import Testing
     @Test func chunkedBodiesArriveWhole() async throws {
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
-                try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n")
+                try await connection.send(
+                    "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"
+                )
                 try await connection.send("5;ext=1\r\ndefgh\r\n0\r\ntrailer: t\r\n\r\n")
                 #expect(try await connection.answer().body == "abcdefgh")
             }

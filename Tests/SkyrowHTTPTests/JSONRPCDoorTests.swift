@@ -14,8 +14,10 @@ import Testing
             // The id is kept as it was written.
             (#"{"jsonrpc":"2.0","id":1.50,"method":"rpc.discover"}"#, "1.50 result"),
             (#"{"jsonrpc":"2.0","id":"aé\u0041","method":"rpc.discover"}"#, #""aé\u0041" result"#),
-            (#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"foobar"}"#,
-                "123456789012345678901234567890 error -32601"),
+            (
+                #"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"foobar"}"#,
+                "123456789012345678901234567890 error -32601"
+            ),
             (#"{"jsonrpc":"2.0","id":null,"method":"foobar"}"#, "null error -32601"),
             // Invalid JSON
             (#"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]"#, "null error -32700"),
@@ -98,7 +100,9 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let saved = try await service.call(
-                "record:save", #"{"records":[{"_id":"note/1","title":"Milk","stars":9007199254740993}]}"#, token: ann.token
+                "record:save",
+                #"{"records":[{"_id":"note/1","title":"Milk","stars":9007199254740993}]}"#,
+                token: ann.token
             )
             #expect(saved["result"][0]["_ownerID"].string == ann.id)
             let fetched = try await service.rpc(
@@ -118,7 +122,8 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let answer = try await service.rpc(
-                #"{"jsonrpc":"2.0","method":"record:save","params":{"records":[{"_id":"note/1"}]}}"#, token: ann.token
+                #"{"jsonrpc":"2.0","method":"record:save","params":{"records":[{"_id":"note/1"}]}}"#,
+                token: ann.token
             )
             #expect(answer.status == 204)
             #expect(answer.body.isEmpty)
@@ -149,11 +154,14 @@ import Testing
         try await withService { service in
             let ann = try await service.signUp("ann")
             let saved = try await service.call(
-                "record:save", #"{"_user_id":"\#(ann.id)","records":[{"_id":"note/1"}]}"#, key: TestService.masterKey
+                "record:save",
+                #"{"_user_id":"\#(ann.id)","records":[{"_id":"note/1"}]}"#,
+                key: TestService.masterKey
             )
             #expect(saved["result"][0]["_ownerID"].string == ann.id)
             let asAnyone = try await service.call(
-                "record:save", #"{"_user_id":"\#(ann.id)","records":[{"_id":"note/2"}]}"#
+                "record:save",
+                #"{"_user_id":"\#(ann.id)","records":[{"_id":"note/2"}]}"#
             )
             #expect(asAnyone["error"]["code"].integer == 101)
         }
@@ -164,7 +172,9 @@ import Testing
             let ann = try await service.signUp("ann")
             let answer = try await withConnection(port: service.port) { connection in
                 try await connection.post(
-                    "/rpc", #"{"jsonrpc":"2.0","id":1,"method":"me"}"#, headers: [("Authorization", "Bearer \(ann.token)")]
+                    "/rpc",
+                    #"{"jsonrpc":"2.0","id":1,"method":"me"}"#,
+                    headers: [("Authorization", "Bearer \(ann.token)")]
                 )
                 return try JSONValue(try await connection.answer().body)
             }

@@ -17,7 +17,8 @@ import Testing
             }
 
             let (signUpStatus, signUp) = try await post(
-                "/auth/signup", #""auth_data":{"username":"ann"},"password":"pw of ann","profile":{"age":3}"#
+                "/auth/signup",
+                #""auth_data":{"username":"ann"},"password":"pw of ann","profile":{"age":3}"#
             )
             #expect(signUpStatus == 200)
             let user = try #require(signUp["result"]["user_id"].string)
@@ -59,7 +60,11 @@ import Testing
             #expect(found["info"]["count"].integer == 1)
             #expect(found["result"][0]["_transient"]["cat"]["name"].string == "Home")
 
-            let (_, hidden) = try await post("/record/delete", #""database_id":"_private","ids":["note/1"]"#, token: token)
+            let (_, hidden) = try await post(
+                "/record/delete",
+                #""database_id":"_private","ids":["note/1"]"#,
+                token: token
+            )
             #expect(hidden["result"][0]["code"].integer == 110)
 
             let (deleteStatus, deleted) = try await post("/record/delete", #""ids":["note/1"]"#, token: token)

@@ -105,7 +105,9 @@ import Testing
             let bob = try await service.signUp("bob")
             _ = try await service.v1("/record/save", #"{"records":[{"_id":"note/1"}]}"#, token: ann.token)
             let failed = try await service.v1(
-                "/record/save", #"{"atomic":true,"records":[{"_id":"note/2"},{"_id":"note/1","a":1}]}"#, token: bob.token
+                "/record/save",
+                #"{"atomic":true,"records":[{"_id":"note/2"},{"_id":"note/1","a":1}]}"#,
+                token: bob.token
             )
             #expect(failed.status == 409)
             let body = try JSONValue(failed.body)

@@ -69,7 +69,8 @@ struct UnexpectedAnswer: Error {
 
 private let migrated = DatabaseTemplate(key: "http") { url in
     try await withPostgresClient(url) { client in
-        try await RecordStore(client: client, schema: SQLIdentifier("app"), mode: .development, logger: .silent).prepare()
+        try await RecordStore(client: client, schema: SQLIdentifier("app"), mode: .development, logger: .silent)
+            .prepare()
     }
 }
 
@@ -97,10 +98,12 @@ func withService<Success: Sendable>(
                 ),
                 logger: logger
             )
-            let running = Task { await withDiscardingTaskGroup { group in
-                group.addTask { try? await store.run() }
-                group.addTask { try? await actions.run() }
-            } }
+            let running = Task {
+                await withDiscardingTaskGroup { group in
+                    group.addTask { try? await store.run() }
+                    group.addTask { try? await actions.run() }
+                }
+            }
             defer { running.cancel() }
             let responder = ServiceResponder(service: actions, cors: cors, limits: limits, logger: logger)
             return try await withServer(responder, limits: limits, logger: logger) { server in

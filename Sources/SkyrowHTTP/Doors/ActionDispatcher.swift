@@ -34,7 +34,7 @@ struct ActionDispatcher: Sendable {
 
     func prepare(_ action: ActionName, credentials: Credentials, parameters: JSONView) -> PreparedCall {
         let caller = Result { () throws(SkyrowError) in
-            try service.cachedCaller(credentials, for: ActionDispatcher.needs[action] ?? .key)
+            try service.cachedCaller(credentials, for: ActionCatalog[action].need)
         }
         // Who may not call has nothing decoded for him.
         if case .failure(let error) = caller {
@@ -110,9 +110,6 @@ struct ActionDispatcher: Sendable {
             return .roles(try await service.setAdminRoles(roles))
         }
     }
-
-    /// The catalog's needs, so that a request does not make an action's whole description.
-    private static let needs = Dictionary(uniqueKeysWithValues: ActionCatalog.all.map { ($0.name, $0.need) })
 }
 
 extension Answer {

@@ -49,7 +49,9 @@ struct SkygearDoor: Sendable {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
                 // An empty body stands for an empty object.
-                return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) { read($0, path: path, credentials: credentials) }
+                return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) {
+                    read($0, path: path, credentials: credentials)
+                }
             } catch {
                 return .failure(SkyrowError(unreadable: error))
             }

@@ -1,7 +1,7 @@
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// The line `date: Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7), made once a second.
@@ -13,9 +13,9 @@ struct HTTPDate {
     mutating func refresh() {
         var now = timespec()
         #if canImport(Darwin)
-        clock_gettime(CLOCK_REALTIME, &now)
+            clock_gettime(CLOCK_REALTIME, &now)
         #else
-        clock_gettime(CLOCK_REALTIME_COARSE, &now)
+            clock_gettime(CLOCK_REALTIME_COARSE, &now)
         #endif
         refresh(second: now.tv_sec)
     }

@@ -42,7 +42,8 @@ struct RequestAssembly {
 
     /// Whether the client waits for `100 Continue` before it sends the body.
     static func expectsContinue(_ head: HTTPRequestHead) -> Bool {
-        head.version.minor > 0 && head.headers.contains { $0.name.utf8.count == 6 && $0.name.isSameHeader(as: "expect") }
+        head.version.minor > 0
+            && head.headers.contains { $0.name.utf8.count == 6 && $0.name.isSameHeader(as: "expect") }
     }
 
     /// Whether the decoder stops after this request, because what follows would be another protocol.
