@@ -74,10 +74,8 @@ private func answersUntilClosed(port: Int) async throws -> Int {
                 #expect(answer.body == "hello")
                 answers += 1
                 if answer["connection"] == "close" { return answers }
-            } catch is ConnectionEnded {
+            } catch {
                 // The server closed the idle connection while the request was on its way, and has not seen it.
-                return answers
-            } catch is ChannelError {
                 return answers
             }
         }

@@ -20,7 +20,7 @@ extension HTTP1Connection {
         if !context.channel.isWritable, stall == nil { expectProgress() }
         resumeReading()
         sendOwedContinue()
-        if inputIsClosed && isIdle { finish(lingers: false) }
+        if inputIsClosed && isIdle { finish() }
     }
 
     private var canStart: Bool {
@@ -34,7 +34,7 @@ extension HTTP1Connection {
         case .refusal(let fault, let head):
             let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID())
             write(response, to: head, keepsAlive: false)
-            finish(lingers: true)
+            finish(lingeringFor: loop.limits.linger)
         case .request(let request):
             start(request)
         }
@@ -70,7 +70,7 @@ extension HTTP1Connection {
         let keepsAlive = current.keepsAlive && !isLast
         write(response, to: current.head, keepsAlive: keepsAlive)
         // A client that asked for the close sends nothing more; any other may have, and must not meet a reset.
-        if !keepsAlive { finish(lingers: current.keepsAlive) }
+        if !keepsAlive { finish(lingeringFor: current.keepsAlive ? loop.limits.linger : nil) }
         drain()
     }
 
@@ -80,7 +80,7 @@ extension HTTP1Connection {
         self.current = nil
         let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id)
         write(response, to: current.head, keepsAlive: false)
-        finish(lingers: true)
+        finish(lingeringFor: loop.limits.linger)
         drain()
     }
 
@@ -109,18 +109,18 @@ extension HTTP1Connection {
     ///
     /// A socket that is closed while it holds unread bytes answers them with a reset, which would take the answer away
     /// from a client that still sends; so our side closes first, and the rest follows when the client has closed its own.
-    func finish(lingers: Bool) {
+    func finish(lingeringFor time: TimeAmount? = nil) {
         guard let context else { return }
         phase = .finishing
         expectProgress()
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { result in
             let connection = connection.value
-            guard case .success = result, lingers, !connection.inputIsClosed, case .finishing = connection.phase else {
+            guard case .success = result, let time, !connection.inputIsClosed, case .finishing = connection.phase else {
                 connection.close()
                 return
             }
-            connection.phase = .lingering(until: .now() + connection.loop.limits.linger)
+            connection.phase = .lingering(until: .now() + time)
             connection.context?.close(mode: .output, promise: nil)
         }
         hasUnflushedBytes = false

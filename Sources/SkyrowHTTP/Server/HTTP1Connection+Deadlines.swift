@@ -23,7 +23,8 @@ extension HTTP1Connection {
 
     private func checkRequests(now: NIODeadline) {
         if let shutdown, isIdle, now >= shutdown.idle {
-            finish(lingers: false)
+            // A request that comes even now meets a closed connection, not a reset.
+            finish(lingeringFor: loop.limits.lastRequest)
             return
         }
         if let assemblyDeadline, now >= assemblyDeadline {

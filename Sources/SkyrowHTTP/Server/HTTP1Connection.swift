@@ -219,7 +219,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
         case .open:
             // Half a request is no request; whole ones are still answered.
             dropAssembly()
-            if isIdle { finish(lingers: false) }
+            if isIdle { finish() }
         case .finishing, .closed:
             break
         case .lingering:
