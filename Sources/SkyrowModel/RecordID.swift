@@ -11,7 +11,8 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
         let utf8 = id.utf8
         guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "~"), !utf8.contains(0) else {
             throw .invalidArgument(
-                "A record id is 1 to 255 bytes, holds no NUL and does not begin with '~'.", "id"
+                "A record id is 1 to 255 bytes, holds no NUL and does not begin with '~'.",
+                "id"
             )
         }
         self.type = type

@@ -38,8 +38,11 @@ struct AccessCase: Sendable {
         .init(caller: editor, owner: "ann", access: list((.user("carl"), .write)), reads: false, writes: false),
         .init(caller: editor, owner: "ann", access: list((.owner, .write)), reads: false, writes: false),
         .init(
-            caller: Caller(kind: .user("u"), roles: ["caf\u{E9}"]), owner: nil,
-            access: list((.role("cafe\u{301}"), .write)), reads: false, writes: false
+            caller: Caller(kind: .user("u"), roles: ["caf\u{E9}"]),
+            owner: nil,
+            access: list((.role("cafe\u{301}"), .write)),
+            reads: false,
+            writes: false
         ),
         .init(caller: Caller(kind: .user("\u{E9}")), owner: "e\u{301}", access: list(), reads: false, writes: false),
     ]
@@ -59,19 +62,27 @@ struct AccessCase: Sendable {
     func aPrivateRecordAdmitsItsUserAlone(_ caller: Caller, _ database: DatabaseScope, _ admits: Bool) {
         for level in AccessLevel.allCases {
             let scope = AccessScope(caller: caller, level: level, database: database)
-            #expect(scope.admits(database: .user("ann"), owner: "ann", access: Self.list((.everyone, .write))) == admits)
+            #expect(
+                scope.admits(database: .user("ann"), owner: "ann", access: Self.list((.everyone, .write))) == admits
+            )
             #expect(!scope.admits(database: .everyone, owner: "ann", access: nil))
             #expect(!scope.admits(database: .user("carl"), owner: "ann", access: nil))
         }
     }
 
     @Test func theUnionIsForTheMasterKeyToRead() {
-        #expect(AccessScope(caller: Self.master, level: .read, database: .union)
-            .admits(database: .user("ann"), owner: nil, access: nil))
-        #expect(!AccessScope(caller: Self.master, level: .write, database: .union)
-            .admits(database: .everyone, owner: nil, access: nil))
-        #expect(!AccessScope(caller: Self.ann, level: .read, database: .union)
-            .admits(database: .everyone, owner: nil, access: nil))
+        #expect(
+            AccessScope(caller: Self.master, level: .read, database: .union)
+                .admits(database: .user("ann"), owner: nil, access: nil)
+        )
+        #expect(
+            !AccessScope(caller: Self.master, level: .write, database: .union)
+                .admits(database: .everyone, owner: nil, access: nil)
+        )
+        #expect(
+            !AccessScope(caller: Self.ann, level: .read, database: .union)
+                .admits(database: .everyone, owner: nil, access: nil)
+        )
     }
 
     @Test func idsAreTheSameWhenTheirBytesAre() throws {

@@ -7,7 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct AccessConditionTests {
     static let callers: [Caller] = [
-        .anonymous, .ann, Caller(kind: .user("ann"), roles: ["a", "b"]), .master, Caller(kind: .master(actingAs: "ann")),
+        .anonymous, .ann, Caller(kind: .user("ann"), roles: ["a", "b"]), .master,
+        Caller(kind: .master(actingAs: "ann")),
     ]
     static let databases: [DatabaseScope] = [.everyone, .user("ann"), .user("bob"), .union]
 
@@ -61,11 +62,13 @@ import Testing
     }
 
     private static let names = [
-        "ann", "bob", "o'brien", "\"q\"", "back\\slash", "caf\u{E9}", "cafe\u{301}", "\u{1F95B}", "a,b", "{x}", "", "null",
+        "ann", "bob", "o'brien", "\"q\"", "back\\slash", "caf\u{E9}", "cafe\u{301}", "\u{1F95B}", "a,b", "{x}", "",
+        "null",
     ]
 
     private func randomRow(_ number: Int, _ random: inout SeededGenerator) -> Row {
-        let database = Int.random(in: 0..<4, using: &random) == 0 ? ["ann", "bob"].randomElement(using: &random)! : "_public"
+        let database =
+            Int.random(in: 0..<4, using: &random) == 0 ? ["ann", "bob"].randomElement(using: &random)! : "_public"
         return Row(
             id: database == "_public" ? "\(number)" : "~\(database)/\(number)",
             database: database,
@@ -78,9 +81,11 @@ import Testing
     private func randomAccess(_ random: inout SeededGenerator) -> String? {
         let odd = [
             "[]", "[1]", "[null]", "[\"ann\"]", "[[{\"public\": true, \"level\": \"read\"}]]",
-            "[{\"public\": true}]", "[{\"public\": \"true\", \"level\": \"read\"}]", "[{\"public\": false, \"level\": \"read\"}]",
+            "[{\"public\": true}]", "[{\"public\": \"true\", \"level\": \"read\"}]",
+            "[{\"public\": false, \"level\": \"read\"}]",
             "[{\"role\": \"ann\"}]", "[{\"level\": \"read\"}]", "[{\"user_id\": null, \"level\": \"read\"}]",
-            "[{\"user_id\": [\"ann\"], \"level\": \"read\"}]", "[{\"role\": \"ann\", \"user_id\": \"bob\", \"level\": \"write\"}]",
+            "[{\"user_id\": [\"ann\"], \"level\": \"read\"}]",
+            "[{\"role\": \"ann\", \"user_id\": \"bob\", \"level\": \"write\"}]",
             "[{\"role\": \"ann\", \"level\": \"create\"}]", "[{\"role\": \"ann\", \"level\": [\"read\"]}]",
             "[{\"public\": true, \"level\": \"read\", \"more\": {\"role\": \"x\", \"level\": \"]\"}}, 7]",
             "[true, {\"user_id\": \"ann\", \"level\": \"write\"}]", "[{\"owner\": true, \"level\": \"write\"}]",
@@ -146,7 +151,9 @@ import Testing
                         )
                         let admitted = Set(try answer.decodeColumn(0, as: String.self))
                         let expected = Set(
-                            rows.filter { scope.admits(database: $0.scope, owner: $0.owner, access: lists[$0.id]) }.map(\.id)
+                            rows.filter { scope.admits(database: $0.scope, owner: $0.owner, access: lists[$0.id]) }.map(
+                                \.id
+                            )
                         )
                         #expect(admitted == expected, "seed \(random.seed): \(caller) \(level) \(database)")
                     }
@@ -179,7 +186,10 @@ import Testing
                 for ids in [["77"], ["77", "78", "79"]] {
                     let access = AccessScope(caller: caller, level: .read, database: .everyone)
                     let sql = FetchStatement.make(
-                        ids: ids, table: try #require(f.store.cache.current[type("note")]), access: access, variables: nil
+                        ids: ids,
+                        table: try #require(f.store.cache.current[type("note")]),
+                        access: access,
+                        variables: nil
                     ).sql
                     let plan = try await f.client.read("EXPLAIN (ANALYZE, BUFFERS) \(sql)")
                         .decodeColumn(0, as: String.self).joined(separator: "\n")

@@ -22,11 +22,15 @@ import Testing
             try await f.save([draft("note/1"), draft("note/2")])
             try await f.save([draft("note/theirs"), draft("note/secret", access: AccessList([]))], .bob)
             let codes = try await delete(
-                f, ["note/1", "note/theirs", "note/secret", "note/404", "nothing/1", "user/ann", "note/2"]
+                f,
+                ["note/1", "note/theirs", "note/secret", "note/404", "nothing/1", "user/ann", "note/2"]
             )
-            #expect(codes == [
-                nil, .permissionDenied, .resourceNotFound, .resourceNotFound, .resourceNotFound, .permissionDenied, nil,
-            ])
+            #expect(
+                codes == [
+                    nil, .permissionDenied, .resourceNotFound, .resourceNotFound, .resourceNotFound, .permissionDenied,
+                    nil,
+                ]
+            )
             #expect(try await f.query(nil, .master) == ["secret", "theirs"])
             #expect(try await f.psql("SELECT id FROM _tombstone ORDER BY 1") == "1\n2")
         }
@@ -34,7 +38,9 @@ import Testing
 
     @Test func aRecordThatOthersReferToStays() async throws {
         try await withRecords { f in
-            try await f.save([draft("category/1"), draft("category/2"), draft("note/1", ["category": .reference(id("category/1"))])])
+            try await f.save([
+                draft("category/1"), draft("category/2"), draft("note/1", ["category": .reference(id("category/1"))]),
+            ])
             #expect(try await delete(f, ["category/1", "category/2"]) == [.constraintViolated, nil])
             #expect(try await delete(f, ["category/1", "note/1"]) == [nil, nil])
         }
@@ -43,12 +49,16 @@ import Testing
     @Test func chainsAndCyclesAreDeletedInAnyOrder() async throws {
         try await withRecords { f in
             try await f.save([
-                draft("note/1", ["next": .reference(id("note/2"))]), draft("note/2", ["next": .reference(id("note/1"))]),
-                draft("note/3", ["next": .reference(id("note/4"))]), draft("note/4", ["next": .reference(id("note/5"))]),
+                draft("note/1", ["next": .reference(id("note/2"))]),
+                draft("note/2", ["next": .reference(id("note/1"))]),
+                draft("note/3", ["next": .reference(id("note/4"))]),
+                draft("note/4", ["next": .reference(id("note/5"))]),
                 draft("note/5", ["next": .null]), draft("note/6", ["next": .reference(id("note/2"))]),
             ])
-            #expect(try await delete(f, ["note/5", "note/2", "note/4", "note/1", "note/3"])
-                == [nil, .constraintViolated, nil, .constraintViolated, nil])
+            #expect(
+                try await delete(f, ["note/5", "note/2", "note/4", "note/1", "note/3"])
+                    == [nil, .constraintViolated, nil, .constraintViolated, nil]
+            )
             #expect(try await delete(f, ["note/2", "note/1", "note/6"]) == [nil, nil, nil])
         }
     }

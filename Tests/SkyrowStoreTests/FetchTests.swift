@@ -81,8 +81,12 @@ import Testing
 
     @Test func idsOfAnyCharacterAreFound() async throws {
         try await withRecords { f in
-            let ids = ["a/b", "'; DROP TABLE note; --", "\u{E9}", "e\u{301}", "%_\\", "\u{1F95B}", "$x y", "\"", "a\nb"]
-            let drafts = try ids.filter { !$0.hasPrefix("$") }.map { RecordDraft(id: try RecordID(type: type("note"), id: $0)) }
+            let ids = [
+                "a/b", "'; DROP TABLE note; --", "\u{E9}", "e\u{301}", "%_\\", "\u{1F95B}", "$x y", "\"", "a\nb",
+            ]
+            let drafts = try ids.filter { !$0.hasPrefix("$") }.map {
+                RecordDraft(id: try RecordID(type: type("note"), id: $0))
+            }
             try await f.save(drafts)
             try await f.save(drafts, .ann, in: .user("ann"))
             for draft in drafts {

@@ -24,14 +24,17 @@ import Testing
             values["serial"] = nil
             let summary = try await f.store.importRecords(
                 stream([row(1, id: "a", values), row(2), row(3, id: "c", ["stars": .number(3), "score": .integer(4)])]),
-                of: type("note"), fields: fields
+                of: type("note"),
+                fields: fields
             )
             #expect(summary.imported == 3)
             let record = try #require(try await f.fetch("note/a", .anonymous))
             #expect(record.owner == nil && record.access == nil)
             #expect(record.revision != nil && record.createdAt != nil)
-            #expect(record.fields.filter { $0.key != field("serial") }
-                == Dictionary(uniqueKeysWithValues: values.map { (field($0), $1) }))
+            #expect(
+                record.fields.filter { $0.key != field("serial") }
+                    == Dictionary(uniqueKeysWithValues: values.map { (field($0), $1) })
+            )
             #expect(try await f.fetch("note/c")?.fields[field("stars")] == .integer(3))
             #expect(try await f.psql("SELECT count(*) FROM note WHERE length(_id) = 36") == "1")
         }
@@ -67,7 +70,10 @@ import Testing
             rows[11_999] = row(12_000, ["stars": .string("x")])
             var told: [Int] = []
             let summary = try await f.store.importRecords(
-                stream(rows), of: type("note"), fields: fields, keepsGoing: true
+                stream(rows),
+                of: type("note"),
+                fields: fields,
+                keepsGoing: true
             ) { told.append($0) }
             #expect(summary.imported == 11_997)
             #expect(summary.faults.map(\.line) == [11, 6_001, 12_000])
@@ -79,12 +85,16 @@ import Testing
 
     @Test func recordsMayReferToLaterOnesWhenAllOrNothing() async throws {
         try await withRecords { f in
-            let chain = (1...6_000).map { row($0, id: "\($0)", $0 == 6_000 ? [:] : ["next": .reference(id("note/\($0 + 1)"))]) }
+            let chain = (1...6_000).map {
+                row($0, id: "\($0)", $0 == 6_000 ? [:] : ["next": .reference(id("note/\($0 + 1)"))])
+            }
             let summary = try await f.store.importRecords(stream(chain), of: type("note"), fields: fields)
             #expect(summary.imported == 6_000)
             let fault = await #expect(throws: ImportFault.self) {
                 try await f.store.importRecords(
-                    stream([row(1, id: "x", ["next": .reference(id("note/missing"))])]), of: type("note"), fields: fields
+                    stream([row(1, id: "x", ["next": .reference(id("note/missing"))])]),
+                    of: type("note"),
+                    fields: fields
                 )
             }
             #expect(fault?.error.code == .invalidArgument)
@@ -93,7 +103,9 @@ import Testing
 
     @Test func aFieldThatDoesNotExistIsRefused() async throws {
         try await withRecords { f in
-            for (name, names) in [("nothing", [field("title")]), ("note", [field("missing")]), ("note", [field("price")])] {
+            for (name, names) in [
+                ("nothing", [field("title")]), ("note", [field("missing")]), ("note", [field("price")]),
+            ] {
                 let error = await #expect(throws: SkyrowError.self) {
                     try await f.store.importRecords(stream([]), of: type(name), fields: names)
                 }

@@ -80,7 +80,9 @@ extension Predicate {
         .init(.compare(.eq, "_database_id", .string("")), #""r"."_database" = $1"#) { $0.append("_public") },
         .init(.compare(.eq, "_access", .null), #""r"."_access" IS NULL"#),
         .init(.compare(.eq, "price", .null), #""r"."price" IS NULL"#),
-        .init(.isIn("title", [.string("a"), .null, .string("b")]), #""r"."title" = ANY($1)"#) { $0.append(["a", "b"]) },
+        .init(.isIn("title", [.string("a"), .null, .string("b")]), #""r"."title" = ANY($1)"#) {
+            $0.append(["a", "b"])
+        },
         .init(.isIn("stars", [.integer(1), .number(2), .number(2.5)]), #""r"."stars" = ANY($1)"#) {
             $0.append([1, 2] as [Int64])
         },
@@ -90,7 +92,9 @@ extension Predicate {
         .init(.isIn("category", [.reference(id("category/1")), .string("2")]), #""r"."category" = ANY($1)"#) {
             $0.append(["1", "2"])
         },
-        .init(.comparison(.in, .value(.string("red")), .keyPath(path("tags"))), #""r"."tags" ? $1"#) { $0.append("red") },
+        .init(.comparison(.in, .value(.string("red")), .keyPath(path("tags"))), #""r"."tags" ? $1"#) {
+            $0.append("red")
+        },
         .init(.comparison(.in, .value(.null), .keyPath(path("tags"))), "NULL::boolean"),
         .init(.comparison(.lt, .value(.integer(3)), .keyPath(path("stars"))), #""r"."stars" > $1"#) {
             $0.append(3 as Int64)
@@ -98,7 +102,10 @@ extension Predicate {
         .init(.comparison(.gte, .keyPath(path("stars")), .keyPath(path("score"))), #""r"."stars" >= "r"."score""#),
         .init(.comparison(.eq, .keyPath(path("next")), .keyPath(path("_id"))), #""r"."next" = "r"."_id""#),
         .init(
-            .and([.compare(.eq, "title", .string("x")), .or([.compare(.gt, "stars", .integer(1)), .not(.compare(.eq, "done", .boolean(true)))])]),
+            .and([
+                .compare(.eq, "title", .string("x")),
+                .or([.compare(.gt, "stars", .integer(1)), .not(.compare(.eq, "done", .boolean(true)))]),
+            ]),
             #"("r"."title" = $1) AND (("r"."stars" > $2) OR (NOT ("r"."done" = $3)))"#
         ) {
             $0.append("x")

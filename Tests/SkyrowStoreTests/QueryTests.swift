@@ -27,7 +27,10 @@ import Testing
                     "tags": .json(JSONText(validated: Array(#"{"red": 1}"#.utf8))), "data": .bytes([2]),
                 ]
             ),
-            draft("note/3", ["title": .string("Bread"), "category": .reference(id("category/secret")), "stars": .null]),
+            draft(
+                "note/3",
+                ["title": .string("Bread"), "category": .reference(id("category/secret")), "stars": .null]
+            ),
             draft("note/4", [:]),
         ])
         try await f.save("note/hidden", ["title": .string("Bread")], access: AccessList([]), .bob)
@@ -106,10 +109,14 @@ import Testing
         try await withRecords { f in
             try await fill(f)
             try await f.save("category/own", ["name": .string("Own")], .ann, in: .user("ann"))
-            try await f.save([
-                draft("note/1", ["category": .reference(id("category/own"))]),
-                draft("note/2", ["category": .reference(id("category/work"))]),
-            ], .ann, in: .user("ann"))
+            try await f.save(
+                [
+                    draft("note/1", ["category": .reference(id("category/own"))]),
+                    draft("note/2", ["category": .reference(id("category/work"))]),
+                ],
+                .ann,
+                in: .user("ann")
+            )
             for (predicate, ids) in [
                 (Predicate.compare(.eq, "_id", .string("1")), ["1"]), (.compare(.gt, "_id", .string("1")), ["2"]),
                 (.compare(.like, "_id", .string("1%")), ["1"]), (.isIn("_id", [.string("2")]), ["2"]),
@@ -135,7 +142,9 @@ import Testing
             #expect(try await f.query(.compare(.eq, "category.name", .null), .bob) == ["3", "4", "hidden"])
             #expect(try await f.query(.compare(.eq, "category.name", .string("Secret")), .ann) == ["3"])
             let answer = try await f.store.query(
-                included(["c": "category"], sort: []), in: .everyone, caller: .bob
+                included(["c": "category"], sort: []),
+                in: .everyone,
+                caller: .bob
             )
             let categories = answer.records.map { $0.collected()?.transient["c"] ?? nil }
             #expect(categories.map { $0?.id.id } == ["home", "work", nil, nil, nil])
@@ -155,7 +164,8 @@ import Testing
             try await fill(f)
             let answer = try await f.store.query(
                 included(["c": "category", "again": "category", "o": "_owner", "deep": "next.category"], sort: []),
-                in: .everyone, caller: .ann
+                in: .everyone,
+                caller: .ann
             )
             let first = try #require(answer.records[0].collected())
             #expect(first.transient.keys.sorted() == ["again", "c", "deep", "o"])
@@ -171,12 +181,19 @@ import Testing
     @Test func aPrivateRecordIncludesPublicAndOwnRecordsAndItsOwner() async throws {
         try await withRecords { f in
             try await fill(f)
-            try await f.save([
-                draft("category/own", ["name": .string("Own")]), draft("note/1", ["category": .reference(id("category/own"))]),
-                draft("note/2", ["category": .reference(id("category/work"))]),
-            ], .ann, in: .user("ann"))
+            try await f.save(
+                [
+                    draft("category/own", ["name": .string("Own")]),
+                    draft("note/1", ["category": .reference(id("category/own"))]),
+                    draft("note/2", ["category": .reference(id("category/work"))]),
+                ],
+                .ann,
+                in: .user("ann")
+            )
             let answer = try await f.store.query(
-                included(["c": "category", "o": "_created_by"], sort: []), in: .user("ann"), caller: .ann
+                included(["c": "category", "o": "_created_by"], sort: []),
+                in: .user("ann"),
+                caller: .ann
             )
             let records = answer.records.map { $0.collected() }
             #expect(records.map { $0?.transient["c"]??.id.id } == ["own", "work"])
@@ -186,7 +203,9 @@ import Testing
 
     @Test func sortingPagingAndCounting() async throws {
         try await withRecords { f in
-            try await f.save((0..<30).map { draft("note/\($0 + 10)", ["stars": .integer(Int64($0 % 3)), "title": .string("x")]) })
+            try await f.save(
+                (0..<30).map { draft("note/\($0 + 10)", ["stars": .integer(Int64($0 % 3)), "title": .string("x")]) }
+            )
             try await f.save("note/null", ["title": .string("x")])
             let all = try await f.query { $0.sort = [SortKey(path("stars"), .descending)] }
             #expect(all.first == "null")
@@ -213,7 +232,9 @@ import Testing
                 #expect(answer.records.count == rows)
             }
             let nothing = try await f.store.query(
-                RecordQuery(type: type("nothing"), countsMatches: true), in: .everyone, caller: .ann
+                RecordQuery(type: type("nothing"), countsMatches: true),
+                in: .everyone,
+                caller: .ann
             )
             #expect(nothing.count == 0 && nothing.records.isEmpty)
         }
@@ -222,17 +243,23 @@ import Testing
     @Test func sortingByAFieldBehindAReference() async throws {
         try await withRecords { f in
             try await fill(f)
-            #expect(try await f.query { $0.sort = [SortKey(path("category.name"), .descending)] } == ["4", "2", "3", "1"])
+            #expect(
+                try await f.query { $0.sort = [SortKey(path("category.name"), .descending)] } == ["4", "2", "3", "1"]
+            )
         }
     }
 
     @Test func desiredKeysLeaveOutTheOthers() async throws {
         try await withRecords { f in
             try await fill(f)
-            for (desired, fields) in [(["title"], ["title"]), ([], []), (["_id", "stars"], ["stars"])] as [([String], [String])] {
+            for (desired, fields) in [(["title"], ["title"]), ([], []), (["_id", "stars"], ["stars"])]
+                as [([String], [String])]
+            {
                 var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "_id", .string("1")))
                 query.desiredFields = desired
-                let record = try #require(try await f.store.query(query, in: .everyone, caller: .ann).records[0].collected())
+                let record = try #require(
+                    try await f.store.query(query, in: .everyone, caller: .ann).records[0].collected()
+                )
                 #expect(record.fields.keys.map(\.rawValue) == fields)
                 #expect(record.owner == "ann")
             }
@@ -244,7 +271,9 @@ import Testing
             try await fill(f)
             for (caller, count) in [(Caller.anonymous, 4), (.ann, 4), (.bob, 5), (.master, 5)] {
                 let answer = try await f.store.query(
-                    RecordQuery(type: type("note"), countsMatches: true), in: .everyone, caller: caller
+                    RecordQuery(type: type("note"), countsMatches: true),
+                    in: .everyone,
+                    caller: caller
                 )
                 #expect(answer.count == count)
             }

@@ -118,7 +118,8 @@ func withRecords(
 }
 
 /// Runs a client and a store for as long as `body` runs.
-private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws {
+private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
+{
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -34,7 +34,9 @@ import Testing
     }
 
     @Test func recordsOfOneTypeAndShapeAreOneStatement() throws {
-        let plan = plan(try (1...1000).map { try draft("note/\($0)", [("title", .string("x")), ("stars", .integer(1))]) })
+        let plan = plan(
+            try (1...1000).map { try draft("note/\($0)", [("title", .string("x")), ("stars", .integer(1))]) }
+        )
         #expect(plan.units.count == 1)
         #expect(plan.units[0].count == 1)
         #expect(plan.units[0][0].members == Array(0..<1000))
@@ -111,9 +113,11 @@ import Testing
             try draft("note/1", [("title", .string("d"))]),
         ])
         #expect(shape(plan) == [[["note/1", "note/2"]], [["note/1"]], [["note/1"]]])
-        #expect(plan.units.map { plan.writes[$0[0].members[0]].values } == [
-            [.string("a")], [.string("c")], [.string("d")],
-        ])
+        #expect(
+            plan.units.map { plan.writes[$0[0].members[0]].values } == [
+                [.string("a")], [.string("c")], [.string("d")],
+            ]
+        )
     }
 
     @Test func componentsPartAStatementWhereItCanBeParted() throws {
@@ -143,7 +147,10 @@ import Testing
         ("stars", .sequence, nil),
         ("stars", .null, .null),
         ("missing", .null, nil),
-        ("tags", .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8))), .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8)))),
+        (
+            "tags", .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8))),
+            .json(JSONText(validated: Array(#"["\\u0000"]"#.utf8)))
+        ),
     ]
 
     @Test(arguments: values)

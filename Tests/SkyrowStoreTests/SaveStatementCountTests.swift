@@ -25,7 +25,12 @@ import Testing
             }
 
             func save(_ drafts: [RecordDraft], atomic: Bool = false) async throws {
-                let outcomes = try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .ann, atomic: atomic)
+                let outcomes = try await f.store.save(
+                    drafts.map { .draft($0) },
+                    in: .everyone,
+                    caller: .ann,
+                    atomic: atomic
+                )
                 #expect(outcomes.count == drafts.count)
             }
 
@@ -42,7 +47,9 @@ import Testing
             }
             try await count(1, "query with everything") {
                 _ = try await f.query(.compare(.eq, "category.name", .string("x"))) {
-                    $0.include = [Inclusion(name: "c", keyPath: path("category")), Inclusion(name: "o", keyPath: path("_owner"))]
+                    $0.include = [
+                        Inclusion(name: "c", keyPath: path("category")), Inclusion(name: "o", keyPath: path("_owner")),
+                    ]
                     $0.sort = [SortKey(path("title"))]
                     $0.countsMatches = true
                 }
@@ -61,7 +68,12 @@ import Testing
                 try await save((0..<1000).map { draft("note/\($0)", shapes[0]) }, atomic: true)
             }
             try await count(1, "delete of a thousand") {
-                _ = try await f.store.delete((0..<1000).map { id("note/\($0)") }, in: .everyone, caller: .ann, atomic: false)
+                _ = try await f.store.delete(
+                    (0..<1000).map { id("note/\($0)") },
+                    in: .everyone,
+                    caller: .ann,
+                    atomic: false
+                )
             }
             // One bad record among a thousand is found by halving, not by a thousand statements.
             let log = try String(contentsOfFile: cluster.logPath, encoding: .utf8).utf8.count

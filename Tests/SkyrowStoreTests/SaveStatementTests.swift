@@ -13,7 +13,11 @@ import Testing
     ) -> (SaveStatement, BatchPlan.Group) {
         let plan = BatchPlan(drafts.map { .draft($0) }, catalog: .notes, database: database) { "new" }
         let statement = SaveStatement(
-            plan: plan, catalog: .notes, database: database, caller: caller, variables: nil,
+            plan: plan,
+            catalog: .notes,
+            database: database,
+            caller: caller,
+            variables: nil,
             instant: instant.map { PostgresTimestamp(microsecondsSince2000: $0) }
         )
         return (statement, plan.units[0][0])
@@ -36,14 +40,18 @@ import Testing
         #expect(
             BoundValues(sql.bindings)
                 == BoundValues {
-                    for value in ["ann", "ann", "ann", "1", "x", "ann", #"{"u": ["ann"], "r": []}"#] { $0.append(value) }
+                    for value in ["ann", "ann", "ann", "1", "x", "ann", #"{"u": ["ann"], "r": []}"#] {
+                        $0.append(value)
+                    }
                 }
         )
     }
 
     @Test func aSaveOfSeveralRecordsIsOneUpsertOfArrays() {
         let (statement, group) = statement(
-            [draft("note/1", ["title": .string("x")]), draft("note/2", ["title": .null])], .user("ann"), .ann
+            [draft("note/1", ["title": .string("x")]), draft("note/2", ["title": .null])],
+            .user("ann"),
+            .ann
         )
         let sql = statement.text(for: group)
         #expect(sql.text.contains(#"FROM unnest($5, $6) AS "i" ("_id", "title") ON CONFLICT"#))
@@ -75,7 +83,9 @@ import Testing
                         draft("note/\($0)", values, access: access, precondition: precondition)
                     }
                     let (statement, group) = statement(drafts, who.0, who.1, instant: instant)
-                    #expect(BoundValues(statement.text(for: group).bindings) == BoundValues(statement.values(of: group)))
+                    #expect(
+                        BoundValues(statement.text(for: group).bindings) == BoundValues(statement.values(of: group))
+                    )
                     let kept = statement.sql(for: group)
                     #expect(kept.text == statement.text(for: group).text)
                     #expect(BoundValues(kept.bindings) == BoundValues(statement.values(of: group)))

@@ -49,7 +49,8 @@ import Testing
     @Test func aSaveMergesFieldByFieldAndKeepsOwnerAndCreation() async throws {
         try await withRecords { f in
             let first = try await f.save(
-                "note/1", ["title": .string("x"), "stars": .integer(1)],
+                "note/1",
+                ["title": .string("x"), "stars": .integer(1)],
                 access: AccessList([AccessEntry(.user("bob"), .write)])
             )
             let second = try await f.save("note/1", ["stars": .integer(2), "done": .boolean(true)], .bob)
@@ -75,7 +76,9 @@ import Testing
             try await f.save("note/1", ["title": .string("x")])
             let outcomes = try await f.store.save(
                 [.draft(draft("note/1", ["title": .string("y")])), .draft(draft("note/2", ["title": .string("y")]))],
-                in: .everyone, caller: .bob, atomic: false
+                in: .everyone,
+                caller: .bob,
+                atomic: false
             )
             #expect(outcomes[0].error?.code == .permissionDenied)
             #expect(try outcomes[1].record.owner == "bob")
@@ -89,15 +92,22 @@ import Testing
             for precondition in [nil, .isNew] as [SavePrecondition?] {
                 let outcome = try await f.store.save(
                     [.draft(draft("note/1", ["title": .string("y")], precondition: precondition))],
-                    in: .everyone, caller: .bob, atomic: false
+                    in: .everyone,
+                    caller: .bob,
+                    atomic: false
                 )[0]
                 #expect(outcome.error?.code == .permissionDenied)
                 #expect(outcome.error?.info.isEmpty == true)
             }
             // With a revision nothing at all tells it from a record that is not there.
             let outcomes = try await f.store.save(
-                [.draft(draft("note/1", precondition: .revision(1))), .draft(draft("note/404", precondition: .revision(1)))],
-                in: .everyone, caller: .bob, atomic: false
+                [
+                    .draft(draft("note/1", precondition: .revision(1))),
+                    .draft(draft("note/404", precondition: .revision(1))),
+                ],
+                in: .everyone,
+                caller: .bob,
+                atomic: false
             )
             #expect(outcomes[0].error != nil && outcomes[0].error == outcomes[1].error)
             #expect(try await f.query(nil, .master) == ["1"])
@@ -109,7 +119,9 @@ import Testing
             func save(_ precondition: SavePrecondition?, _ title: String) async throws -> RecordOutcome {
                 try await f.store.save(
                     [.draft(draft("note/1", ["title": .string(title)], precondition: precondition))],
-                    in: .everyone, caller: .ann, atomic: false
+                    in: .everyone,
+                    caller: .ann,
+                    atomic: false
                 )[0]
             }
             #expect(try await save(.revision(1), "a").error?.code == .conflict)
@@ -130,10 +142,17 @@ import Testing
 
     @Test func oneBadRecordOfABatchFailsAlone() async throws {
         try await withRecords { f in
-            try await f.psql("ALTER TABLE note ADD CONSTRAINT few CHECK (stars < 1000); CREATE UNIQUE INDEX ON note (title)")
+            try await f.psql(
+                "ALTER TABLE note ADD CONSTRAINT few CHECK (stars < 1000); CREATE UNIQUE INDEX ON note (title)"
+            )
             try await f.store.cache.reload()
-            var drafts = (0..<200).map { draft("note/\($0)", ["title": .string("t\($0)"), "stars": .integer(1), "category": .null]) }
-            drafts[17] = draft("note/17", ["title": .string("t17"), "stars": .integer(1), "category": .reference(id("category/404"))])
+            var drafts = (0..<200).map {
+                draft("note/\($0)", ["title": .string("t\($0)"), "stars": .integer(1), "category": .null])
+            }
+            drafts[17] = draft(
+                "note/17",
+                ["title": .string("t17"), "stars": .integer(1), "category": .reference(id("category/404"))]
+            )
             drafts[90] = draft("note/90", ["title": .string("t90"), "stars": .integer(5000), "category": .null])
             drafts[91] = draft("note/91", ["title": .string("t17"), "stars": .integer(1), "category": .null])
             drafts[92] = draft("note/92", ["title": .string("t92"), "stars": .number(1.5), "category": .null])
@@ -186,12 +205,23 @@ import Testing
             let outcomes = try await f.store.save(
                 [
                     .draft(draft("note/1", ["next": .reference(id("note/2"))])),
-                    .draft(draft("note/2", ["title": .string("x"), "next": .reference(id("note/1")),
-                        "category": .reference(id("category/404"))])),
+                    .draft(
+                        draft(
+                            "note/2",
+                            [
+                                "title": .string("x"), "next": .reference(id("note/1")),
+                                "category": .reference(id("category/404")),
+                            ]
+                        )
+                    ),
                     .draft(draft("note/3", ["next": .reference(id("note/4"))])),
-                    .draft(draft("note/4", ["title": .string("x"), "next": .reference(id("note/3")), "category": .null])),
+                    .draft(
+                        draft("note/4", ["title": .string("x"), "next": .reference(id("note/3")), "category": .null])
+                    ),
                 ],
-                in: .everyone, caller: .ann, atomic: false
+                in: .everyone,
+                caller: .ann,
+                atomic: false
             )
             #expect(outcomes.map { $0.error?.code } == [.invalidArgument, .invalidArgument, nil, nil])
             #expect(try await f.query() == ["3", "4"])
@@ -209,7 +239,9 @@ import Testing
                         .draft(draft("note/theirs", ["title": .string("c"), "category": .null])),
                         .draft(draft("category/1")),
                     ],
-                    in: .everyone, caller: .ann, atomic: true
+                    in: .everyone,
+                    caller: .ann,
+                    atomic: true
                 )
             }
             #expect(error?.code == .atomicOperationFailure)
@@ -218,7 +250,9 @@ import Testing
             #expect(try await f.query(type: "category").isEmpty)
             let saved = try await f.store.save(
                 [.draft(draft("note/1", ["category": .reference(id("category/1"))])), .draft(draft("category/1"))],
-                in: .everyone, caller: .ann, atomic: true
+                in: .everyone,
+                caller: .ann,
+                atomic: true
             )
             #expect(saved.allSatisfy { $0.error == nil })
         }
@@ -229,7 +263,9 @@ import Testing
             let error = await #expect(throws: SkyrowError.self) {
                 try await f.store.save(
                     [.draft(draft("note/1")), .failure(.invalidArgument("No.", "id"), id: "x")],
-                    in: .everyone, caller: .ann, atomic: true
+                    in: .everyone,
+                    caller: .ann,
+                    atomic: true
                 )
             }
             #expect(error?.code == .invalidArgument)
@@ -276,11 +312,16 @@ import Testing
                     .draft(draft("user/bob", ["username": .string("x")])),
                     .draft(draft("user/carl", ["username": .string("x")])),
                 ],
-                in: .everyone, caller: .ann, atomic: false
+                in: .everyone,
+                caller: .ann,
+                atomic: false
             )
             #expect(outcomes.map { $0.error?.code } == [.permissionDenied, .permissionDenied])
             let taken = try await f.store.save(
-                [.draft(draft("user/ann", ["username": .string("BOB")]))], in: .everyone, caller: .ann, atomic: false
+                [.draft(draft("user/ann", ["username": .string("BOB")]))],
+                in: .everyone,
+                caller: .ann,
+                atomic: false
             )
             #expect(taken[0].error?.code == .duplicated)
         }
@@ -292,9 +333,14 @@ import Testing
                 let saved = try await f.save("note/main", ["title": .string("\(scope)")], caller, in: scope)
                 #expect(saved.id == id("note/main"))
             }
-            #expect(try await f.psql("SELECT _id, _database FROM note ORDER BY _id COLLATE \"C\"")
-                == "main|_public\n~ann/main|ann\n~bob/main|bob")
-            #expect(try await f.fetch("note/main", .ann, in: .user("ann"))?.fields[field("title")] == .string("user(\"ann\")"))
+            #expect(
+                try await f.psql("SELECT _id, _database FROM note ORDER BY _id COLLATE \"C\"")
+                    == "main|_public\n~ann/main|ann\n~bob/main|bob"
+            )
+            #expect(
+                try await f.fetch("note/main", .ann, in: .user("ann"))?.fields[field("title")]
+                    == .string("user(\"ann\")")
+            )
             #expect(try await f.fetch("note/main", .ann)?.fields[field("title")] == .string("everyone"))
             #expect(try await f.query(nil, .ann, in: .user("ann")) == ["main"])
             #expect(try await f.query(nil, .master, in: .union) == ["main", "main", "main"])
@@ -313,19 +359,26 @@ import Testing
                     draft("note/3", ["category": .reference(id("category/9"))]),
                     draft("category/9"),
                 ],
-                .ann, in: .user("ann")
+                .ann,
+                in: .user("ann")
             )
             #expect(saved[0].fields[field("category")] == .reference(id("category/1")))
-            #expect(try await f.psql("SELECT category FROM note ORDER BY _id COLLATE \"C\"")
-                == "~ann/1\n2\n~ann/9")
+            #expect(
+                try await f.psql("SELECT category FROM note ORDER BY _id COLLATE \"C\"")
+                    == "~ann/1\n2\n~ann/9"
+            )
             let outcome = try await f.store.save(
                 [.draft(draft("note/4", ["category": .reference(id("category/3"))]))],
-                in: .user("ann"), caller: .ann, atomic: false
+                in: .user("ann"),
+                caller: .ann,
+                atomic: false
             )
             #expect(outcome[0].error?.code == .invalidArgument)
             let outside = try await f.store.save(
                 [.draft(draft("note/5", ["category": .reference(id("category/9"))]))],
-                in: .everyone, caller: .ann, atomic: false
+                in: .everyone,
+                caller: .ann,
+                atomic: false
             )
             #expect(outside[0].error?.code == .invalidArgument)
         }
@@ -339,16 +392,22 @@ import Testing
                     .draft(draft("note/1", ["category": .reference(id("category/secret"))])),
                     .draft(draft("note/2", ["category": .reference(id("category/404"))])),
                 ],
-                in: .everyone, caller: .ann, atomic: false
+                in: .everyone,
+                caller: .ann,
+                atomic: false
             )
             #expect(outcomes[0].error != nil && outcomes[0].error == outcomes[1].error)
             // Whoever may write a record may send back the references it has.
             try await f.save(
-                "note/3", ["category": .reference(id("category/secret"))],
-                access: AccessList([AccessEntry(.user("ann"), .write)]), .bob
+                "note/3",
+                ["category": .reference(id("category/secret"))],
+                access: AccessList([AccessEntry(.user("ann"), .write)]),
+                .bob
             )
             let saved = try await f.save(
-                "note/3", ["category": .reference(id("category/secret")), "title": .string("x")], .ann
+                "note/3",
+                ["category": .reference(id("category/secret")), "title": .string("x")],
+                .ann
             )
             #expect(saved.fields[field("category")] == .reference(id("category/secret")))
         }

@@ -47,8 +47,8 @@ struct DeleteRun {
         return try await settled(ids)
     }
 
-    /// Deletes all of them together, so that they may refer to each other in any way; what is left to be told is why some
-    /// were not deleted.
+    /// Deletes all of them together, so that they may refer to each other in any way; what is left to be told is why
+    /// some were not deleted.
     mutating func outcomesTogether(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         let before = self
         var after = self
@@ -121,7 +121,11 @@ struct DeleteRun {
             for (type, ids) in byType(open) {
                 guard let table = catalog[type] else { continue }
                 let question = JudgeStatement(
-                    ids: ids, table: table, database: database, caller: caller, variables: variables
+                    ids: ids,
+                    table: table,
+                    database: database,
+                    caller: caller,
+                    variables: variables
                 )
                 let findings = try question.findings(try await runner.read(question.sql))
                 var again: [RecordID] = []
@@ -147,5 +151,8 @@ struct DeleteRun {
 
 extension SkyrowError {
     fileprivate static let referredTo = SkyrowError(.constraintViolated, "Other records refer to this record.")
-    fileprivate static let userNotDeletable = SkyrowError(.permissionDenied, "The profile of an account is not deleted.")
+    fileprivate static let userNotDeletable = SkyrowError(
+        .permissionDenied,
+        "The profile of an account is not deleted."
+    )
 }

@@ -6,8 +6,8 @@ extension RecordStore {
     ///
     /// The records fit the schema by now (``makeRoom(for:)``). Records of one type and shape are one statement and one
     /// round trip; the answer has an outcome for each item, in the order of the items. Throws `101 NotAuthenticated`
-    /// without a user, `111 NotSupported` in `_union`, `115 AtomicOperationFailure` when `atomic` and a record fails, and
-    /// what the database itself failed with.
+    /// without a user, `111 NotSupported` in `_union`, `115 AtomicOperationFailure` when `atomic` and a record fails,
+    /// and what the database itself failed with.
     package func save(
         _ items: [SaveRequest.Item],
         in scope: DatabaseScope,
@@ -54,7 +54,9 @@ extension RecordStore {
             guard caller.isMaster || caller.userID != nil else {
                 throw SkyrowError(.notAuthenticated, "Log in to write records.")
             }
-            guard !AccessScope(caller: caller, level: .write, database: scope).clauses.isEmpty else { throw .writeDenied }
+            guard !AccessScope(caller: caller, level: .write, database: scope).clauses.isEmpty else {
+                throw .writeDenied
+            }
         }
     }
 
@@ -72,7 +74,13 @@ extension RecordStore {
             var refusals: [RecordID: SkyrowError] = [:]
             for (type, ids) in Dictionary(grouping: ids.filter { !$0.isTemporary }, by: \.type) {
                 guard let table = catalog[type] else { continue }
-                let question = JudgeStatement(ids: ids, table: table, database: scope, caller: caller, variables: self.accessVariables.variables(of: caller))
+                let question = JudgeStatement(
+                    ids: ids,
+                    table: table,
+                    database: scope,
+                    caller: caller,
+                    variables: self.accessVariables.variables(of: caller)
+                )
                 let findings = try question.findings(try await self.client.read(question.sql))
                 for id in ids {
                     if let finding = findings[TextKey(id.id)], !finding.isWritable { refusals[id] = .writeDenied }
@@ -89,7 +97,9 @@ extension RecordStore {
         atomic: Bool
     ) throws(SkyrowError) -> BatchPlan {
         if atomic {
-            let errors: [ErrorInfo] = items.compactMap { if case .failure(let error, _) = $0 { .error(error) } else { nil } }
+            let errors: [ErrorInfo] = items.compactMap {
+                if case .failure(let error, _) = $0 { .error(error) } else { nil }
+            }
             guard errors.isEmpty else {
                 var error = SkyrowError.invalidArgument("A record could not be read, so none was saved.", "records")
                 error.info["errors"] = .list(errors)

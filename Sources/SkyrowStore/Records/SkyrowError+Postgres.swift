@@ -35,7 +35,11 @@ extension SkyrowError {
         case .uniqueViolation:
             self.init(.duplicated, "Another record has this value already.")
         case .notNullViolation:
-            self.init(.invalidArgument, "A field that must have a value has none.", info: SkyrowError.arguments(error.column))
+            self.init(
+                .invalidArgument,
+                "A field that must have a value has none.",
+                info: SkyrowError.arguments(error.column)
+            )
         case .checkViolation, .exclusionViolation, .raiseException:
             self.init(.constraintViolated, "A rule of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:
@@ -45,7 +49,11 @@ extension SkyrowError {
         default:
             switch sqlState.conditionClass {
             case "22", "54":
-                self.init(.invalidArgument, "A value does not fit its field.", info: SkyrowError.arguments(error.column))
+                self.init(
+                    .invalidArgument,
+                    "A value does not fit its field.",
+                    info: SkyrowError.arguments(error.column)
+                )
             case "53", "57", "58": self = .databaseUnavailable
             default: self = .unexpected
             }

@@ -23,7 +23,9 @@ package struct RecordCollector: RecordSink {
     package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
         guard let last = open.indices.last else { return }
         if case .recordID(let type, let id) = value, key.name == "_id" {
-            open[last].record = (try? RecordID(type: type, id: String(decoding: id, as: UTF8.self))).map { Record(id: $0) }
+            open[last].record = (try? RecordID(type: type, id: String(decoding: id, as: UTF8.self))).map {
+                Record(id: $0)
+            }
             return
         }
         open[last].record?.set(key.name, to: value)

@@ -32,7 +32,7 @@ package struct StoredRow: RecordSource {
 
     /// The rows of a result by the id that clients see; the first of those that have the same.
     static func byWireID(_ result: PostgresResult, plan: RowPlan) -> [TextKey: StoredRow] {
-        var rows = Dictionary<TextKey, StoredRow>(minimumCapacity: result.rowCount)
+        var rows = [TextKey: StoredRow](minimumCapacity: result.rowCount)
         for row in 0..<result.rowCount {
             let stored = StoredRow(result: result, plan: plan, row: row)
             guard let id = stored.storedID else { continue }

@@ -7,7 +7,8 @@ package import SkyrowPostgres
 ///
 /// ```sql
 /// "r"."_database" = '_public' AND ("r"."_access" IS NULL OR "r"."_owner" = $1
-///   OR "r"."_access" @> '[{"public": true, "level": "read"}]' OR "r"."_access" @> '[{"public": true, "level": "write"}]'
+///   OR "r"."_access" @> '[{"public": true, "level": "read"}]'
+///   OR "r"."_access" @> '[{"public": true, "level": "write"}]'
 ///   OR jsonb_path_exists("r"."_access", 'strict $[*] ? (…)', (SELECT $2::text::jsonb), true))
 /// ```
 ///
@@ -55,8 +56,8 @@ extension AccessScope {
                 case .write: "@.level == \"write\""
                 }
             }
-            let path: SQL =
-                "'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (\(levelConditions.joined(separator: " || "))))'"
+            let level = levelConditions.joined(separator: " || ")
+            let path: SQL = "'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (\(level)))'"
             let json = (variables ?? AccessVariables(audience)).json
             admissions.append("jsonb_path_exists(\(table).\"_access\", \(path), (SELECT \(json)::text::jsonb), true)")
             return admissions

@@ -19,7 +19,8 @@ package struct AccessVariables: Hashable, Sendable {
 }
 
 extension String {
-    /// Appends texts as the elements of a JSON array. Texts with NUL are left out: PostgreSQL holds none that equal them.
+    /// Appends texts as the elements of a JSON array. Texts with NUL are left out: PostgreSQL holds none that equal
+    /// them.
     fileprivate mutating func appendJSON(strings: [String]) {
         var isFirst = true
         for string in strings where !string.utf8.contains(0) {
@@ -82,7 +83,8 @@ package final class AccessVariablesCache: Sendable {
     }
     /// The session cache hands out the same array again and again, which is recognised by its memory.
     private static func areSame(_ a: [String], _ b: [String]) -> Bool {
-        let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress } }
+        let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress }
+        }
         return a.count == b.count && (isOneArray || a.elementsEqual(b, by: { $0.isSameText(as: $1) }))
     }
 }

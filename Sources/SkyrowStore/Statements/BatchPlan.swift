@@ -55,8 +55,13 @@ package struct BatchPlan: Sendable {
                 ids.append(id)
                 do throws(SkyrowError) {
                     let write = try Self.write(
-                        draft, id: id, index: index, round: rounds[id, default: 0],
-                        catalog: catalog, database: database, freshIDs: freshIDs
+                        draft,
+                        id: id,
+                        index: index,
+                        round: rounds[id, default: 0],
+                        catalog: catalog,
+                        database: database,
+                        freshIDs: freshIDs
                     )
                     rounds[id, default: 0] += 1
                     if firstWrites[id] == nil { firstWrites[id] = writes.count }
@@ -174,8 +179,14 @@ package struct BatchPlan: Sendable {
             throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
         }
         return RecordWrite(
-            index: index, id: id, table: table, access: draft.access, precondition: draft.precondition,
-            columns: columns.map(\.place), values: columns.map(\.value), round: round
+            index: index,
+            id: id,
+            table: table,
+            access: draft.access,
+            precondition: draft.precondition,
+            columns: columns.map(\.place),
+            values: columns.map(\.value),
+            round: round
         )
     }
 }

@@ -278,7 +278,8 @@ extension Comparison {
         switch value {
         case .integer(let literal): return literal
         case .number(let literal): return Int64(exactly: literal)
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes: throw mismatch("a number", column)
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw mismatch("a number", column)
         }
     }
 
@@ -286,7 +287,8 @@ extension Comparison {
         switch value {
         case .number(let literal): return literal
         case .integer(let literal): return Int64(exactly: Double(literal)) == literal ? Double(literal) : nil
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes: throw mismatch("a number", column)
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw mismatch("a number", column)
         }
     }
 

@@ -87,16 +87,28 @@ struct QueryNames {
 
     /// The column of a path of one or two components.
     ///
-    /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is no reference, and a path of
-    /// three or more components.
+    /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is no reference, and a path
+    /// of three or more components.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> QueryColumn {
         switch path.components.count {
         case 1:
-            return try Self.column(path.components[0], of: root, as: "r", ids: rootIDForms, references: targetIDForms, path)
+            return try Self.column(
+                path.components[0],
+                of: root,
+                as: "r",
+                ids: rootIDForms,
+                references: targetIDForms,
+                path
+            )
         case 2:
             let join = try join(path.components[0], for: path)
             return try Self.column(
-                path.components[1], of: join.table, as: join.alias, ids: targetIDForms, references: targetIDForms, path
+                path.components[1],
+                of: join.table,
+                as: join.alias,
+                ids: targetIDForms,
+                references: targetIDForms,
+                path
             )
         default:
             throw .recordQueryInvalid("A key path has at most two components.", path)
@@ -144,10 +156,10 @@ struct QueryNames {
                 .condition(on: alias, variables: variables)
         case .user:
             let own = AccessScope(caller: caller, level: .read, database: scope)
+                .condition(on: alias, variables: variables)
             let shared = AccessScope(caller: caller, level: .read, database: .everyone)
-            return """
-                (\(own.condition(on: alias, variables: variables)) OR \(shared.condition(on: alias, variables: variables)))
-                """
+                .condition(on: alias, variables: variables)
+            return "(\(own) OR \(shared))"
         }
     }
 

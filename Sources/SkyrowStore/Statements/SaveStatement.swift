@@ -24,7 +24,12 @@ struct SaveStatement {
     func sql(for group: BatchPlan.Group) -> SQL {
         let shape = group.shape
         let key = StatementShapes.Key(
-            action: .save(shape, isOne: group.members.count == 1, hasInstant: instant != nil, isMaster: caller.isMaster),
+            action: .save(
+                shape,
+                isOne: group.members.count == 1,
+                hasInstant: instant != nil,
+                isMaster: caller.isMaster
+            ),
             access: AccessScope(caller: caller, level: .write, database: database).shape
         )
         return group.table.shapes.shape(key) { text(for: group) }.binding(values(of: group))
@@ -106,7 +111,8 @@ struct SaveStatement {
     // MARK: Update
 
     private func update(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        var assignments: SQL = "\"_updated_by\" = \(Self.list([caller.userID])), \"_revision\" = \(catalog.schema).\"_revision\"()"
+        var assignments: SQL =
+            "\"_updated_by\" = \(Self.list([caller.userID])), \"_revision\" = \(catalog.schema).\"_revision\"()"
         if let instant {
             assignments += ", \"_updated_at\" = \(instant)"
         } else {
@@ -194,7 +200,8 @@ struct SaveStatement {
             if let instant { values.append(instant) }
         }
         for place in group.shape.columns {
-            guard case .reference(let type) = group.table.columns[place].type, looksUpReferences, catalog[type] != nil else {
+            guard case .reference(let type) = group.table.columns[place].type, looksUpReferences, catalog[type] != nil
+            else {
                 continue
             }
             if case .user = database {
@@ -219,8 +226,8 @@ struct SaveStatement {
 
     // MARK: References
 
-    /// What the statement is given for a reference: the id that clients see, or behind `~` the stored id when the target
-    /// is among the records of this request.
+    /// What the statement is given for a reference: the id that clients see, or behind `~` the stored id when the
+    /// target is among the records of this request.
     private func storedReference(_ value: RecordValue) -> String? {
         guard case .reference(let target) = value else { return nil }
         guard looksUpReferences, plan.writes(target) else { return target.id }
@@ -237,15 +244,17 @@ struct SaveStatement {
 
     private func value(of column: RecordColumn, in table: RecordTable) -> SQL {
         let input: SQL = "\"i\".\(column.identifier)"
-        guard case .reference(let type) = column.type, looksUpReferences, let target = catalog[type] else { return input }
+        guard case .reference(let type) = column.type, looksUpReferences, let target = catalog[type] else {
+            return input
+        }
         return reference(input, to: target, column: column, in: table)
     }
 
     /// The stored id of the record a reference means, as far as the caller may read it.
     ///
     /// In a private database that is the user's own record, else the public one. A record that the caller may not read
-    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the saved
-    /// record refers to it already, since clients send back whole records.
+    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the
+    /// saved record refers to it already, since clients send back whole records.
     private func reference(_ input: SQL, to target: RecordTable, column: RecordColumn, in table: RecordTable) -> SQL {
         let shared = AccessScope(caller: caller, level: .read, database: .everyone)
         var own = SQL()
@@ -315,7 +324,9 @@ extension RecordValue {
     fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
     fileprivate var number: Double? { if case .number(let number) = self { number } else { nil } }
     fileprivate var boolean: Bool? { if case .boolean(let flag) = self { flag } else { nil } }
-    fileprivate var json: PostgresJSONB? { if case .json(let text) = self { PostgresJSONB(utf8: text.utf8) } else { nil } }
+    fileprivate var json: PostgresJSONB? {
+        if case .json(let text) = self { PostgresJSONB(utf8: text.utf8) } else { nil }
+    }
     fileprivate var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
     fileprivate var instant: PostgresTimestamp? {
         if case .datetime(let instant) = self {

@@ -2,8 +2,8 @@ package import SkyrowModel
 
 /// The id of a row as its `_id` column holds it: `9` for a public record, `~<user id>/9` for a private one.
 ///
-/// One column stays the primary key while each database has ids of its own (design.md 5.1). The wire id begins after the
-/// first slash: no user id that names a private database holds one, which the tables check (`_reserved_columns_fit`).
+/// One column stays the primary key while each database has ids of its own (design.md 5.1). The wire id begins after
+/// the first slash: no user id that names a private database holds one, which the tables check (`_reserved_columns_fit`).
 package struct StoredID: Hashable, Sendable {
     package let text: String
 
@@ -22,7 +22,9 @@ package struct StoredID: Hashable, Sendable {
 
     /// The part of a stored id that clients see.
     package static func wireID(of stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        guard stored.first == UInt8(ascii: "~"), let slash = stored.firstIndex(of: UInt8(ascii: "/")) else { return stored }
+        guard stored.first == UInt8(ascii: "~"), let slash = stored.firstIndex(of: UInt8(ascii: "/")) else {
+            return stored
+        }
         return UnsafeRawBufferPointer(rebasing: stored[(slash + 1)...])
     }
 
