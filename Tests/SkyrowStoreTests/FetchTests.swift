@@ -79,6 +79,15 @@ import Testing
         }
     }
 
+    @Test func aColumnWidenedMeanwhileIsReadAsWhatItIs() async throws {
+        try await withRecords { f in
+            try await f.save("note/1", ["stars": .integer(3)])
+            try await f.psql("ALTER TABLE note ALTER stars TYPE double precision; UPDATE note SET stars = 2.5")
+            #expect(try await f.fetch("note/1")?.fields[field("stars")] == .number(2.5))
+            #expect(try await f.save("note/1", ["stars": .integer(4)]).fields[field("stars")] == .number(4))
+        }
+    }
+
     @Test func idsOfAnyCharacterAreFound() async throws {
         try await withRecords { f in
             let ids = [

@@ -38,9 +38,11 @@ extension RecordStore {
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
         try requireMayCreate(in: scope, caller: caller)
-        var run = deleteRun(.transaction(transaction), cache.current, scope, caller)
-        guard atomic else { return try await run.outcomes(ids) }
-        return try Self.requireAll(try await run.outcomesTogether(ids))
+        return try await withCatalog { catalog in
+            var run = self.deleteRun(.transaction(transaction), catalog, scope, caller)
+            guard atomic else { return try await run.outcomes(ids) }
+            return try Self.requireAll(try await run.outcomesTogether(ids))
+        }
     }
 
     private func deleteRun(

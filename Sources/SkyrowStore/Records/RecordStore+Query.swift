@@ -14,14 +14,14 @@ extension RecordStore {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
-        return try await withCatalog { catalog in
+        return try await withCatalog { _ in
             guard let table = try await self.table(of: query.type) else {
                 return QueryAnswer(records: [], count: query.countsMatches ? 0 : nil)
             }
             let statement = try QueryStatement(
                 query,
                 table: table,
-                catalog: catalog,
+                catalog: self.cache.current,
                 scope: scope,
                 caller: caller,
                 variables: accessVariables.variables(of: caller)

@@ -38,10 +38,11 @@ extension RecordStore {
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
         try requireMayCreate(in: scope, caller: caller)
-        let catalog = cache.current
-        let plan = try plan(items, catalog: catalog, scope: scope, atomic: atomic)
-        let outcomes = try await run(plan, .transaction(transaction), catalog: catalog, scope, caller)
-        return atomic ? try Self.requireAll(outcomes) : outcomes
+        return try await withCatalog { catalog in
+            let plan = try self.plan(items, catalog: catalog, scope: scope, atomic: atomic)
+            let outcomes = try await self.run(plan, .transaction(transaction), catalog: catalog, scope, caller)
+            return atomic ? try Self.requireAll(outcomes) : outcomes
+        }
     }
 
     /// Throws when the caller may create no record in this database at all: `101 NotAuthenticated` without a user,

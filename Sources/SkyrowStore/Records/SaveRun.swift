@@ -47,7 +47,11 @@ struct SaveRun {
     mutating func outcomes() async throws -> [RecordOutcome] {
         for unit in plan.units { try await write(unit, on: runner) }
         try await settleRefusals()
-        if saved.isEmpty, let outage, failures.values.allSatisfy({ $0 == outage }) { throw outage }
+        if let outage {
+            // A transaction that lost its connection, or its place to others, is over as a whole.
+            if case .transaction = runner { throw outage }
+            if saved.isEmpty, failures.values.allSatisfy({ $0 == outage }) { throw outage }
+        }
         var outcomes: [RecordOutcome] = plan.ids.indices.map { index in
             let failure = plan.failures[index]
             return .failure(failure?.error ?? .unexpected, id: failure?.id)
@@ -70,7 +74,7 @@ struct SaveRun {
         do {
             try await run(unit, on: runner)
         } catch let error as PostgresError {
-            if error.isAboutSchema, saved.isEmpty, case .client = runner { throw error }
+            if error.isAboutSchema, saved.isEmpty { throw error }
             guard error.isAboutValues else { return fail(positions, error, unit) }
             let components = positions.count == 1 ? [positions] : plan.components(of: positions)
             guard components.count > 1 else { return fail(positions, error, unit) }

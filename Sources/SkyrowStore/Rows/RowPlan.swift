@@ -1,4 +1,5 @@
 internal import SkyrowModel
+internal import SkyrowPostgres
 
 /// How the columns of a statement's rows become the members of a record, in the order of the wire form.
 ///
@@ -26,8 +27,17 @@ package final class RowPlan: Sendable {
     struct Member: Sendable {
         let key: MemberKey
         let kind: Kind
+        /// The type the column has in the result, unless the schema was changed a moment ago.
+        let oid: PostgresOID
         /// The column of the row.
         let column: Int
+
+        init(key: MemberKey, kind: Kind, column: Int) {
+            self.key = key
+            self.kind = kind
+            self.column = column
+            oid = kind.oid
+        }
     }
 
     /// A record that travels with another, from the same row.
@@ -53,5 +63,34 @@ package final class RowPlan: Sendable {
     /// The same with included records.
     func including(_ inclusions: [Inclusion]) -> RowPlan {
         RowPlan(type: type, members: members, idColumn: idColumn, inclusions: inclusions)
+    }
+}
+
+extension RowPlan.Kind {
+    /// The type of the column that holds it.
+    var oid: PostgresOID {
+        switch self {
+        case .id, .text, .reference: .text
+        case .access, .json: .jsonb
+        case .plainDatetime, .datetime: .timestamptz
+        case .integer: .int8
+        case .number: .float8
+        case .boolean, .unknown: .bool
+        case .bytes: .bytea
+        }
+    }
+
+    /// How a column is read whose type is no longer the one of the plan, as when integers were widened to doubles.
+    init(changedTo oid: PostgresOID) {
+        switch oid {
+        case .text: self = .text
+        case .int8: self = .integer
+        case .float8: self = .number
+        case .bool: self = .boolean
+        case .timestamptz: self = .datetime
+        case .jsonb: self = .json
+        case .bytea: self = .bytes
+        default: self = .unknown("unknown")
+        }
     }
 }

@@ -75,7 +75,8 @@ package struct StoredRow: RecordSource {
         of type: RecordTypeName,
         into sink: inout some RecordSink
     ) {
-        switch member.kind {
+        let oid = result.columnType(member.column)
+        switch oid == member.oid ? member.kind : RowPlan.Kind(changedTo: oid) {
         case .id:
             sink.member(member.key, .recordID(type, StoredID.wireID(of: bytes)))
         case .access, .json:
