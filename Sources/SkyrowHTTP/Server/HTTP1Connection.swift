@@ -206,6 +206,9 @@ final class HTTP1Connection: ChannelDuplexHandler {
         if event is ChannelShouldQuiesceEvent {
             let now = NIODeadline.now()
             shutdown = (idle: now + loop.limits.lastRequest, all: now + loop.limits.shutdown)
+            // Sooner than the next look at the clock.
+            let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+            loop.eventLoop.scheduleTask(in: loop.limits.lastRequest) { connection.value.checkDeadlines(now: .now()) }
         } else if case .inputClosed? = event as? ChannelEvent {
             inputWasClosed()
         } else {

@@ -73,9 +73,8 @@ package struct HTTPLimits: Sendable, Hashable {
 
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let shortest = [firstHead, idle, bodyTime, response, cancellation, writeStall, linger, lastRequest, shutdown]
-            .min()
-        let quarter = (shortest?.nanoseconds ?? 0) / 4
+        let times = [firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
+        let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }
 }
