@@ -23,7 +23,9 @@ struct Announcement: Sendable {
                 "",
                 settings.isDevelopment ? "Save a first record:" : "Make a first type:",
                 "  \(firstCall)",
-                "and look at it:",
+                // The address may hold a password, so it is not repeated.
+                settings.database.databaseURL == nil
+                    ? "and look at it:" : "and look at it, with the same SKYROW_DATABASE_URL:",
                 "  \(psqlCall)",
             ]
         } else if settings.apiKey == nil || settings.masterKey == nil {
@@ -56,11 +58,7 @@ struct Announcement: Sendable {
 
     private var psqlCall: String {
         var words = [program, "psql"]
-        if let url = settings.database.databaseURL {
-            words += ["--database-url", url]
-        } else {
-            words += ["--data-directory", directory.path]
-        }
+        if settings.database.databaseURL == nil { words += ["--data-directory", directory.path] }
         if settings.database.schema != "app" { words += ["--schema", settings.database.schema] }
         words += ["-c", "SELECT * FROM note"]
         return words.map(shellWord).joined(separator: " ")
