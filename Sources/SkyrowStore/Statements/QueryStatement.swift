@@ -62,7 +62,7 @@ struct QueryStatement {
 
         var source: SQL = "FROM \(table.qualifiedName) AS \"r\""
         for join in compiler.names.joins { source += " \(join.sql)" }
-        source += " WHERE \(access.condition(on: "r", variables: variables))"
+        source += " WHERE \(Self.admission(access, table: table, variables: variables))"
         if let condition { source += " AND (\(condition))" }
 
         var page: SQL = " LIMIT \(Int64(min(max(query.limit, 0), RecordQuery.maximumLimit)))"
@@ -87,6 +87,16 @@ struct QueryStatement {
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
         return QueryAnswer(records: records, count: count)
+    }
+
+    /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
+    private static func admission(_ access: AccessScope, table: RecordTable, variables: AccessVariables?) -> SQL {
+        let shape = table.shapes.shape(.init(action: .readCondition, access: access.shape)) {
+            access.condition(on: "r", variables: variables)
+        }
+        var values = PostgresBindings()
+        access.bind(into: &values, variables: variables)
+        return shape.binding(values)
     }
 
     /// The fields to send; reserved names are passed over, since they are always sent.

@@ -10,6 +10,7 @@ package final class StatementShapes: Sendable {
         package enum Action: Hashable, Sendable {
             case fetchOne
             case fetchMany
+            case readCondition
             case save(SaveShape, isOne: Bool, hasInstant: Bool, isMaster: Bool)
         }
 
