@@ -19,7 +19,9 @@ struct ServiceProcess: Sendable {
     func run() async throws(ToolError) {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
-        let logger = makeLogger()
+        let log = LogOutput(descriptor: STDERR_FILENO)
+        defer { log.flush() }
+        let logger = makeLogger(to: log)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let embedded = try await embeddedPostgres(in: directory, logger: logger)
         do {
@@ -113,10 +115,14 @@ struct ServiceProcess: Sendable {
         if keys.areNew { ServiceKeys.announced(file: directory.keys) }
     }
 
-    private func makeLogger() -> Logger {
+    /// On a terminal lines are for people, elsewhere they are JSON.
+    private func makeLogger(to output: LogOutput) -> Logger {
         // What a part of the service logs while it works on a request carries the request's id.
-        var logger = Logger(label: "skyrow") {
-            StreamLogHandler.standardError(label: $0, metadataProvider: RequestTrace.metadataProvider)
+        let provider = RequestTrace.metadataProvider
+        var logger = Logger(label: "skyrow") { label -> any LogHandler in
+            isatty(STDERR_FILENO) == 1
+                ? StreamLogHandler.standardError(label: label, metadataProvider: provider)
+                : JSONLogHandler(output: output, metadataProvider: provider)
         }
         logger.logLevel = settings.logLevel
         return logger

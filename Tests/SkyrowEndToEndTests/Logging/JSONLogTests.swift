@@ -1,0 +1,76 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import skyrow
+
+@Suite struct JSONLogTests {
+    /// What is written to a pipe while `body` logs.
+    static func lines(_ body: (Logger, LogOutput) -> Void) throws -> [[String: String]] {
+        let pipe = Pipe()
+        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        var logger = Logger(label: "test") { _ in
+            JSONLogHandler(output: output, metadataProvider: .init { ["request_id": "r1"] })
+        }
+        logger.logLevel = .debug
+        body(logger, output)
+        output.flush()
+        try pipe.fileHandleForWriting.close()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return try text.split(separator: "\n").map {
+            try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String])
+        }
+    }
+
+    @Test(arguments: [
+        ("plain", "plain"), ("two\nlines", "two\nlines"), ("a \"quote\" and \\", "a \"quote\" and \\"), ("", ""),
+        ("\u{0}\u{7F}é", "\u{0}\u{7F}é"),
+    ])
+    func noValueEndsItsLine(_ value: String, read: String) throws {
+        let lines = try Self.lines { logger, _ in
+            logger.info("\(value)", metadata: ["key": .string(value)])
+            logger.info("next")
+        }
+        #expect(lines.map { $0["message"] } == [read, "next"])
+        #expect(lines.first?["key"] == read)
+    }
+
+    @Test func aLineHasTimeLevelMessageAndTheNearestOfEachName() throws {
+        let lines = try Self.lines { logger, _ in
+            var logger = logger
+            logger[metadataKey: "part"] = "store"
+            logger.notice("Changed", metadata: ["part": "schema", "level": "high"])
+        }
+        let line = try #require(lines.first)
+        #expect(line["time"]?.hasSuffix("Z") == true)
+        #expect(line["level"] == "notice")
+        #expect(line["level_"] == "high")
+        #expect(line["part"] == "schema")
+        #expect(line["request_id"] == "r1")
+    }
+
+    @Test func aWarningTakesWhatCameBeforeItAlong() throws {
+        let pipe = Pipe()
+        let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let logger = Logger(label: "test") { _ in JSONLogHandler(output: output) }
+        logger.info("first")
+        logger.warning("second")
+        // No flush: both are in the pipe when the warning returns.
+        let text = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+        #expect(text.split(separator: "\n").count == 2)
+        #expect(text.contains("first"))
+    }
+
+    @Test func linesBeyondTheCapacityAreDroppedAndCounted() throws {
+        let path = NSTemporaryDirectory() + "skyrow-log-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let output = LogOutput(descriptor: descriptor)
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20) + [UInt8(ascii: "\n")]
+        output.append(line, isUrgent: false)
+        output.flush()
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("1 log lines were dropped"))
+    }
+}
