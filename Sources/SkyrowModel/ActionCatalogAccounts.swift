@@ -47,7 +47,7 @@ extension ActionCatalog {
 
     static let authPassword = ActionDescription(
         .authPassword,
-        "Changes the password, ends every other session and answers a new access token.",
+        "Changes the password, ends every session and answers a new access token.",
         need: .user,
         parameters: [
             ActionParameter("old_password", "The password so far.", .string(), isRequired: true),

@@ -52,7 +52,9 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
 private func isRecordName(_ text: String) -> Bool {
     let utf8 = text.utf8
     guard let first = utf8.first, utf8.count <= 63, isLetter(first) else { return false }
-    return utf8.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_") }
+    return utf8.allSatisfy {
+        isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+    }
 }
 
 private func isLetter(_ byte: UInt8) -> Bool {

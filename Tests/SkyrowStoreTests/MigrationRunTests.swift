@@ -72,7 +72,9 @@ import Testing
     @Test func stepsAreAppliedOnceEachInOrder() async throws {
         let second = Migration(version: 2, name: "0002_second", script: "CREATE TABLE _second (a text)")
         let third = Migration(
-            version: 3, name: "0003_third", script: "ALTER TABLE _second ADD b text; INSERT INTO _second VALUES ('x')"
+            version: 3,
+            name: "0003_third",
+            script: "ALTER TABLE _second ADD b text; INSERT INTO _second VALUES ('x')"
         )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             let newer = Migrator(migrations: Migration.all + [second, third])

@@ -31,7 +31,9 @@ import Testing
         Row([1, 2], isHomeCluster: false, steps: [.rebaseRevisions]),
         Row([1, 2], lacksEventTriggers: true, steps: [.watchSchema]),
         Row(
-            [1], isHomeCluster: false, lacksEventTriggers: true,
+            [1],
+            isHomeCluster: false,
+            lacksEventTriggers: true,
             steps: [.migrate(second), .rebaseRevisions, .watchSchema]
         ),
     ])

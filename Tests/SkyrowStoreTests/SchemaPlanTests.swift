@@ -17,16 +17,19 @@ import Testing
             row("note", "tags", .jsonb, "jsonb"),
             row("note", "data", .bytea, "bytea"),
             CatalogRow(
-                relation: "note", isRecordTable: true,
+                relation: "note",
+                isRecordTable: true,
                 column: .init(name: "number", oid: .int8, typeName: "bigint", isSequence: true)
             ),
             CatalogRow(
-                relation: "note", isRecordTable: true,
+                relation: "note",
+                isRecordTable: true,
                 column: .init(name: "category", oid: .text, typeName: "text", referredType: "category", foreignKey: "k")
             ),
             row("note", "price", PostgresOID(rawValue: 790), "money"),
             CatalogRow(
-                relation: "note", isRecordTable: true,
+                relation: "note",
+                isRecordTable: true,
                 column: .init(name: "upper_title", oid: .text, typeName: "text", isWritable: false)
             ),
             row("user", "username", .text, "text"),

@@ -128,9 +128,11 @@ func until(_ condition: () async throws -> Bool) async throws {
     @Test func productionRefusesAndChangesNothing() async throws {
         try await withStore(.production) { fixture in
             let wanted = draft("post/1", ["title": .string("x")])
-            #expect(await code { () async throws(SkyrowError) in
-                try await fixture.store.makeRoom(for: [wanted])
-            } == .incompatibleSchema)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    try await fixture.store.makeRoom(for: [wanted])
+                } == .incompatibleSchema
+            )
             #expect(try await fixture.psql("SELECT to_regclass('post') IS NULL") == "t")
             // An administrator makes it; the frozen service takes it from there.
             _ = try await fixture.store.createTypes(
@@ -144,9 +146,11 @@ func until(_ condition: () async throws -> Bool) async throws {
         try await withStore { fixture in
             try await withOther(fixture) { other in
                 try await other.makeRoom(for: [draft("post/1", ["title": .string("x")])])
-                #expect(await code { () async throws(SkyrowError) in
-                    try await fixture.store.makeRoom(for: [draft("post/1", ["title": .integer(1)])])
-                } == .incompatibleSchema)
+                #expect(
+                    await code { () async throws(SkyrowError) in
+                        try await fixture.store.makeRoom(for: [draft("post/1", ["title": .integer(1)])])
+                    } == .incompatibleSchema
+                )
             }
         }
     }
@@ -254,9 +258,11 @@ func until(_ condition: () async throws -> Bool) async throws {
             #expect(Set(catalog.tables.keys.map(\.rawValue)) == ["film", "user"])
             #expect(catalog.otherNames.isSuperset(of: ["plain", "almost", "shown", "no type", "film_pkey"]))
             #expect(!catalog.otherNames.contains { $0.hasPrefix("_") })
-            #expect(await code { () async throws(SkyrowError) in
-                try await fixture.store.makeRoom(for: [draft("plain/1")])
-            } == .incompatibleSchema)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    try await fixture.store.makeRoom(for: [draft("plain/1")])
+                } == .incompatibleSchema
+            )
         }
     }
 
@@ -275,8 +281,10 @@ func until(_ condition: () async throws -> Bool) async throws {
                 }
             }
             try await until {
-                try await fixture.psql("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND granted"
-                    + " AND relation = 'busy'::regclass") == "1"
+                try await fixture.psql(
+                    "SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND granted"
+                        + " AND relation = 'busy'::regclass"
+                ) == "1"
             }
             try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
             try await change
@@ -289,9 +297,11 @@ func until(_ condition: () async throws -> Bool) async throws {
             try await fixture.store.makeRoom(for: [draft("busy/1")])
             try await fixture.store.client.withTransaction { transaction in
                 try await transaction.execute("LOCK TABLE app.busy IN SHARE MODE")
-                #expect(await code { () async throws(SkyrowError) in
-                    try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
-                } == .overloaded)
+                #expect(
+                    await code { () async throws(SkyrowError) in
+                        try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
+                    } == .overloaded
+                )
             }
             try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
         }
@@ -304,9 +314,11 @@ func until(_ condition: () async throws -> Bool) async throws {
             let good = RecordType(name: type("good"), fields: [field("other"): .reference(type("other"))])
             let other = RecordType(name: type("other"), fields: [field("good"): .reference(type("good"))])
             let bad = RecordType(name: .user, fields: [field("username"): .integer])
-            #expect(await code { () async throws(SkyrowError) in
-                _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [good, other, bad]))
-            } == .incompatibleSchema)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [good, other, bad]))
+                } == .incompatibleSchema
+            )
             #expect(try await fixture.psql("SELECT to_regclass('good') IS NULL") == "t")
             let schema = try await fixture.store.createTypes(SchemaCreateRequest(types: [good, other]))
             #expect(schema.types[type("good")] == good && schema.types[type("other")] == other)
@@ -327,11 +339,13 @@ func until(_ condition: () async throws -> Bool) async throws {
                 SchemaDeleteRequest(type: type("post"), field: field("name"))
             )
             #expect(deleted.types[type("post")]?.fields == [field("body"): .string])
-            #expect(await code { () async throws(SkyrowError) in
-                _ = try await fixture.store.deleteField(
-                    SchemaDeleteRequest(type: type("post"), field: field("name"))
-                )
-            } == .resourceNotFound)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    _ = try await fixture.store.deleteField(
+                        SchemaDeleteRequest(type: type("post"), field: field("name"))
+                    )
+                } == .resourceNotFound
+            )
         }
     }
 
@@ -339,22 +353,26 @@ func until(_ condition: () async throws -> Bool) async throws {
         try await withStore { fixture in
             try await fixture.store.makeRoom(for: [draft("post/1", ["title": .string("x")])])
             try await fixture.psql("CREATE VIEW titles AS SELECT title FROM post")
-            #expect(await code { () async throws(SkyrowError) in
-                _ = try await fixture.store.deleteField(
-                    SchemaDeleteRequest(type: type("post"), field: field("title"))
-                )
-            } == .incompatibleSchema)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    _ = try await fixture.store.deleteField(
+                        SchemaDeleteRequest(type: type("post"), field: field("title"))
+                    )
+                } == .incompatibleSchema
+            )
         }
     }
 
     @Test func moreFieldsThanPostgreSQLHoldsAreRefused() async throws {
         try await withStore { fixture in
             let fields = Dictionary(uniqueKeysWithValues: (0..<1600).map { (field("f\($0)"), FieldType.string) })
-            #expect(await code { () async throws(SkyrowError) in
-                _ = try await fixture.store.createTypes(
-                    SchemaCreateRequest(types: [RecordType(name: type("wide"), fields: fields)])
-                )
-            } == .incompatibleSchema)
+            #expect(
+                await code { () async throws(SkyrowError) in
+                    _ = try await fixture.store.createTypes(
+                        SchemaCreateRequest(types: [RecordType(name: type("wide"), fields: fields)])
+                    )
+                } == .incompatibleSchema
+            )
         }
     }
 

@@ -60,14 +60,17 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         }
     }
 
-    @Test(arguments: [
-        (["username": "ANN"], ["username"]), (["email": "ANN@example.org"], ["email"]), ([:], []),
-    ] as [([String: String], [String])])
+    @Test(
+        arguments: [
+            (["username": "ANN"], ["username"]), (["email": "ANN@example.org"], ["email"]), ([:], []),
+        ] as [([String: String], [String])]
+    )
     func aTakenLoginKeyOrIDIsNamed(_ keys: [String: String], _ arguments: [String]) async throws {
         try await withStore { fixture async throws in
             let store = fixture.store
             _ = try await store.users.create(
-                account("Ann", ["email": .string("ann@example.org")]), session: session("t1")
+                account("Ann", ["email": .string("ann@example.org")]),
+                session: session("t1")
             )
             let second = NewAccount(
                 id: keys.isEmpty ? "id-Ann" : "other",
@@ -90,7 +93,9 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
                     group.addTask {
                         let name = number % 2 == 0 ? "Zo\u{eb}" : "ZOE\u{308}"
                         let account = NewAccount(
-                            id: "id-\(number)", passwordHash: nil, profile: [(field("username"), .string(name))]
+                            id: "id-\(number)",
+                            passwordHash: nil,
+                            profile: [(field("username"), .string(name))]
                         )
                         do throws(SkyrowError) {
                             _ = try await fixture.store.users.create(account, session: session("t\(number)"))
@@ -189,7 +194,8 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         try await withStore { fixture async throws in
             let store = fixture.store
             _ = try await store.users.create(
-                account("ann"), session: session("t1", expiresAt: Timestamp(microseconds: 900_000_000_000_000_000))
+                account("ann"),
+                session: session("t1", expiresAt: Timestamp(microseconds: 900_000_000_000_000_000))
             )
             var found = try #require(try await store.sessions.session(tokenHash: hash("t1")))
             #expect(found.roles == [] && !found.isAdministrator)

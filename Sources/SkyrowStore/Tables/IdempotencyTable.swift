@@ -107,6 +107,7 @@ extension RecordStore {
 
 extension SkyrowError {
     fileprivate static let keyReused = SkyrowError(
-        .idempotencyKeyReused, "This idempotency key was used for another request; send a new one."
+        .idempotencyKeyReused,
+        "This idempotency key was used for another request; send a new one."
     )
 }
