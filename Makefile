@@ -2,6 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 SKYROW = .build/release/skyrow
+# With the standard library inside, the executable runs where there is no Swift, starts sooner and takes less memory.
+BUILD = swift build --configuration release --static-swift-stdlib --product skyrow
 
 .DEFAULT_GOAL := help
 .PHONY: help run test setup build format check check-format check-imports check-docs check-client-only fuzz bench clean
@@ -10,7 +12,7 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./data; ARGS="--port 8080" is passed on
-	@swift build --configuration release --product skyrow
+	@$(BUILD)
 	@exec $(SKYROW) serve --development $(ARGS)
 
 test: setup ## Build and run every test; ARGS="--filter Name" is passed on
@@ -21,7 +23,7 @@ setup: ## Install the system packages that are missing (run and test do this)
 	@scripts/setup
 
 build: setup ## Build the release
-	@swift build --configuration release --product skyrow
+	@$(BUILD)
 
 format: ## Bring the sources into the house's format
 	@scripts/check-format --fix

@@ -4,7 +4,7 @@
 find_service() {
     if [[ -z $BINARY ]]; then
         note "Building the release configuration"
-        (cd "$ROOT" && swift build --configuration release --product skyrow) >"$WORK/build.log" 2>&1 \
+        (cd "$ROOT" && make build) >"$WORK/build.log" 2>&1 \
             || die "The release build failed: $(tail -n 5 "$WORK/build.log")"
         BINARY=$(cd "$ROOT" && swift build --configuration release --show-bin-path)/skyrow
     fi

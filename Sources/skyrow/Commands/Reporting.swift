@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import Glibc
 import Logging
 
 /// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
@@ -7,9 +8,15 @@ func reportingErrors(_ work: () async throws -> Void) async throws {
     do {
         try await work()
     } catch let error as ToolError {
-        FileHandle.standardError.write(Data("skyrow: \(error)\n".utf8))
+        complain("skyrow: \(error)")
         throw ExitCode(error.exitCode)
     }
+}
+
+/// Writes a line to standard error.
+func complain(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
 }
 
 func processEnvironment() -> [String: String] {

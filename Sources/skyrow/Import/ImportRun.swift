@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import SkyrowModel
 import SkyrowStore
 
@@ -83,7 +83,7 @@ struct ImportRun: Sendable {
     private func report(_ faults: [String]) {
         var lines = faults.prefix(ImportRun.shownFaults).map { "\(settings.path), \($0)" }
         if faults.count > lines.count { lines.append("… and \(decimal(faults.count - lines.count)) more") }
-        for line in lines { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+        for line in lines { complain(line) }
     }
 
     private static let shownFaults = 20
