@@ -68,7 +68,7 @@ extension SkyrowClient {
         }
     }
 
-    /// Changes the password, which ends every other session of the user.
+    /// Changes the password, which ends every session of the user and begins a new one.
     @discardableResult
     public func changePassword(from oldPassword: String, to password: String) async throws(ClientError) -> Account {
         let request = ChangePasswordRequest(oldPassword: oldPassword, password: password)
