@@ -55,22 +55,38 @@ measure_pgbench() {
     record "$work.pgbench.client" "$(divide "$client" "$transactions")"
 }
 
-# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,p50,p99}; dies of any wrong answer.
-measure_wrk() {
-    local work=$1 name=$2 type=$3 rows=$4 line server_before database_before server_after database_after
-    local requests microseconds wrong p50 p99
-    server_before=$(process_time "$SERVICE")
-    database_before=$(postgres_time)
-    wrk --threads 2 --connections "$CONNECTIONS" --duration "${DURATION}s" --timeout 10s --script "$HERE/calls.lua" \
-        "http://127.0.0.1:$PORT/rpc" -- "$work" "$type" "$rows" "$API_KEY" "$TOKEN" >"$WORK/wrk.out" 2>&1 \
+# run_wrk WORK TYPE ROWS SECONDS [check]: prints requests, microseconds, p50, p99 and the mean bytes of an answer; dies
+# of any wrong answer.
+run_wrk() {
+    local work=$1 type=$2 rows=$3 seconds=$4 check=${5:-} line requests microseconds wrong p50 p99 bytes
+    wrk --threads 2 --connections "$CONNECTIONS" --duration "${seconds}s" --timeout 10s --script "$HERE/calls.lua" \
+        "http://127.0.0.1:$PORT/rpc" -- "$work" "$type" "$rows" "$API_KEY" "$TOKEN" "$check" >"$WORK/wrk.out" 2>&1 \
         || die "wrk failed: $(tail -n 3 "$WORK/wrk.out")"
-    database_after=$(postgres_time)
-    server_after=$(process_time "$SERVICE")
     line=$(sed -n 's/^MEASURED //p' "$WORK/wrk.out")
     [[ -n $line ]] || die "wrk gave no result: $(tail -n 5 "$WORK/wrk.out")"
-    read -r requests microseconds wrong p50 p99 <<<"$line"
+    read -r requests microseconds wrong p50 p99 bytes <<<"$line"
     ((wrong == 0)) || die "$wrong of $requests answers to $work were wrong; the first: $(sed -n 's/^WRONG //p' "$WORK/wrk.out" | head -n 1)"
     ((requests > 0)) || die "wrk had no answers."
+    printf '%s %s %s %s %s\n' "$requests" "$microseconds" "$p50" "$p99" "$bytes"
+}
+
+# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,p50,p99}; dies of any wrong answer.
+#
+# For a second every answer is checked; the answers of the measured run, in which wrk does not look into them, must
+# have the same mean size, so an error or a short answer among them cannot pass unseen.
+measure_wrk() {
+    local work=$1 name=$2 type=$3 rows=$4 server_before database_before server_after database_after
+    local checked measured requests microseconds p50 p99 bytes expected
+    checked=$(run_wrk "$work" "$type" "$rows" 1 check)
+    read -r _ _ _ _ expected <<<"$checked"
+    server_before=$(process_time "$SERVICE")
+    database_before=$(postgres_time)
+    measured=$(run_wrk "$work" "$type" "$rows" "$DURATION")
+    database_after=$(postgres_time)
+    server_after=$(process_time "$SERVICE")
+    read -r requests microseconds p50 p99 bytes <<<"$measured"
+    ((bytes * 100 >= expected * 98 && bytes * 100 <= expected * 102)) \
+        || die "Answers to $work had $bytes bytes in the mean, those that were checked $expected."
     record "$name.rate" "$(divide "$((requests * 1000))" "$((microseconds / 1000))")"
     record "$name.server" "$(divide "$((server_after - server_before))" "$requests")"
     record "$name.database" "$(divide "$((database_after - database_before))" "$requests")"
