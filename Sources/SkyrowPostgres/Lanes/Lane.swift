@@ -152,8 +152,8 @@ final class Lane: Sendable {
     /// What a worker does next; sleeps until there is something.
     ///
     /// A lane that gathers gives the processor away once before it takes a batch: where every core is busy, whoever is
-    /// about to queue a request gets to do so first, and one pipeline carries them all. A fetch under 32 connections
-    /// then costs PostgreSQL two thirds of the processor time; on an idle machine the call returns at once.
+    /// about to queue a request gets to do so first, and one pipeline carries them all; on an idle machine the call
+    /// returns at once. Documentation/Decisions/0002-postgres-pipelines.md has the figures.
     func next(for worker: LaneWorker) -> Assignment {
         while true {
             let pause = pauseBeforeNext(for: worker)
