@@ -56,7 +56,7 @@ final class ScriptedResponder: HTTPResponder {
         }
     }
 
-    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID) -> HTTPResponse {
+    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         HTTPResponse(status: fault.status, contentType: .plainText, body: ByteBuffer(string: "\(fault)"))
     }
 }

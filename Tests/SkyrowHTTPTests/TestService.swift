@@ -78,6 +78,7 @@ private let migrated = DatabaseTemplate(key: "http") { url in
 func withService<Success: Sendable>(
     mode: SchemaMode = .development,
     cors: CORSPolicy = .anyOrigin,
+    proxies: TrustedProxies = .none,
     limits: HTTPLimits = HTTPLimits(),
     logger: Logger = .silent,
     on cluster: TemporaryCluster? = nil,
@@ -105,7 +106,13 @@ func withService<Success: Sendable>(
                 }
             }
             defer { running.cancel() }
-            let responder = ServiceResponder(service: actions, cors: cors, limits: limits, logger: logger)
+            let responder = ServiceResponder(
+                service: actions,
+                cors: cors,
+                proxies: proxies,
+                limits: limits,
+                logger: logger
+            )
             return try await withServer(responder, limits: limits, logger: logger) { server in
                 try await body(TestService(server: server, database: database))
             }

@@ -17,14 +17,14 @@ package enum RequestTrace {
     }
 }
 
-/// Writes one line a request: which action, how it ended, how long it took, its id.
+/// Writes one line a request: which action, how it ended, how long it took, whose it was, its id.
 ///
 /// Bodies, tokens, keys and paths are not at hand here, so they cannot be logged by mistake.
 struct RequestLog: Sendable {
     let logger: Logger
 
     /// Failures of the service's own are errors; all else, what clients got wrong included, is information.
-    func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, since arrival: NIODeadline?) {
+    func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, client: Client, since arrival: NIODeadline?) {
         let level: Logger.Level = reply.error?.isServerFault == true ? .error : .info
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
@@ -33,6 +33,7 @@ struct RequestLog: Sendable {
             "status": .stringConvertible(reply.response.status.code),
             "request_id": .string(id.description),
         ]
+        if let address = client.address { metadata["client"] = .stringConvertible(address) }
         if let method { metadata["method"] = .string(RequestLog.name(method)) }
         if let calls = reply.calls { metadata["calls"] = .stringConvertible(calls) }
         if let arrival {

@@ -16,6 +16,7 @@ package struct ServiceResponder: HTTPResponder {
     private let rpc: JSONRPCDoor
     private let skygear: SkygearDoor
     private let cors: CORSPolicy
+    private let proxies: TrustedProxies
     private let limits: HTTPLimits
     private let log: RequestLog
 
@@ -23,6 +24,7 @@ package struct ServiceResponder: HTTPResponder {
     package init(
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
+        proxies: TrustedProxies = .none,
         limits: HTTPLimits = HTTPLimits(),
         logger: Logger
     ) {
@@ -31,6 +33,7 @@ package struct ServiceResponder: HTTPResponder {
         rpc = JSONRPCDoor(dispatcher: dispatcher)
         skygear = SkygearDoor(dispatcher: dispatcher)
         self.cors = cors
+        self.proxies = proxies
         self.limits = limits
         log = RequestLog(logger: logger)
     }
@@ -38,16 +41,18 @@ package struct ServiceResponder: HTTPResponder {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let headers = RequestHeaders(request.head.headers)
         let id = headers.requestID ?? request.id
+        let client = proxies.client(of: request.peer, headers: request.head.headers)
         let reply = await RequestTrace.$id.withValue(id) {
             await route(request, headers: headers, id: id)
         }
-        log.record(reply, method: request.head.method, id: id, since: request.arrival)
+        log.record(reply, method: request.head.method, id: id, client: client, since: request.arrival)
         return finished(reply.response, headers: headers, id: id)
     }
 
-    package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID) -> HTTPResponse {
+    package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         let headers = RequestHeaders(head?.headers ?? HTTPHeaders())
         let id = headers.requestID ?? id
+        let client = proxies.client(of: peer, headers: head?.headers ?? HTTPHeaders())
         let error = SkyrowError(fault, limits: limits)
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
@@ -55,7 +60,7 @@ package struct ServiceResponder: HTTPResponder {
             case nil, .health, .readiness, .unserved, .skygear: .v1
             }
         let reply = Reply.failure(error, in: envelope, status: fault.status, action: "http")
-        log.record(reply, method: head?.method, id: id, since: nil)
+        log.record(reply, method: head?.method, id: id, client: client, since: nil)
         return finished(reply.response, headers: headers, id: id)
     }
 

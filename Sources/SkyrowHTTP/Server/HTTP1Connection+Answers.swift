@@ -32,7 +32,7 @@ extension HTTP1Connection {
     private func start(_ item: Item) {
         switch item {
         case .refusal(let fault, let head):
-            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID())
+            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: peer)
             write(response, to: head, keepsAlive: false)
             finish(lingeringFor: loop.limits.linger)
         case .request(let request):
@@ -78,7 +78,7 @@ extension HTTP1Connection {
     func abandonCurrent() {
         guard let current else { return }
         self.current = nil
-        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id)
+        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id, peer: peer)
         write(response, to: current.head, keepsAlive: false)
         finish(lingeringFor: loop.limits.linger)
         drain()

@@ -40,6 +40,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
     }
 
     let loop: EventLoopContext
+    let peer: Client
     let onClose: @Sendable () -> Void
     var context: ChannelHandlerContext?
     var phase = Phase.open
@@ -64,8 +65,9 @@ final class HTTP1Connection: ChannelDuplexHandler {
     var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
     /// - Parameter refusal: what to tell a connection that is one too many.
-    init(loop: EventLoopContext, refusal: HTTPFault? = nil, onClose: @escaping @Sendable () -> Void) {
+    init(loop: EventLoopContext, peer: Client, refusal: HTTPFault? = nil, onClose: @escaping @Sendable () -> Void) {
         self.loop = loop
+        self.peer = peer
         self.onClose = onClose
         headDeadline = .now() + loop.limits.firstHead
         if let refusal { refuse(refusal, head: nil) }
@@ -174,7 +176,13 @@ final class HTTP1Connection: ChannelDuplexHandler {
         self.assembly = nil
         let now = NIODeadline.now()
         headDeadline = now + loop.limits.idle
-        let request = HTTPRequest(head: assembly.head, body: assembly.body, id: loop.nextRequestID(), arrival: now)
+        let request = HTTPRequest(
+            head: assembly.head,
+            body: assembly.body,
+            id: loop.nextRequestID(),
+            peer: peer,
+            arrival: now
+        )
         queue.append(.request(request))
         drain()
     }

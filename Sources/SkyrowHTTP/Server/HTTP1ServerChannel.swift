@@ -50,7 +50,8 @@ struct HTTP1ServerChannel: ServerChildChannel {
             return
         }
         let isTooMany = open > limits.connections
-        let connection = HTTP1Connection(loop: context, refusal: isTooMany ? .overloaded : nil) {
+        let peer = Client(address: channel.remoteAddress.flatMap(ClientAddress.init), isSecure: false)
+        let connection = HTTP1Connection(loop: context, peer: peer, refusal: isTooMany ? .overloaded : nil) {
             connections.decrement()
         }
         if isTooMany {

@@ -6,13 +6,22 @@ package struct HTTPRequest: Sendable {
     package var head: HTTPRequestHead
     package var body: ByteBuffer
     package var id: RequestID
+    /// The other end of the connection, perhaps a proxy.
+    package var peer: Client
     /// When its last byte was read.
     package var arrival: NIODeadline
 
-    package init(head: HTTPRequestHead, body: ByteBuffer, id: RequestID, arrival: NIODeadline = .now()) {
+    package init(
+        head: HTTPRequestHead,
+        body: ByteBuffer,
+        id: RequestID,
+        peer: Client,
+        arrival: NIODeadline = .now()
+    ) {
         self.head = head
         self.body = body
         self.id = id
+        self.peer = peer
         self.arrival = arrival
     }
 }

@@ -7,7 +7,7 @@ package protocol HTTPResponder: Sendable {
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
     /// Answers for a request that never became one, or whose answer never came. `head` is there when it was read.
-    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID) -> HTTPResponse
+    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse
 }
 
 /// Why the server channel answers a request itself; the connection is closed afterwards.

@@ -60,6 +60,24 @@ struct ServeCommand: AsyncParsableCommand {
     var maximumConnections: String?
 
     @Option(
+        name: .customLong("trusted-proxies"),
+        help: ArgumentHelp(
+            "The proxies whose word about their clients is taken, as 10.0.0.0/8,::1 (SKYROW_TRUSTED_PROXIES; default: none).",
+            valueName: "ranges"
+        )
+    )
+    var trustedProxies: String?
+
+    @Option(
+        name: .customLong("forwarded-header"),
+        help: ArgumentHelp(
+            "The header they write: x-forwarded-for or forwarded (SKYROW_FORWARDED_HEADER; default: x-forwarded-for).",
+            valueName: "name"
+        )
+    )
+    var forwardedHeader: String?
+
+    @Option(
         name: .customLong("log-level"),
         help: ArgumentHelp("What to log, to standard error (SKYROW_LOG_LEVEL; default: info).", valueName: "level")
     )
@@ -81,6 +99,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["cors-origins"] = corsOrigins
         flags["maximum-body"] = maximumBody
         flags["maximum-connections"] = maximumConnections
+        flags["trusted-proxies"] = trustedProxies
+        flags["forwarded-header"] = forwardedHeader
         flags["log-level"] = logLevel
         return flags
     }

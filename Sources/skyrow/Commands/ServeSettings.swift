@@ -22,6 +22,8 @@ struct ServeSettings: Hashable, Sendable {
     /// How many connections clients may have open at once.
     var maximumConnections: Int
     var cors: CORSPolicy
+    /// Whose word about the clients behind them is taken.
+    var proxies: TrustedProxies
 
     static let hostName = SettingValues.Name(flag: "host", environment: "SKYROW_HOST")
     static let portName = SettingValues.Name(flag: "port", environment: "SKYROW_PORT")
@@ -36,6 +38,8 @@ struct ServeSettings: Hashable, Sendable {
         environment: "SKYROW_MAXIMUM_CONNECTIONS"
     )
     static let corsName = SettingValues.Name(flag: "cors-origins", environment: "SKYROW_CORS_ORIGINS")
+    static let proxiesName = SettingValues.Name(flag: "trusted-proxies", environment: "SKYROW_TRUSTED_PROXIES")
+    static let forwardedName = SettingValues.Name(flag: "forwarded-header", environment: "SKYROW_FORWARDED_HEADER")
 
     /// Throws ``ToolError`` about the first setting that is wrong.
     init(_ values: SettingValues) throws(ToolError) {
@@ -68,12 +72,30 @@ struct ServeSettings: Hashable, Sendable {
             mustBe: "'*', 'none', or origins such as https://app.example with commas between them",
             ServeSettings.corsPolicy
         )
+        let forwardedHeaders = TrustedProxies.Header.allCases.map(\.rawValue).joined(separator: " or ")
+        let ranges = try values.value(
+            Self.proxiesName,
+            default: [],
+            mustBe:
+                "addresses and ranges such as 10.0.0.0/8,::1 with commas between them, with no bits beyond a length",
+            ServeSettings.addressRanges
+        )
+        let header = try values.value(Self.forwardedName, default: .forwardedFor, mustBe: forwardedHeaders) { text in
+            TrustedProxies.Header(rawValue: text.lowercased())
+        }
+        proxies = TrustedProxies(ranges, header: header)
     }
 
     private static func loginKeys(_ text: String) -> [FieldName]? {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { try? FieldName(String($0)) }
         let keys = names.compactMap { $0 }
         return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
+    }
+
+    private static func addressRanges(_ text: String) -> [AddressRange]? {
+        let ranges = text.split(separator: ",", omittingEmptySubsequences: false).map { AddressRange($0) }
+        let known = ranges.compactMap { $0 }
+        return known.count == ranges.count ? known : nil
     }
 
     /// `*`, `none`, or the origins of web pages with commas between them.

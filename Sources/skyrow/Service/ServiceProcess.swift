@@ -62,7 +62,13 @@ struct ServiceProcess: Sendable {
         let server = HTTPServer(
             address: .host(settings.host, port: settings.port),
             limits: limits,
-            responder: ServiceResponder(service: actions, cors: settings.cors, limits: limits, logger: logger),
+            responder: ServiceResponder(
+                service: actions,
+                cors: settings.cors,
+                proxies: settings.proxies,
+                limits: limits,
+                logger: logger
+            ),
             logger: logger
         ) { port in
             announce(keys, port: port ?? settings.port, directory: directory)

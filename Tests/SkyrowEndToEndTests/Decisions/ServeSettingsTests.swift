@@ -36,6 +36,8 @@ import Testing
         ("maximum-body", "SKYROW_MAXIMUM_BODY", "1024", "1073741824"),
         ("maximum-connections", "SKYROW_MAXIMUM_CONNECTIONS", "1", "500"),
         ("cors-origins", "SKYROW_CORS_ORIGINS", "none", "https://a.example,http://localhost:8080"),
+        ("trusted-proxies", "SKYROW_TRUSTED_PROXIES", "127.0.0.1", "10.0.0.0/8,::1"),
+        ("forwarded-header", "SKYROW_FORWARDED_HEADER", "forwarded", "X-Forwarded-For"),
     ])
     func theFlagWinsOverTheEnvironment(flag: String, variable: String, one: String, other: String) throws {
         let byFlag = try Self.settings([flag: one])
@@ -61,6 +63,8 @@ import Testing
         ("maximum-body", "0"), ("maximum-connections", "0"),
         ("cors-origins", ""), ("cors-origins", "a.example"), ("cors-origins", "https://a.example/"),
         ("cors-origins", "*,*"),
+        ("trusted-proxies", ""), ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "::1,"),
+        ("trusted-proxies", "localhost"), ("forwarded-header", "x-real-ip"),
     ])
     func aWrongValueIsOneSentenceThatNamesItsFlag(flag: String, text: String) throws {
         let error = #expect(throws: ToolError.self) { try Self.settings([flag: text]) }

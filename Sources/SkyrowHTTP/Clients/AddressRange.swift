@@ -1,0 +1,49 @@
+/// The addresses that begin with the same bits, as CIDR writes them.
+///
+/// ```swift
+/// AddressRange("10.0.0.0/8")   // every address of 10.…
+/// AddressRange("2001:db8::1")  // this one
+/// ```
+package struct AddressRange: Hashable, Sendable {
+    private let base: ClientAddress
+    /// How many of the 128 bits all addresses share.
+    private let length: Int
+
+    /// Reads an address with or without a length; nil for anything else, and when `base` has bits beyond its length, since
+    /// one of the two is then not what was meant.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let base = ClientAddress(parts[0]) else { return nil }
+        let isIPv4 = base.isIPv4 && !parts[0].contains(":")
+        let width = isIPv4 ? 32 : 128
+        var length = width
+        if parts.count == 2 {
+            guard parts[1].utf8.count <= 3, parts[1].utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }),
+                let given = Int(parts[1]), given <= width
+            else { return nil }
+            length = given
+        }
+        self.base = base
+        self.length = length + 128 - width
+        guard masked(base) == base else { return nil }
+    }
+
+    package func contains(_ address: ClientAddress) -> Bool {
+        // ::/0 means the whole of IPv6, and nothing of IPv4.
+        address.isIPv4 == isIPv4 && masked(address) == base
+    }
+
+    private var isIPv4: Bool { base.isIPv4 && length >= 96 }
+
+    private func masked(_ address: ClientAddress) -> ClientAddress {
+        ClientAddress(
+            high: address.high & AddressRange.mask(min(length, 64)),
+            low: address.low & AddressRange.mask(max(length - 64, 0))
+        )
+    }
+
+    /// So many bits from the left.
+    private static func mask(_ bits: Int) -> UInt64 {
+        bits == 0 ? 0 : ~0 << UInt64(64 - bits)
+    }
+}

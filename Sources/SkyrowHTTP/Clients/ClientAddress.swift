@@ -1,0 +1,99 @@
+package import NIOCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// An IPv4 or IPv6 address, without a port.
+///
+/// ```swift
+/// ClientAddress("192.0.2.7")?.description       // "192.0.2.7"
+/// ClientAddress("::ffff:192.0.2.7")?.description // "192.0.2.7": one client, however the socket spells it
+/// ```
+package struct ClientAddress: Hashable, Sendable {
+    /// The 128 bits in two halves; an IPv4 address is kept as IPv6 maps it (RFC 4291, 2.5.5.2).
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads an address as it is written, with no port, brackets or zone; nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        // What a C string would end at, or a resolver would look up, is not an address.
+        guard text.utf8.count <= 45, text.utf8.allSatisfy(ClientAddress.isAddressByte) else { return nil }
+        var four = in_addr()
+        var six = in6_addr()
+        if String(text).withCString({ inet_pton(AF_INET, $0, &four) }) == 1 {
+            self.init(four)
+        } else if String(text).withCString({ inet_pton(AF_INET6, $0, &six) }) == 1 {
+            self.init(six)
+        } else {
+            return nil
+        }
+    }
+
+    /// The address of a socket's other end; nil for a Unix socket.
+    package init?(_ socket: SocketAddress) {
+        guard let text = socket.ipAddress else { return nil }
+        self.init(text)
+    }
+
+    private init(_ address: in_addr) {
+        self.init(high: 0, low: ClientAddress.mappedPrefix | UInt64(UInt32(bigEndian: address.s_addr)))
+    }
+
+    private init(_ address: in6_addr) {
+        let (high, low) = withUnsafeBytes(of: address) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+        self.init(high: high, low: low)
+    }
+
+    package var isIPv4: Bool {
+        high == 0 && low & ~0xffff_ffff == ClientAddress.mappedPrefix
+    }
+
+    /// What one client has to itself: an IPv4 address, or the first 64 bits of an IPv6 address, of which a single host
+    /// can take any. Count clients by it.
+    package var network: ClientAddress {
+        isIPv4 ? self : ClientAddress(high: high, low: 0)
+    }
+
+    private static let mappedPrefix: UInt64 = 0xffff_0000_0000
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"):
+            true
+        default:
+            false
+        }
+    }
+}
+
+extension ClientAddress: CustomStringConvertible {
+    package var description: String {
+        if isIPv4 {
+            return "\(low >> 24 & 0xff).\(low >> 16 & 0xff).\(low >> 8 & 0xff).\(low & 0xff)"
+        }
+        let bytes = (high.bigEndian, low.bigEndian)
+        // As long as the longest text, and its end (INET6_ADDRSTRLEN).
+        return String(unsafeUninitializedCapacity: 46) { target in
+            target.withMemoryRebound(to: CChar.self) { text in
+                let end = withUnsafeBytes(of: bytes) {
+                    inet_ntop(AF_INET6, $0.baseAddress, text.baseAddress, socklen_t(text.count))
+                }
+                return end.map(strlen) ?? 0
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import NIOHTTP1
+
+/// Who is at the other end of a connection, or of a chain of proxies.
+package struct Client: Hashable, Sendable {
+    /// nil when it came through a Unix socket.
+    package var address: ClientAddress?
+    /// Whether it came over TLS.
+    package var isSecure: Bool
+
+    package init(address: ClientAddress?, isSecure: Bool) {
+        self.address = address
+        self.isSecure = isSecure
+    }
+}
+
+/// The proxies whose word about the clients behind them is taken.
+///
+/// ```swift
+/// let proxies = TrustedProxies([AddressRange("10.0.0.0/8")!])
+/// let client = proxies.client(of: peer, headers: request.head.headers)
+/// ```
+package struct TrustedProxies: Hashable, Sendable {
+    /// The header by which the proxies say whom they speak for.
+    ///
+    /// There is one, because a proxy that writes one of the two lets through what a client wrote into the other.
+    package enum Header: String, Hashable, Sendable, CaseIterable {
+        /// `X-Forwarded-For` with `X-Forwarded-Proto`
+        case forwardedFor = "x-forwarded-for"
+        /// `Forwarded` (RFC 7239)
+        case forwarded
+    }
+
+    private let ranges: [AddressRange]
+    private let header: Header
+
+    /// Nobody's word is taken: the client is whoever is connected.
+    package static let none = TrustedProxies([])
+
+    package init(_ ranges: [AddressRange], header: Header = .forwardedFor) {
+        self.ranges = ranges
+        self.header = header
+    }
+
+    /// The client for whom a request was made.
+    ///
+    /// The chain is walked from the connection towards the client, as long as whoever speaks is trusted: what stands
+    /// further left can be of the client's own making. What cannot be read ends the walk at the proxy that said it.
+    package func client(of peer: Client, headers: HTTPHeaders) -> Client {
+        guard trusts(peer) else { return peer }
+        var client = peer
+        for hop in hops(headers).reversed() {
+            if let isSecure = hop.isSecure { client.isSecure = isSecure }
+            guard let address = hop.address else { break }
+            client.address = address
+            guard trusts(client) else { break }
+        }
+        return client
+    }
+
+    private func trusts(_ client: Client) -> Bool {
+        guard !ranges.isEmpty, let address = client.address else { return false }
+        return ranges.contains { $0.contains(address) }
+    }
+
+    /// What the proxies say, the nearest one last.
+    private func hops(_ headers: HTTPHeaders) -> [ForwardedHop] {
+        switch header {
+        case .forwardedFor:
+            ForwardedHop.list(addresses: headers["x-forwarded-for"], protocols: headers["x-forwarded-proto"])
+        case .forwarded:
+            ForwardedHop.list(forwarded: headers["forwarded"])
+        }
+    }
+}

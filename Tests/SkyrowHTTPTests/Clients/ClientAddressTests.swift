@@ -1,0 +1,95 @@
+import NIOCore
+import Testing
+
+@testable import SkyrowHTTP
+
+@Suite struct ClientAddressTests {
+    @Test(arguments: [
+        ("192.0.2.7", "192.0.2.7"),
+        ("0.0.0.0", "0.0.0.0"),
+        ("255.255.255.255", "255.255.255.255"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("::FFFF:C000:0207", "192.0.2.7"),
+        ("::1", "::1"),
+        ("::", "::"),
+        ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"),
+        ("fe80::1:2", "fe80::1:2"),
+        ("1111:2222:3333:4444:5555:6666:7777:8888", "1111:2222:3333:4444:5555:6666:7777:8888"),
+    ])
+    func anAddressHasOneSpelling(text: String, spelling: String) throws {
+        let address = try #require(ClientAddress(text))
+        #expect(address.description == spelling)
+        #expect(ClientAddress(spelling) == address)
+        #expect(address.isIPv4 == !spelling.contains(":"))
+    }
+
+    @Test(arguments: [
+        "", " ", "localhost", "192.0.2", "192.0.2.7.", "192.0.2.256", "192.0.2.07", "0x7f.1", "2130706433",
+        "192.0.2.7:80",
+        "192.0.2.7\0", "192.0.2.7/32", ":", ":::", "1::2::3", "[::1]", "::1%eth0", "fe80::1%1", "g::1", "１.2.3.4",
+        "1111:2222:3333:4444:5555:6666:7777:8888:9999", " 192.0.2.7", "192.0.2.7 ", "unknown",
+    ])
+    func whatIsNoAddressIsNotRead(_ text: String) {
+        #expect(ClientAddress(text) == nil)
+    }
+
+    @Test func socketsAndTextAgree() throws {
+        for text in ["192.0.2.7", "2001:db8::1", "::ffff:10.1.2.3"] {
+            #expect(try ClientAddress(SocketAddress(ipAddress: text, port: 4711)) == ClientAddress(text))
+        }
+        #expect(try ClientAddress(SocketAddress(unixDomainSocketPath: "/tmp/socket")) == nil)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"), ("::1", "::"),
+    ])
+    func aClientOfIPv6HasANetworkToItself(address: String, network: String) {
+        #expect(ClientAddress(address)?.network == ClientAddress(network))
+    }
+
+    struct RangeRow: Sendable {
+        var range: String
+        var inside: [String]
+        var outside: [String]
+
+        init(_ range: String, inside: [String], outside: [String]) {
+            self.range = range
+            self.inside = inside
+            self.outside = outside
+        }
+    }
+
+    @Test(arguments: [
+        RangeRow(
+            "10.0.0.0/8",
+            inside: ["10.0.0.0", "10.255.255.255", "::ffff:10.1.1.1"],
+            outside: ["11.0.0.0", "9.255.0.1"]
+        ),
+        RangeRow("192.0.2.128/25", inside: ["192.0.2.128", "192.0.2.255"], outside: ["192.0.2.127", "192.0.3.128"]),
+        RangeRow("192.0.2.7", inside: ["192.0.2.7"], outside: ["192.0.2.6", "::192.0.2.7", "::1"]),
+        RangeRow("192.0.2.7/32", inside: ["192.0.2.7"], outside: ["192.0.2.6"]),
+        RangeRow("0.0.0.0/0", inside: ["1.2.3.4", "255.0.0.1"], outside: ["::1", "::"]),
+        RangeRow("::/0", inside: ["::1", "2001:db8::1"], outside: ["1.2.3.4"]),
+        RangeRow("::1", inside: ["::1"], outside: ["::2", "127.0.0.1", "::"]),
+        RangeRow(
+            "2001:db8::/32",
+            inside: ["2001:db8::1", "2001:db8:ffff::"],
+            outside: ["2001:db9::", "2001:db7:ffff::"]
+        ),
+        RangeRow("2001:db8::/65", inside: ["2001:db8::7fff:0:0:1"], outside: ["2001:db8::8000:0:0:1"]),
+        RangeRow("::ffff:10.0.0.0/104", inside: ["10.9.8.7"], outside: ["11.0.0.0", "::1"]),
+    ])
+    func aRangeHoldsWhatBeginsLikeIt(_ row: RangeRow) throws {
+        let range = try #require(AddressRange(row.range))
+        for address in row.inside { #expect(try range.contains(#require(ClientAddress(address))), "\(address)") }
+        for address in row.outside { #expect(try !range.contains(#require(ClientAddress(address))), "\(address)") }
+    }
+
+    @Test(arguments: [
+        "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/8/8", "10.0.0.0/a", "10.0.0.1/8",
+        "2001:db8::/129", "2001:db8::1/64", "localhost", "10.0.0.0/255.0.0.0", "10.0.0.0 /8", "10/8",
+    ])
+    func whatIsNoRangeIsNotRead(_ text: String) {
+        #expect(AddressRange(text) == nil)
+    }
+}
