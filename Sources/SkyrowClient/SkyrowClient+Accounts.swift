@@ -75,6 +75,34 @@ extension SkyrowClient {
         return try await logIn(.authPassword) { $0.changePasswordParameters(request) }
     }
 
+    /// Shuts an account, as an administrator: nobody logs in to it, and its sessions end.
+    ///
+    /// - Parameters:
+    ///   - message: what its user is told.
+    ///   - expiry: when it opens again by itself; nil means never.
+    public func disableAccount(
+        _ userID: UserID,
+        message: String? = nil,
+        until expiry: Timestamp? = nil
+    ) async throws(ClientError) {
+        try await setDisabled(
+            SetDisabledRequest(userID: userID, isDisabled: true, message: message, expiry: expiry)
+        )
+    }
+
+    /// Opens an account that was shut, as an administrator.
+    public func enableAccount(_ userID: UserID) async throws(ClientError) {
+        try await setDisabled(SetDisabledRequest(userID: userID, isDisabled: false))
+    }
+
+    private func setDisabled(_ request: SetDisabledRequest) async throws(ClientError) {
+        // To shut an account twice is to shut it once.
+        try await call(.authDisableSet, repeatability: .safe) {
+            $0.setDisabledParameters(request)
+        } read: { _ throws(SkyrowError) in
+        }
+    }
+
     /// The logged-in user, with a new access token.
     public func me() async throws(ClientError) -> Account {
         try await logIn(.me, parameters: nil)

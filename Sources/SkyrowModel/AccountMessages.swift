@@ -54,6 +54,26 @@ package struct ChangePasswordRequest: Sendable {
     }
 }
 
+/// `auth:disable:set`, decoded.
+package struct SetDisabledRequest: Sendable {
+    /// The longest message, in bytes.
+    package static let maximumMessageBytes = 1000
+
+    package var userID: UserID
+    package var isDisabled: Bool
+    /// What the user is told.
+    package var message: String?
+    /// When the account opens again by itself; nil means never.
+    package var expiry: Timestamp?
+
+    package init(userID: UserID, isDisabled: Bool, message: String? = nil, expiry: Timestamp? = nil) {
+        self.userID = userID
+        self.isDisabled = isDisabled
+        self.message = message
+        self.expiry = expiry
+    }
+}
+
 /// The one answer of `auth:signup`, `auth:login`, `auth:password` and `me`.
 package struct AuthAnswer: Sendable {
     package var userID: UserID

@@ -18,6 +18,7 @@ package enum ActionCatalog {
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut
         case .authPassword: authPassword
+        case .authDisableSet: authDisableSet
         case .me: me
         case .roleAssign: roleAssign
         case .roleRevoke: roleRevoke

@@ -58,6 +58,29 @@ extension ActionCatalog {
         changesData: true
     )
 
+    static let authDisableSet = ActionDescription(
+        .authDisableSet,
+        "Shuts an account, which ends its sessions, or opens it again.",
+        need: .administrator,
+        parameters: [
+            ActionParameter("auth_id", "The user id of the account.", .string(maximum: 255), isRequired: true),
+            ActionParameter("disabled", "Whether the account is shut from now on.", .boolean, isRequired: true),
+            ActionParameter(
+                "message",
+                "What the user is told meanwhile.",
+                .nullable(.string(maximum: SetDisabledRequest.maximumMessageBytes))
+            ),
+            ActionParameter(
+                "expiry",
+                "When the account opens again by itself; without it, never.",
+                .nullable(.dateTime)
+            ),
+        ],
+        result: .named(.status),
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        changesData: true
+    )
+
     static let me = ActionDescription(
         .me,
         "Answers the logged-in user with a further access token.",

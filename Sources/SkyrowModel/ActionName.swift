@@ -12,6 +12,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authLogIn = "auth:login"
     case authLogOut = "auth:logout"
     case authPassword = "auth:password"
+    case authDisableSet = "auth:disable:set"
     case me
     case roleAssign = "role:assign"
     case roleRevoke = "role:revoke"

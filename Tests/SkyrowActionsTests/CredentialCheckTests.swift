@@ -23,6 +23,20 @@ import Testing
         isAdministrator: false,
         suspension: .init(until: now)
     )
+    static let revoked = StoredSession(
+        userID: "ann",
+        roles: [],
+        isAdministrator: false,
+        suspension: .init(message: "be nice"),
+        isRevoked: true
+    )
+    static let revokedUntilNow = StoredSession(
+        userID: "ann",
+        roles: [],
+        isAdministrator: false,
+        suspension: .init(until: now),
+        isRevoked: true
+    )
     static let annCaller = Caller(kind: .user("ann"), roles: ["writer"])
     static let rootCaller = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
 
@@ -63,6 +77,7 @@ import Testing
 
     static let sessions = [
         "ann": ann, "root": root, "expired": expired, "disabled": disabled, "disabled-until-now": disabledUntilNow,
+        "revoked": revoked, "revoked-until-now": revokedUntilNow,
     ]
 
     static let rows: [Row] = [
@@ -118,6 +133,12 @@ import Testing
         .refuse(.administrator, token: "disabled", .userDisabled),
         .grant(.keyOrToken, token: "disabled", .anonymous),
         .grant(.user, token: "disabled-until-now", Caller(kind: .user("ann"))),
+        // A revoked token tells of the suspension while it lasts, and is none afterwards.
+        .refuse(.user, token: "revoked", .userDisabled),
+        .grant(.keyOrToken, token: "revoked", .anonymous),
+        .refuse(.user, token: "revoked-until-now", .accessTokenNotAccepted),
+        .refuse(.keyOrToken, token: "revoked-until-now", .accessTokenNotAccepted),
+        .refuse(.keyOrToken, key: "master", token: "revoked-until-now", .accessTokenNotAccepted),
     ]
 
     @Test(arguments: rows)

@@ -205,6 +205,21 @@ import Testing
         )
     }
 
+    @Test func accountsAreShutAndOpened() async throws {
+        let ok = #"{"status":"OK"}"#
+        let scripted = ScriptedClient([.result(ok), .result(ok), .result(ok)])
+        try await scripted.client.disableAccount("u1")
+        try await scripted.client.disableAccount("u1", message: "Be nice.", until: Timestamp(microseconds: 0))
+        try await scripted.client.enableAccount("u1")
+        #expect(
+            (0..<3).map { parameters(scripted, $0) } == [
+                #"auth:disable:set {"auth_id":"u1","disabled":true}"#,
+                #"auth:disable:set {"auth_id":"u1","disabled":true,"message":"Be nice.","expiry":"2000-01-01T00:00:00Z"}"#,
+                #"auth:disable:set {"auth_id":"u1","disabled":false}"#,
+            ]
+        )
+    }
+
     @Test func schemasAreSentAndRead() async throws {
         let answer = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
         let scripted = ScriptedClient(Array(repeating: .result(answer), count: 4))

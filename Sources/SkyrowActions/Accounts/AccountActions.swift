@@ -14,13 +14,8 @@ extension ActionService {
     package func signUp(_ request: SignUpRequest) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
             let data = try SignUpData(request, loginKeys: store.loginKeys)
-            let id = UUID().uuidString.lowercased()
-            let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
-            if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
-            var hash: String?
-            if let password = data.password { hash = try await passwords.hash(password) }
-            let account = NewAccount(id: id, passwordHash: hash, profile: data.fields)
-            return try await openSession(for: id) { session throws(SkyrowError) in
+            let account = try await NewAccount(data, in: store, passwords: passwords)
+            return try await openSession(for: account.id) { session throws(SkyrowError) in
                 try await store.users.create(account, session: session)
             }
         }
@@ -139,6 +134,18 @@ extension ActionService {
             lastLoginAt: account.lastLoginAt,
             lastSeenAt: account.lastSeenAt
         )
+    }
+}
+
+extension NewAccount {
+    /// An account with a fresh id; the profile's fields are there when it returns, and the password is hashed.
+    init(_ data: SignUpData, in store: RecordStore, passwords: PasswordHasher) async throws(SkyrowError) {
+        let id = UUID().uuidString.lowercased()
+        let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
+        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
+        var hash: String?
+        if let password = data.password { hash = try await passwords.hash(password) }
+        self.init(id: id, passwordHash: hash, profile: data.fields)
     }
 }
 

@@ -80,7 +80,7 @@ extension ActionService {
 
 extension Caller {
     /// The door has judged this already; what gives power is judged where it is used as well.
-    fileprivate func requireAdministrator() throws(SkyrowError) {
+    func requireAdministrator() throws(SkyrowError) {
         guard isMaster || isAdministrator else {
             throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")
         }

@@ -52,7 +52,9 @@ struct CredentialCheck {
     ///
     /// - Parameter now: decides about expiry and suspension.
     func judge(_ session: StoredSession?, key: Key, at now: Timestamp) throws(SkyrowError) -> Caller {
-        if let session, session.isExpired(at: now) { throw CredentialCheck.tokenNotAccepted }
+        if let session, session.isExpired(at: now) || session.isRevoked(at: now) {
+            throw CredentialCheck.tokenNotAccepted
+        }
         var caller: Caller
         switch key {
         case .master(let acting):

@@ -11,6 +11,11 @@ extension StoredSession {
         expiresAt.map { $0 <= now } ?? false
     }
 
+    /// Whether the token counts no more, and there is no suspension to tell of instead.
+    func isRevoked(at now: Timestamp) -> Bool {
+        isRevoked && suspension(at: now) == nil
+    }
+
     /// The suspension of the account, while it lasts.
     func suspension(at now: Timestamp) -> AccountSuspension? {
         suspension.flatMap { $0.isOver(at: now) ? nil : $0 }

@@ -15,6 +15,7 @@ enum ActionCall: Sendable {
     case logIn(LogInRequest)
     case logOut
     case changePassword(ChangePasswordRequest)
+    case setDisabled(SetDisabledRequest)
     case me
     case assignRoles(RoleMembersRequest)
     case revokeRoles(RoleMembersRequest)
@@ -37,6 +38,7 @@ enum ActionCall: Sendable {
         case .authLogIn: self = .logIn(try LogInRequest(parameters: parameters))
         case .authLogOut: self = .logOut
         case .authPassword: self = .changePassword(try ChangePasswordRequest(parameters: parameters))
+        case .authDisableSet: self = .setDisabled(try SetDisabledRequest(parameters: parameters))
         case .me: self = .me
         case .roleAssign: self = .assignRoles(try RoleMembersRequest(parameters: parameters))
         case .roleRevoke: self = .revokeRoles(try RoleMembersRequest(parameters: parameters))

@@ -94,6 +94,9 @@ struct ActionDispatcher: Sendable {
             return .status
         case .changePassword(let request):
             return .auth(try await service.changePassword(request, by: caller))
+        case .setDisabled(let request):
+            try await service.setDisabled(request, by: caller)
+            return .status
         case .me:
             return .auth(try await service.me(by: caller))
         case .assignRoles(let request):

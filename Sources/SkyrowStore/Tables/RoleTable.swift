@@ -52,6 +52,14 @@ package struct RoleTable: Sendable {
         }
     }
 
+    /// Every role's name, sorted.
+    package func names() async throws(SkyrowError) -> [String] {
+        try await store.reporting {
+            try await store.client.read("SELECT name FROM \(schema)._role ORDER BY name COLLATE \"C\"")
+                .decodeColumn(0, as: String.self)
+        }
+    }
+
     /// Makes these the roles of new accounts, and no others.
     package func setDefault(_ roles: [String]) async throws(SkyrowError) {
         try await replace(roles, flag: "by_default")

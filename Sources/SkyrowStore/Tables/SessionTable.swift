@@ -10,19 +10,24 @@ package struct StoredSession: Hashable, Sendable {
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
     package var suspension: AccountSuspension?
+    /// Whether the user's tokens of that time were revoked; told only while the account is disabled, since its user is
+    /// to learn of that and not of the token.
+    package var isRevoked: Bool
 
     package init(
         userID: UserID,
         roles: [String],
         isAdministrator: Bool,
         expiresAt: Timestamp? = nil,
-        suspension: AccountSuspension? = nil
+        suspension: AccountSuspension? = nil,
+        isRevoked: Bool = false
     ) {
         self.userID = userID
         self.roles = roles
         self.isAdministrator = isAdministrator
         self.expiresAt = expiresAt
         self.suspension = suspension
+        self.isRevoked = isRevoked
     }
 }
 
@@ -35,14 +40,16 @@ package struct SessionTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Finds a session with its user's roles, in one statement; nil also when the user's tokens were revoked since.
+    /// Finds a session with its user's roles, in one statement; nil also when the user's tokens were revoked since and the
+    /// account is not disabled.
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
         try await store.reporting {
             let result = try await store.client.read(
                 """
                 SELECT account.id, session.expires_at,
                     account.disabled, account.disabled_message, account.disabled_until,
-                    coalesce(given.roles, '{}'), coalesce(given.is_admin, false)
+                    coalesce(given.roles, '{}'), coalesce(given.is_admin, false),
+                    session.created_at < account.token_valid_since
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
@@ -50,7 +57,8 @@ package struct SessionTable: Sendable {
                     FROM \(schema)._user_role JOIN \(schema)._role ON name = role
                     WHERE user_id = account.id
                 ) AS given ON true
-                WHERE session.token_hash = \(tokenHash) AND session.created_at >= account.token_valid_since
+                WHERE session.token_hash = \(tokenHash)
+                    AND (session.created_at >= account.token_valid_since OR (\(UserTable.isShut)))
                 """
             )
             guard !result.isEmpty else { return nil }
@@ -59,7 +67,8 @@ package struct SessionTable: Sendable {
                 roles: try result.decode(row: 0, column: 5),
                 isAdministrator: try result.decode(row: 0, column: 6),
                 expiresAt: try Timestamp(result, row: 0, column: 1),
-                suspension: try AccountSuspension(result, row: 0, column: 2)
+                suspension: try AccountSuspension(result, row: 0, column: 2),
+                isRevoked: try result.decode(row: 0, column: 7)
             )
         }
     }

@@ -7,11 +7,17 @@ package struct UserTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Makes an account with its profile, its default roles and a first session, in one statement.
+    /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
     ///
     /// The profile's fields must exist (``RecordStore/makeRoom(for:)``). Throws `109 Duplicated` when the id or a login
     /// key is taken; `info.arguments` names the key.
-    package func create(_ account: NewAccount, session: NewSession) async throws(SkyrowError) -> SignedInAccount {
+    ///
+    /// - Parameter roles: further roles, of those that there are.
+    package func create(
+        _ account: NewAccount,
+        session: NewSession?,
+        roles further: [String] = []
+    ) async throws(SkyrowError) -> SignedInAccount {
         try await store.reporting {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
@@ -22,6 +28,7 @@ package struct UserTable: Sendable {
                     names.append("\(column.identifier)")
                     values.append(value)
                 }
+                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, for: account.id)))" } ?? ""
                 let statement: SQL =
                     """
                     WITH "r" AS (
@@ -30,11 +37,10 @@ package struct UserTable: Sendable {
                     ), account AS (
                         INSERT INTO \(schema)._user (id, password_hash)
                         VALUES (\(account.id), \(account.passwordHash as String?))
-                    ), session AS (
-                        \(insertion(of: session, for: account.id))
-                    ), given AS (
+                    )\(opened), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
-                        SELECT \(account.id), name FROM \(schema)._role WHERE by_default RETURNING role
+                        SELECT \(account.id), name FROM \(schema)._role WHERE by_default OR name = ANY (\(further))
+                        RETURNING role
                     )
                     SELECT \(table.wholeRow.columns), \(roles(from: "SELECT role FROM given"))
                     FROM "r"

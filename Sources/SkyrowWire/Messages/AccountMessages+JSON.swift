@@ -87,6 +87,32 @@ extension ChangePasswordRequest {
     }
 }
 
+extension SetDisabledRequest {
+    /// Reads `auth:disable:set`; message and expiry of an account that is opened mean nothing and are dropped.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let userID = try parameters.required("auth_id", parameters.string("auth_id"))
+        guard isName(userID) else {
+            throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "auth_id")
+        }
+        self.init(userID: userID, isDisabled: try parameters.required("disabled", parameters.boolean("disabled")))
+        guard isDisabled else { return }
+        message = try parameters.string("message")
+        if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.utf8.contains(0) {
+            throw .invalidArgument(
+                "A message is at most \(SetDisabledRequest.maximumMessageBytes) bytes without NUL.",
+                "message"
+            )
+        }
+        guard let text = try parameters.string("expiry") else { return }
+        do throws(SkyrowError) {
+            expiry = try Timestamp(rfc3339: text)
+        } catch {
+            throw .invalidArgument(error.message, "expiry")
+        }
+    }
+}
+
 extension RoleMembersRequest {
     /// Reads `role:assign` and `role:revoke`.
     package init(parameters json: JSONView) throws(SkyrowError) {
@@ -152,6 +178,24 @@ extension JSONWriter {
         string(request.oldPassword)
         key("password")
         string(request.password)
+        endObject()
+    }
+
+    /// The parameters of `auth:disable:set`.
+    package func setDisabledParameters(_ request: SetDisabledRequest) {
+        beginObject()
+        key("auth_id")
+        string(request.userID)
+        key("disabled")
+        boolean(request.isDisabled)
+        if let message = request.message {
+            key("message")
+            string(message)
+        }
+        if let expiry = request.expiry {
+            key("expiry")
+            timestamp(expiry)
+        }
         endObject()
     }
 

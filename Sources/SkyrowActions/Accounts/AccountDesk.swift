@@ -1,0 +1,71 @@
+package import SkyrowModel
+package import SkyrowStore
+
+/// What is done with accounts when nobody has to be judged: by an operator at a terminal, or for an action that has
+/// judged its caller.
+///
+/// ```swift
+/// let desk = AccountDesk(store: store)
+/// let id = try await desk.create(SignUpRequest(authData: ["username": "ann"], password: "correct horse"))
+/// try await desk.setDisabled(SetDisabledRequest(userID: id, isDisabled: true))
+/// ```
+package struct AccountDesk: Sendable {
+    private let store: RecordStore
+    private let passwords: PasswordHasher
+
+    package init(store: RecordStore, passwords: PasswordConfiguration = PasswordConfiguration()) {
+        self.init(store: store, passwords: PasswordHasher(passwords, observe: { _ in }))
+    }
+
+    init(store: RecordStore, passwords: PasswordHasher) {
+        self.store = store
+        self.passwords = passwords
+    }
+
+    /// Makes an account as `auth:signup` does, but without logging in, and returns its id.
+    ///
+    /// Throws `109 Duplicated` when a login key is taken, and `110 ResourceNotFound` for a role that there is not.
+    package func create(_ request: SignUpRequest, roles: [String] = []) async throws(SkyrowError) -> UserID {
+        let names = try await existing(roles)
+        let account = try await NewAccount(
+            SignUpData(request, loginKeys: store.loginKeys),
+            in: store,
+            passwords: passwords
+        )
+        _ = try await store.users.create(account, session: nil, roles: names)
+        return account.id
+    }
+
+    /// Shuts or opens an account; every process learns of it within a second.
+    ///
+    /// Throws `110 ResourceNotFound` when there is no such user.
+    package func setDisabled(_ request: SetDisabledRequest) async throws(SkyrowError) {
+        let isKnown =
+            request.isDisabled
+            ? try await store.users.suspend(
+                request.userID,
+                AccountSuspension(message: request.message, until: request.expiry)
+            )
+            : try await store.users.reopen(request.userID)
+        guard isKnown else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
+    }
+
+    /// The names of roles as they are stored; one may be given in other letters when only one role is so called.
+    private func existing(_ roles: [String]) async throws(SkyrowError) -> [String] {
+        guard !roles.isEmpty else { return [] }
+        let known = try await store.roles.names()
+        var names: [String] = []
+        for role in roles {
+            let alike = known.filter { $0.lowercased() == role.lowercased() }
+            if let exact = known.first(where: { $0.isSameText(as: role) }) {
+                names.append(exact)
+            } else if let only = alike.first, alike.count == 1 {
+                names.append(only)
+            } else {
+                let list = known.isEmpty ? "none yet" : known.joined(separator: ", ")
+                throw SkyrowError(.resourceNotFound, "There is no role '\(role)'; there are: \(list).")
+            }
+        }
+        return names
+    }
+}

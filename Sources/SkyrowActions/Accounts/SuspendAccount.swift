@@ -1,0 +1,14 @@
+package import SkyrowModel
+
+extension ActionService {
+    /// `auth:disable:set`: shuts an account, which revokes its sessions, or opens it again.
+    ///
+    /// Throws `110 ResourceNotFound` when there is no such user.
+    package func setDisabled(_ request: SetDisabledRequest, by caller: Caller) async throws(SkyrowError) {
+        try await observed(.authDisableSet) { () async throws(SkyrowError) in
+            try caller.requireAdministrator()
+            try await AccountDesk(store: store, passwords: passwords).setDisabled(request)
+            forget(.user(request.userID))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// An account as its operator sees it; the password's hash stays where it is.
+package struct AccountSummary: Hashable, Sendable {
+    package var id: UserID
+    /// The login keys that it has.
+    package var loginKeys: [FieldName: String]
+    /// Sorted.
+    package var roles: [String]
+    package var isAdministrator: Bool
+    package var hasPassword: Bool
+    /// Also one that is over.
+    package var suspension: AccountSuspension?
+    package var createdAt: Timestamp?
+    package var lastLoginAt: Timestamp?
+    package var lastSeenAt: Timestamp?
+    /// How many sessions are open; those of an account that is shut are not.
+    package var sessionCount: Int
+
+    package init(
+        id: UserID,
+        loginKeys: [FieldName: String] = [:],
+        roles: [String] = [],
+        isAdministrator: Bool = false,
+        hasPassword: Bool = true,
+        suspension: AccountSuspension? = nil,
+        createdAt: Timestamp? = nil,
+        lastLoginAt: Timestamp? = nil,
+        lastSeenAt: Timestamp? = nil,
+        sessionCount: Int = 0
+    ) {
+        self.id = id
+        self.loginKeys = loginKeys
+        self.roles = roles
+        self.isAdministrator = isAdministrator
+        self.hasPassword = hasPassword
+        self.suspension = suspension
+        self.createdAt = createdAt
+        self.lastLoginAt = lastLoginAt
+        self.lastSeenAt = lastSeenAt
+        self.sessionCount = sessionCount
+    }
+}
+
+extension UserTable {
+    /// The accounts that a name may mean: the one of that id, else all that have it as a login key.
+    package func accounts(named name: String) async throws(SkyrowError) -> [AccountSummary] {
+        // PostgreSQL could not even compare it.
+        guard !name.utf8.contains(0) else { return [] }
+        return try await store.reporting {
+            let byID = try await summaries(where: "account.id = \(name)", limit: 1)
+            guard byID.isEmpty else { return byID }
+            let conditions = try store.loginKeys.map { key -> SQL in
+                let column = try SQLIdentifier(key.rawValue)
+                return "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(name)"))"
+            }
+            guard !conditions.isEmpty else { return [] }
+            return try await summaries(where: conditions.joined(separator: " OR "), limit: 10)
+        }
+    }
+
+    /// The newest accounts, at most so many.
+    package func newest(_ count: Int, disabledOnly: Bool = false) async throws(SkyrowError) -> [AccountSummary] {
+        try await store.reporting {
+            let condition: SQL = disabledOnly ? UserTable.isShut : "true"
+            return try await summaries(where: condition, limit: count)
+        }
+    }
+
+    /// How many accounts there are.
+    package func count(disabledOnly: Bool = false) async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            let condition: SQL = disabledOnly ? UserTable.isShut : "true"
+            let result = try await store.client.read(
+                "SELECT count(*) FROM \(store.schema)._user AS account WHERE \(condition)"
+            )
+            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
+        }
+    }
+
+    private func summaries(where condition: SQL, limit: Int) async throws -> [AccountSummary] {
+        let schema = store.schema
+        let keys = try store.loginKeys.map { key -> SQL in "profile.\(try SQLIdentifier(key.rawValue))" }
+        let result = try await store.client.read(
+            """
+            SELECT account.id,
+                ARRAY(SELECT role FROM \(schema)._user_role WHERE user_id = account.id ORDER BY role COLLATE "C"),
+                EXISTS (
+                    SELECT FROM \(schema)._user_role JOIN \(schema)._role ON name = role
+                    WHERE user_id = account.id AND is_admin
+                ),
+                account.password_hash IS NOT NULL,
+                account.disabled, account.disabled_message, account.disabled_until,
+                account.created_at, account.last_login_at, account.last_seen_at,
+                (
+                    SELECT count(*) FROM \(schema)._session AS session
+                    WHERE user_id = account.id AND session.created_at >= account.token_valid_since
+                        AND (expires_at IS NULL OR expires_at > now()) AND NOT (\(UserTable.isShut))
+                ),
+                ARRAY[\(keys.joined(separator: ", "))]::text[]
+            FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+            WHERE \(condition)
+            ORDER BY account.created_at DESC, account.id
+            LIMIT \(Int64(limit))
+            """
+        )
+        return try (0..<result.rowCount).map { try AccountSummary(result, row: $0, loginKeys: store.loginKeys) }
+    }
+}
+
+extension AccountSummary {
+    fileprivate init(_ result: PostgresResult, row: Int, loginKeys: [FieldName]) throws(PostgresError) {
+        let values = try result.decode(row: row, column: 11, as: [String?].self)
+        self.init(
+            id: try result.decode(row: row, column: 0),
+            roles: try result.decode(row: row, column: 1),
+            isAdministrator: try result.decode(row: row, column: 2),
+            hasPassword: try result.decode(row: row, column: 3),
+            suspension: try AccountSuspension(result, row: row, column: 4),
+            createdAt: try Timestamp(result, row: row, column: 7),
+            lastLoginAt: try Timestamp(result, row: row, column: 8),
+            lastSeenAt: try Timestamp(result, row: row, column: 9),
+            sessionCount: Int(try result.decode(row: row, column: 10, as: Int64.self))
+        )
+        for (key, value) in zip(loginKeys, values) { self.loginKeys[key] = value }
+    }
+}

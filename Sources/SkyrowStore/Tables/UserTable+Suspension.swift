@@ -1,0 +1,46 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+extension UserTable {
+    /// Whether `account`, a row of `_user`, is shut at this moment.
+    static let isShut: SQL =
+        "account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now())"
+
+    /// Shuts an account and revokes its sessions; false when there is none of that id.
+    ///
+    /// The sessions of an account without a password are kept: they are barred while it is shut, and nobody could begin
+    /// another one afterwards. Triggers tell every process.
+    package func suspend(_ id: UserID, _ suspension: AccountSuspension) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                """
+                UPDATE \(store.schema)._user
+                SET disabled = true, disabled_message = \(suspension.message as String?),
+                    disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
+                    token_valid_since = CASE WHEN password_hash IS NULL THEN token_valid_since ELSE now() END
+                WHERE id = \(id)
+                """
+            ).affectedRows > 0
+        }
+    }
+
+    /// Opens an account again; its revoked sessions are forgotten. False when there is none of that id.
+    package func reopen(_ id: UserID) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            let schema = store.schema
+            return try await !store.client.write(
+                """
+                WITH account AS (
+                    UPDATE \(schema)._user
+                    SET disabled = false, disabled_message = NULL, disabled_until = NULL
+                    WHERE id = \(id) RETURNING id, token_valid_since
+                ), ended AS (
+                    DELETE FROM \(schema)._session AS session USING account
+                    WHERE user_id = account.id AND session.created_at < account.token_valid_since
+                )
+                SELECT FROM account
+                """
+            ).isEmpty
+        }
+    }
+}

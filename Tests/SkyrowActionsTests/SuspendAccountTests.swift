@@ -1,0 +1,184 @@
+import SkyrowModel
+import SkyrowStore
+import Testing
+
+@testable import SkyrowActions
+
+@Suite struct SuspendAccountTests {
+    private func shut(_ user: UserID, _ message: String? = nil, until: Timestamp? = nil) -> SetDisabledRequest {
+        SetDisabledRequest(userID: user, isDisabled: true, message: message, expiry: until)
+    }
+
+    private let logIn = LogInRequest(authData: ["username": "ann"], password: "secret")
+
+    @Test func aShutAccountLogsNobodyInAndItsSessionsEndForGood() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let (answer, _) = try await service.signUp("ann")
+            let master = ServiceFixture.masterCaller
+            try await service.setDisabled(shut(answer.userID, "Be nice."), by: master)
+            let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
+            #expect(error?.info == ["message": .string("Be nice.")])
+            try await expectError(.userDisabled) {
+                try await service.authenticate(.token(answer.accessToken), for: .user)
+            }
+            #expect(try await service.authenticate(.token(answer.accessToken), for: .keyOrToken) == .anonymous)
+
+            try await service.setDisabled(SetDisabledRequest(userID: answer.userID, isDisabled: false), by: master)
+            try await expectError(.accessTokenNotAccepted) {
+                try await service.authenticate(.token(answer.accessToken), for: .keyOrToken)
+            }
+            let again = try await service.logIn(logIn)
+            _ = try await service.authenticate(.token(again.accessToken), for: .user)
+            let rows = try await fixture.psql(
+                "SELECT disabled, disabled_message IS NULL, disabled_until IS NULL FROM _user"
+            )
+            #expect(rows == "f|t|t")
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
+        }
+    }
+
+    @Test func aSuspensionEndsByItselfAndTheTokenOfBeforeStaysRevoked() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let (answer, _) = try await service.signUp("ann")
+            let end = fixture.clock.clock.now().adding(.seconds(60))
+            try await service.setDisabled(shut(answer.userID, until: end), by: ServiceFixture.masterCaller)
+            let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
+            #expect(error?.info == ["expiry": .datetime(end)])
+            fixture.clock.advance(by: .seconds(60))
+            try await expectError(.accessTokenNotAccepted) {
+                try await service.authenticate(.token(answer.accessToken), for: .user)
+            }
+            _ = try await service.logIn(logIn)
+        }
+    }
+
+    /// Nobody could begin another session of such an account.
+    @Test func theSessionOfAnAnonymousAccountIsBarredAndGoesOn() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let answer = try await service.signUp(SignUpRequest())
+            let master = ServiceFixture.masterCaller
+            try await service.setDisabled(shut(answer.userID), by: master)
+            try await expectError(.userDisabled) {
+                try await service.authenticate(.token(answer.accessToken), for: .user)
+            }
+            try await service.setDisabled(SetDisabledRequest(userID: answer.userID, isDisabled: false), by: master)
+            let caller = try await service.authenticate(.token(answer.accessToken), for: .user)
+            #expect(caller.userID == answer.userID)
+        }
+    }
+
+    @Test func anotherProcessLearnsOfItByNotice() async throws {
+        try await withService { fixture in
+            try await fixture.withSecondService { second in
+                let (answer, caller) = try await fixture.service.signUp("ann")
+                #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+                try await fixture.service.setDisabled(shut(answer.userID), by: ServiceFixture.masterCaller)
+                await second.observations.wait { $0 == .sessionsForgotten(.users(1)) }
+                try await expectError(.userDisabled) {
+                    try await second.service.authenticate(.token(answer.accessToken), for: .user)
+                }
+            }
+        }
+    }
+
+    @Test func onlyAnAdministratorShutsAccountsThatThereAre() async throws {
+        try await withService { fixture in
+            let (ann, caller) = try await fixture.service.signUp("ann")
+            for caller in [caller, .anonymous] {
+                try await expectError(.permissionDenied) {
+                    try await fixture.service.setDisabled(shut(ann.userID), by: caller)
+                }
+            }
+            let administrator = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
+            try await fixture.service.setDisabled(shut(ann.userID), by: administrator)
+            #expect(try await fixture.psql("SELECT disabled FROM _user") == "t")
+            for isDisabled in [true, false] {
+                let request = SetDisabledRequest(userID: "nobody", isDisabled: isDisabled)
+                try await expectError(.resourceNotFound) {
+                    try await fixture.service.setDisabled(request, by: administrator)
+                }
+            }
+        }
+    }
+}
+
+/// What an operator does with accounts at a terminal.
+@Suite struct AccountDeskTests {
+    private func withDesk(_ body: (AccountDesk, ServiceFixture) async throws -> Void) async throws {
+        try await withService { fixture in
+            try await body(
+                AccountDesk(store: fixture.service.store, passwords: ServiceFixture.cheapHashing),
+                fixture
+            )
+        }
+    }
+
+    @Test func anAccountIsMadeWithRolesAndWithoutASession() async throws {
+        try await withDesk { desk, fixture in
+            try await fixture.service.store.roles.setDefault(["reader"])
+            let request = SignUpRequest(
+                authData: ["username": "ann"],
+                password: "secret",
+                profile: [(field("email"), .string("ann@example.org"))]
+            )
+            let id = try await desk.create(request, roles: ["admin"])
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
+            let found = try await fixture.service.store.users.accounts(named: "ANN")
+            #expect(found.map(\.id) == [id])
+            #expect(found.first?.roles == ["Admin", "reader"] && found.first?.isAdministrator == true)
+            #expect(found.first?.loginKeys == [field("username"): "ann", field("email"): "ann@example.org"])
+            let answer = try await fixture.service.logIn(
+                LogInRequest(authData: ["email": "ann@example.org"], password: "secret")
+            )
+            #expect(answer.userID == id && answer.roles == ["Admin", "reader"])
+            #expect(try await fixture.service.store.users.accounts(named: id).first?.sessionCount == 1)
+        }
+    }
+
+    @Test func aTakenNameAndAnUnknownRoleMakeNothing() async throws {
+        try await withDesk { desk, fixture in
+            _ = try await fixture.service.signUp("ann")
+            try await expectError(.duplicated) {
+                try await desk.create(SignUpRequest(authData: ["username": "Ann"], password: "secret"))
+            }
+            let error = try await expectError(.resourceNotFound) {
+                try await desk.create(SignUpRequest(authData: ["username": "bob"], password: "x"), roles: ["Admn"])
+            }
+            #expect(error?.message == "There is no role 'Admn'; there are: Admin.")
+            #expect(try await fixture.psql("SELECT count(*) FROM _user") == "1")
+        }
+    }
+
+    @Test func aRoleThatTwoSpellingsFitMustBeSpelledOut() async throws {
+        try await withDesk { desk, fixture in
+            try await fixture.psql("INSERT INTO _role (name) VALUES ('editor'), ('Editor')")
+            try await expectError(.resourceNotFound) {
+                try await desk.create(SignUpRequest(authData: ["username": "a"], password: "x"), roles: ["EDITOR"])
+            }
+            _ = try await desk.create(SignUpRequest(authData: ["username": "a"], password: "x"), roles: ["editor"])
+            #expect(try await fixture.psql("SELECT role FROM _user_role") == "editor")
+        }
+    }
+
+    @Test func anIdMeansItsAccountAndANameEveryAccountThatHasIt() async throws {
+        try await withDesk { desk, fixture in
+            let users = fixture.service.store.users
+            let first = try await desk.create(SignUpRequest(authData: ["username": "ann"], password: "x"))
+            let second = try await desk.create(SignUpRequest(authData: ["username": first], password: "x"))
+            let third = try await desk.create(SignUpRequest(authData: ["email": "ann"], password: "x"))
+            #expect(try await users.accounts(named: first).map(\.id) == [first])
+            #expect(try await Set(users.accounts(named: "ann").map(\.id)) == [first, third])
+            #expect(try await users.accounts(named: "nobody").isEmpty)
+            #expect(try await users.accounts(named: "a\0").isEmpty)
+            try await desk.setDisabled(SetDisabledRequest(userID: second, isDisabled: true, message: "spam"))
+            #expect(try await users.newest(2).map(\.id) == [third, second])
+            #expect(try await users.newest(9, disabledOnly: true).map(\.id) == [second])
+            #expect(try await users.count() == 3)
+            #expect(try await users.count(disabledOnly: true) == 1)
+            #expect(try await users.accounts(named: second).first?.suspension?.message == "spam")
+        }
+    }
+}
