@@ -17,8 +17,8 @@ extension ActionCatalog {
         result: .array(of: .named(.recordEntry)),
         errors: [
             .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .constraintViolated,
-            .incompatibleSchema, .atomicOperationFailure, .userDisabled, .conflict, .idempotencyKeyReused,
-            .outcomeUnknown,
+            .incompatibleSchema, .atomicOperationFailure, .deniedArgument, .userDisabled, .conflict,
+            .idempotencyKeyReused, .outcomeUnknown,
         ],
         changesData: true
     )
@@ -80,7 +80,7 @@ extension ActionCatalog {
         ],
         result: .array(of: .named(.record)),
         info: .object([JSONMember("count", .integer(minimum: 0))]),
-        errors: [.permissionDenied, .notSupported, .recordQueryInvalid],
+        errors: [.permissionDenied, .notSupported, .recordQueryInvalid, .recordQueryDenied],
         changesData: false
     )
 

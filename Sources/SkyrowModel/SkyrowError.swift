@@ -32,6 +32,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let undefinedOperation = ErrorCode(rawValue: 117)
     public static let recordQueryInvalid = ErrorCode(rawValue: 120)
     public static let responseTimeout = ErrorCode(rawValue: 122)
+    public static let deniedArgument = ErrorCode(rawValue: 123)
+    public static let recordQueryDenied = ErrorCode(rawValue: 124)
     public static let passwordPolicyViolated = ErrorCode(rawValue: 126)
     public static let userDisabled = ErrorCode(rawValue: 127)
 
@@ -81,6 +83,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .undefinedOperation: "UndefinedOperation",
         .recordQueryInvalid: "RecordQueryInvalid",
         .responseTimeout: "ResponseTimeout",
+        .deniedArgument: "DeniedArgument",
+        .recordQueryDenied: "RecordQueryDenied",
         .passwordPolicyViolated: "PasswordPolicyViolated",
         .userDisabled: "UserDisabled",
         .conflict: "Conflict",

@@ -37,7 +37,7 @@ package final class RecordStore: Sendable {
         self.mode = mode
         self.logger = logger
         self.loginKeys = loginKeys
-        cache = SchemaCache(client: client, schema: schema)
+        cache = SchemaCache(client: client, schema: schema, rules: [.user: .ofLoginKeys(loginKeys)])
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 

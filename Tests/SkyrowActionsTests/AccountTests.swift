@@ -84,7 +84,7 @@ import Testing
             password: "p",
             profile: ["email": .integer(1)],
             code: .invalidArgument,
-            arguments: ["auth_data"]
+            arguments: ["profile"]
         ),
     ])
     func signingUpTakesALoginKeyAndAPasswordOrNeither(row: SignUpRow) async throws {
@@ -113,6 +113,31 @@ import Testing
             let login = try await fixture.service.logIn(LogInRequest(authData: ["username": name], password: "secret"))
             #expect(login.userID == answer.userID)
             try await expectError(.duplicated) { try await fixture.service.signUp(name) }
+        }
+    }
+
+    @Test(arguments: [
+        (RecordValue.string("anna"), "saved"), (.string("ANN"), "saved"), (.null, "saved"),
+        (.string("BOB"), "Duplicated"), (.string("b\u{301}ob"), "saved"), (.string(""), "InvalidArgument"),
+        (.string(String(repeating: "a", count: 256)), "InvalidArgument"), (.string("a\0"), "InvalidArgument"),
+        (.integer(1), "InvalidArgument"),
+    ])
+    func aSavedLoginKeyKeepsTheRulesOfSigningUp(value: RecordValue, expected: String) async throws {
+        try await withService { fixture in
+            let (ann, caller) = try await fixture.service.signUp("ann")
+            _ = try await fixture.service.signUp("bob")
+            let answer = try await fixture.service.save(
+                SaveRequest(draft("user/\(ann.userID)", ["username": value])),
+                by: caller
+            )
+            #expect(answer.summaries == [expected])
+            let name = if case .string(let name) = value, expected == "saved" { name } else { "ann" }
+            let request = LogInRequest(authData: ["username": name], password: "secret")
+            if value == .null {
+                try await expectError(.invalidCredentials) { try await fixture.service.logIn(request) }
+            } else {
+                #expect(try await fixture.service.logIn(request).userID == ann.userID)
+            }
         }
     }
 

@@ -20,18 +20,23 @@ extension SchemaCatalog {
                 ]
             ),
             table("category", [("name", .string, .text), ("rank", .integer, .int8)]),
-            table("user", [("username", .string, .text)]),
+            table("user", [("username", .string, .text)], rules: .ofLoginKeys([field("username")])),
         ]
     )
 
-    static func table(_ name: String, _ columns: [(String, FieldType, PostgresOID)]) -> RecordTable {
+    static func table(
+        _ name: String,
+        _ columns: [(String, FieldType, PostgresOID)],
+        rules: FieldRules = .none
+    ) -> RecordTable {
         RecordTable(
             name: type(name),
             schema: "app",
             identifier: identifier(name),
             columns: columns.map { name, type, oid in
                 RecordColumn(field: field(name), identifier: identifier(name), type: type, oid: oid)
-            }
+            },
+            rules: rules
         )
     }
 

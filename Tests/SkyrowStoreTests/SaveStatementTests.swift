@@ -94,15 +94,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, .revision(3)] as [SavePrecondition?], callers.filter { $0.0 == .everyone })
+    func theRuleOfAFieldIsBoundToo(_ precondition: SavePrecondition?, _ who: (DatabaseScope, Caller)) {
+        for count in [1, 2] {
+            let drafts = (1...count).map {
+                draft("user/\($0)", ["username": .string("x")], precondition: precondition)
+            }
+            let (statement, group) = statement(drafts, who.0, who.1)
+            let sql = statement.text(for: group)
+            #expect(BoundValues(sql.bindings) == BoundValues(statement.values(of: group)))
+            let rule = #"OR "i"."username" IS NOT DISTINCT FROM "r"."username")"#
+            #expect(sql.text.contains(rule) != who.1.isMaster)
+        }
+    }
+
     @Test func theVerdictOnARefusedSaveRevealsNoMoreThanItMust() {
         let (statement, _) = statement([draft("note/1")], .everyone, .ann)
         let plain = statement.plan.writes[0]
-        guard case .tryAgain = SaveVerdict(plain, nil) else {
+        guard case .tryAgain = SaveVerdict(plain, nil, caller: .ann) else {
             Issue.record("What is missing by now can be created.")
             return
         }
         let revised = self.statement([draft("note/1", precondition: .revision(1))], .everyone, .ann).0.plan.writes[0]
-        guard case .refused(let error) = SaveVerdict(revised, nil) else {
+        guard case .refused(let error) = SaveVerdict(revised, nil, caller: .ann) else {
             Issue.record("A revision of nothing is a conflict.")
             return
         }

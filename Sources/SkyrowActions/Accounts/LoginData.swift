@@ -29,7 +29,7 @@ struct SignUpData {
                 guard password != nil else {
                     throw .invalidArgument("An anonymous account has no login key.", "profile")
                 }
-                try LoginData.check(field.value)
+                try LoginData.check(field.value, argument: "profile")
             }
         }
         self.fields = fields + request.profile
@@ -47,7 +47,7 @@ struct LoginData {
             guard let key = loginKeys.first(where: { $0.rawValue.isSameText(as: name) }) else {
                 throw LoginData.missing(loginKeys)
             }
-            try LoginData.check(.string(value))
+            try LoginData.check(.string(value), argument: "auth_data")
             values[key] = value
         }
         self.values = values
@@ -58,12 +58,12 @@ struct LoginData {
     }
 
     /// Throws `108` for what is not the value of a login key; NULL is none, which is allowed.
-    static func check(_ value: RecordValue) throws(SkyrowError) {
+    static func check(_ value: RecordValue, argument: String) throws(SkyrowError) {
         switch value {
         case .null: return
         case .string(let text) where (1...255).contains(text.utf8.count) && !text.utf8.contains(0): return
         case .string, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
-            throw .invalidArgument("The value of a login key is a text of 1 to 255 bytes without NUL.", "auth_data")
+            throw .invalidArgument("The value of a login key is a text of 1 to 255 bytes without NUL.", argument)
         }
     }
 

@@ -4,13 +4,22 @@ import SkyrowStore
 /// What may be done to records of the type `user`, which are the profiles of accounts.
 ///
 /// They live in the public database only and come into being with their account, through `auth:signup`. Whoever may
-/// write one may change it. The store does its part: it only updates profiles and never deletes one.
+/// write one may change it, but for its login keys, which are its owner's affair (``FieldRules``). The store does its
+/// part: it only updates profiles and never deletes one.
 enum UserRecordRules {
     /// Why a draft may not be saved, whoever asks; nil when that depends on the stored record.
-    static func refusal(of draft: RecordDraft, in scope: DatabaseScope) -> SkyrowError? {
+    static func refusal(of draft: RecordDraft, in scope: DatabaseScope, loginKeys: [FieldName]) -> SkyrowError? {
         guard draft.id.type == .user else { return nil }
         guard scope == .everyone else { return notHere }
-        return draft.precondition == .isNew || draft.id.isTemporary ? creation : nil
+        guard draft.precondition != .isNew, !draft.id.isTemporary else { return creation }
+        for field in draft.fields where loginKeys.contains(field.name) {
+            do throws(SkyrowError) {
+                try LoginData.check(field.value, argument: field.name.rawValue)
+            } catch {
+                return error
+            }
+        }
+        return nil
     }
 
     static let notHere = SkyrowError(.permissionDenied, "Records of the type user live in the public database only.")
@@ -24,8 +33,8 @@ extension SaveRequest {
     /// The items, with a refusal in the place of every profile that may not be saved.
     ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
-    func itemsAllowingForProfiles(in scope: DatabaseScope) throws(SkyrowError) -> [Item] {
-        try items.refusing(isAtomic: isAtomic) { UserRecordRules.refusal(of: $0, in: scope) }
+    func itemsAllowingForProfiles(in scope: DatabaseScope, loginKeys: [FieldName]) throws(SkyrowError) -> [Item] {
+        try items.refusing(isAtomic: isAtomic) { UserRecordRules.refusal(of: $0, in: scope, loginKeys: loginKeys) }
     }
 }
 

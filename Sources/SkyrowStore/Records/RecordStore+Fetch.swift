@@ -16,13 +16,13 @@ extension RecordStore {
         return try await withCatalog { _ in
             guard let first = ids.first else { return [] }
             if ids.allSatisfy({ $0.type == first.type }) {
-                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access: access, variables: variables)
+                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access, caller, variables)
                 return ids.map { rows.outcome(for: $0) }
             }
             let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
                 for (type, ids) in Dictionary(grouping: ids, by: \.type) {
                     group.addTask {
-                        (type, try await self.rows(of: type, ids: ids.map(\.id), access: access, variables: variables))
+                        (type, try await self.rows(of: type, ids: ids.map(\.id), access, caller, variables))
                     }
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -34,10 +34,11 @@ extension RecordStore {
     private func rows(
         of type: RecordTypeName,
         ids: [String],
-        access: AccessScope,
-        variables: AccessVariables?
+        _ access: AccessScope,
+        _ caller: Caller,
+        _ variables: AccessVariables?
     ) async throws -> RowsByID {
-        guard let table = try await self.table(of: type) else { return .none }
+        guard let table = try await self.table(of: type)?.seen(by: caller) else { return .none }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
         return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
     }

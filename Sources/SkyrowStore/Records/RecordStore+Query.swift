@@ -5,7 +5,8 @@ extension RecordStore {
     /// Answers a query in one statement and one round trip, included records and count among it.
     ///
     /// Records the caller may not read are neither sent nor counted. A type without a table has no records. Throws
-    /// `108 InvalidArgument`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning.
+    /// `108 InvalidArgument`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning, and
+    /// `124 RecordQueryDenied` for one that names a field which is withheld from the caller.
     package func query(
         _ query: RecordQuery,
         in scope: DatabaseScope,
@@ -15,13 +16,13 @@ extension RecordStore {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
         return try await withCatalog { _ in
-            guard let table = try await self.table(of: query.type) else {
+            guard let table = try await self.table(of: query.type)?.seen(by: caller) else {
                 return QueryAnswer(records: [], count: query.countsMatches ? 0 : nil)
             }
             let statement = try QueryStatement(
                 query,
                 table: table,
-                catalog: self.cache.current,
+                catalog: self.cache.current.seen(by: caller),
                 scope: scope,
                 caller: caller,
                 variables: accessVariables.variables(of: caller)

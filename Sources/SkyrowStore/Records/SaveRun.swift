@@ -174,7 +174,7 @@ struct SaveRun {
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]
-            switch SaveVerdict(write, findings[TextKey(write.id.id)]) {
+            switch SaveVerdict(write, findings[TextKey(write.id.id)], caller: caller) {
             case .refused(let error): failures[position] = error
             case .tryAgain: again.append(position)
             }

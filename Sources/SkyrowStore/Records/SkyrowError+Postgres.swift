@@ -33,7 +33,12 @@ extension SkyrowError {
                 info: SkyrowError.arguments(field)
             )
         case .uniqueViolation:
-            self.init(.duplicated, "Another record has this value already.")
+            let loginKey = error.constraint.flatMap { LoginKeys.key(ofIndex: $0) }
+            self.init(
+                .duplicated,
+                "Another record has this value already.",
+                info: SkyrowError.arguments(loginKey)
+            )
         case .notNullViolation:
             self.init(
                 .invalidArgument,

@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+internal import Synchronization
 
 /// A field of a record type as the column that holds it.
 package struct RecordColumn: Hashable, Sendable {
@@ -52,12 +53,44 @@ package final class RecordTable: Sendable {
     package let wholeRow: RecordSelection
     /// The texts of the statements on this table.
     package let shapes = StatementShapes()
+    /// Who sees and who changes single fields.
+    package let rules: FieldRules
+    /// The fields that this form of the table is without, since its callers do not see them.
+    package let withheld: Set<FieldName>
+    /// What ``seen(by:)`` has made.
+    private let narrowed = Mutex<[Set<FieldName>: RecordTable]>([:])
 
-    package init(name: RecordTypeName, schema: SQLIdentifier, identifier: SQLIdentifier, columns: [RecordColumn]) {
+    package convenience init(
+        name: RecordTypeName,
+        schema: SQLIdentifier,
+        identifier: SQLIdentifier,
+        columns: [RecordColumn],
+        rules: FieldRules = .none
+    ) {
+        self.init(
+            name: name,
+            schema: schema,
+            identifier: identifier,
+            columns: columns,
+            rules: rules,
+            withheld: []
+        )
+    }
+
+    private init(
+        name: RecordTypeName,
+        schema: SQLIdentifier,
+        identifier: SQLIdentifier,
+        columns: [RecordColumn],
+        rules: FieldRules,
+        withheld: Set<FieldName>
+    ) {
         self.name = name
         self.schema = schema
         self.identifier = identifier
         self.columns = columns.sorted { $0.field < $1.field }
+        self.rules = rules
+        self.withheld = withheld
         positions = Dictionary(
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -67,6 +100,28 @@ package final class RecordTable: Sendable {
 
     /// `"app"."note"`
     package var qualifiedName: SQL { "\(schema).\(identifier)" }
+
+    /// The table as a caller may read it: without the columns of fields that are withheld from it.
+    ///
+    /// Callers to whom the same fields are open share one object, and so its statements.
+    package func seen(by caller: Caller) -> RecordTable {
+        guard !rules.isEmpty else { return self }
+        let withheld = rules.withheld(from: caller)
+        guard !withheld.isEmpty else { return self }
+        return narrowed.withLock { narrowed in
+            if let known = narrowed[withheld] { return known }
+            let table = RecordTable(
+                name: name,
+                schema: schema,
+                identifier: identifier,
+                columns: columns.filter { !withheld.contains($0.field) },
+                rules: rules,
+                withheld: withheld
+            )
+            narrowed[withheld] = table
+            return table
+        }
+    }
 
     /// The column of a field, nil when the type has no such field.
     package subscript(field: FieldName) -> RecordColumn? {
@@ -93,6 +148,6 @@ package final class RecordTable: Sendable {
 
     /// True when both are made of the same columns.
     package func isSame(as other: RecordTable) -> Bool {
-        name == other.name && schema == other.schema && columns == other.columns
+        name == other.name && schema == other.schema && columns == other.columns && rules == other.rules
     }
 }

@@ -1,3 +1,4 @@
+package import SkyrowModel
 package import SkyrowPostgres
 internal import Synchronization
 
@@ -24,9 +25,10 @@ package final class SchemaCache: Sendable {
     private let client: PostgresClient
     private let state: Mutex<State>
 
-    package init(client: PostgresClient, schema: SQLIdentifier) {
+    /// - Parameter rules: who sees and who changes single fields, by type.
+    package init(client: PostgresClient, schema: SQLIdentifier, rules: [RecordTypeName: FieldRules] = [:]) {
         self.client = client
-        state = Mutex(State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [])))
+        state = Mutex(State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules)))
     }
 
     /// The last catalogue read; empty before the first ``reload()``.

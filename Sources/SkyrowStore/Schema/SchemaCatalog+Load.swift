@@ -87,14 +87,26 @@ extension SchemaCatalog {
         var tables: [RecordTable] = []
         for (name, columns) in columns {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
-            let table = RecordTable(name: name, schema: previous.schema, identifier: identifier, columns: columns)
+            let table = RecordTable(
+                name: name,
+                schema: previous.schema,
+                identifier: identifier,
+                columns: columns,
+                rules: previous.rules[name] ?? .none
+            )
             if let known = previous[name], known.isSame(as: table) {
                 tables.append(known)
             } else {
                 tables.append(table)
             }
         }
-        self.init(schema: previous.schema, version: previous.version + 1, tables: tables, otherNames: otherNames)
+        self.init(
+            schema: previous.schema,
+            version: previous.version + 1,
+            tables: tables,
+            otherNames: otherNames,
+            rules: previous.rules
+        )
     }
 }
 

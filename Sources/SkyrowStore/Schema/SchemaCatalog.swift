@@ -10,22 +10,36 @@ package struct SchemaCatalog: Sendable {
     package let tables: [RecordTypeName: RecordTable]
     /// What else in the schema bears a name that a record type might want: views, indexes, tables of other make.
     package let otherNames: Set<String>
+    /// Who sees and who changes single fields, by type.
+    let rules: [RecordTypeName: FieldRules]
+    /// Whose view of the tables this is; nil for all of every table.
+    private var reader: Caller?
 
     package init(
         schema: SQLIdentifier,
         version: Int,
         tables: [RecordTable],
-        otherNames: Set<String> = []
+        otherNames: Set<String> = [],
+        rules: [RecordTypeName: FieldRules] = [:]
     ) {
         self.schema = schema
         self.version = version
         self.tables = Dictionary(tables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.otherNames = otherNames
+        self.rules = rules
     }
 
     /// The table of a type, nil when there is no such type.
     package subscript(type: RecordTypeName) -> RecordTable? {
-        tables[type]
+        guard let reader else { return tables[type] }
+        return tables[type]?.seen(by: reader)
+    }
+
+    /// The same with every table as a caller may read it, for statements that read.
+    package func seen(by caller: Caller) -> SchemaCatalog {
+        var view = self
+        view.reader = caller
+        return view
     }
 
     /// The answer of `schema:fetch`.

@@ -57,7 +57,7 @@ enum SaveVerdict {
     ///
     /// A record that the caller may not read is answered as far as possible like one that is missing. Only a plain save
     /// of its id can tell that it is there, since the record cannot be created; it says no more than that.
-    init(_ write: RecordWrite, _ finding: JudgeStatement.Finding?) {
+    init(_ write: RecordWrite, _ finding: JudgeStatement.Finding?, caller: Caller) {
         switch (finding, write.precondition) {
         case (nil, .revision):
             self = .refused(.conflict)
@@ -71,16 +71,39 @@ enum SaveVerdict {
         case (.some(let finding), .isNew):
             self = .refused(.conflict(with: finding.row))
         case (.some(let finding), .revision(let revision)):
-            let current = finding.row.collected()
-            self = current?.revision == revision ? .tryAgain : .refused(.conflict(with: finding.row))
-        case (.some, nil):
-            self = .tryAgain
+            guard let current = finding.row.collected(), current.revision == revision else {
+                self = .refused(.conflict(with: finding.row))
+                return
+            }
+            let denied = write.refusedChanges(to: current, by: caller)
+            self = denied.isEmpty ? .tryAgain : .refused(.fieldsDenied(denied))
+        case (.some(let finding), nil):
+            let denied = finding.row.collected().map { write.refusedChanges(to: $0, by: caller) } ?? []
+            self = denied.isEmpty ? .tryAgain : .refused(.fieldsDenied(denied))
         }
+    }
+}
+
+extension RecordWrite {
+    /// The fields whose rules do not let the caller change them.
+    fileprivate func refusedChanges(to record: Record, by caller: Caller) -> [FieldName] {
+        guard !table.rules.isEmpty else { return [] }
+        let fields = zip(columns, values).map { (name: table.columns[$0].field, value: $1) }
+        return table.rules.refusedChanges(fields, to: record, by: caller)
     }
 }
 
 extension SkyrowError {
     static let writeDenied = SkyrowError(.permissionDenied, "You may not write this record.")
+    /// `123` for fields that only a record's owner changes.
+    static func fieldsDenied(_ fields: [FieldName]) -> SkyrowError {
+        SkyrowError(
+            .deniedArgument,
+            "Only the owner of this record may change these fields.",
+            info: ["arguments": .list(fields.map { .string($0.rawValue) })]
+        )
+    }
+
     static let conflict = SkyrowError(.conflict, "The record is not as the save expects it.")
 
     static func conflict(with row: StoredRow) -> SkyrowError {

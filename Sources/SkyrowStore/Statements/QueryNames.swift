@@ -48,6 +48,7 @@ enum StoredIDForms: Hashable {
 ///
 /// A path through a reference joins the referenced record by its primary key, so that rows never multiply, and by the
 /// condition that the caller may read it: a forbidden record is as one that is missing, and all its fields are NULL.
+/// Catalogue and root are those that the caller sees (``SchemaCatalog/seen(by:)``).
 ///
 /// ```sql
 /// LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" AND <access>
@@ -88,7 +89,7 @@ struct QueryNames {
     /// The column of a path of one or two components.
     ///
     /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is no reference, and a path
-    /// of three or more components.
+    /// of three or more components; `124 RecordQueryDenied` for a field that is withheld from the caller.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> QueryColumn {
         switch path.components.count {
         case 1:
@@ -191,6 +192,9 @@ struct QueryNames {
             return QueryColumn(sql: "\(alias).\(reserved.identifier)", kind: kind, path: path, ids: ids)
         }
         guard let field = try? FieldName(name), let column = table[field] else {
+            if let field = try? FieldName(name), table.withheld.contains(field) {
+                throw .recordQueryDenied(path.description)
+            }
             throw .recordQueryInvalid("There is no such field in this record type.", path)
         }
         return QueryColumn(sql: "\(alias).\(column.identifier)", kind: .init(column.type), path: path, ids: references)
@@ -232,6 +236,15 @@ extension QueryColumn.Kind {
 extension SkyrowError {
     static func recordQueryInvalid(_ message: String, _ path: KeyPath) -> SkyrowError {
         SkyrowError(.recordQueryInvalid, message, info: ["arguments": .list([.string(path.description)])])
+    }
+
+    /// `124` for a field that the caller does not see; `name` is a field or a key path.
+    static func recordQueryDenied(_ name: String) -> SkyrowError {
+        SkyrowError(
+            .recordQueryDenied,
+            "This field is not open to you, so a query cannot name it.",
+            info: ["arguments": .list([.string(name)])]
+        )
     }
 
     static func predicateInvalid(_ message: String, _ path: KeyPath? = nil) -> SkyrowError {

@@ -105,6 +105,7 @@ struct QueryStatement {
         var names = Set<FieldName>()
         for name in desired where !name.hasPrefix("_") {
             guard let field = try? FieldName(name), table[field] != nil else {
+                if let field = try? FieldName(name), table.withheld.contains(field) { throw .recordQueryDenied(name) }
                 throw SkyrowError(
                     .recordQueryInvalid,
                     "There is no such field in this record type.",

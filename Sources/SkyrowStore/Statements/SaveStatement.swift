@@ -42,7 +42,8 @@ struct SaveStatement {
         case .upsert:
             return """
                 \(insertion(members, group)) ON CONFLICT ("_id") DO UPDATE SET \(merge(group)) \
-                WHERE \(writeCondition) RETURNING \(group.table.wholeRow.columns)
+                WHERE \(writeCondition)\(fieldCondition(group, values: "EXCLUDED")) \
+                RETURNING \(group.table.wholeRow.columns)
                 """
         case .insert:
             return """
@@ -108,6 +109,23 @@ struct SaveStatement {
         AccessScope(caller: caller, level: .write, database: database).condition(on: "r", variables: variables)
     }
 
+    /// That fields which only a record's owner changes keep their value under anybody else.
+    ///
+    /// Such fields are plain values and no references, so that what is sent is what would be stored.
+    private func fieldCondition(_ group: BatchPlan.Group, values: SQLIdentifier) -> SQL {
+        let same = ownersColumns(group).map { column -> SQL in
+            "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
+        }
+        guard !same.isEmpty else { return "" }
+        return " AND (\"r\".\"_owner\" = \(Self.list([caller.userID])) OR \(same.joined(separator: " AND ")))"
+    }
+
+    private func ownersColumns(_ group: BatchPlan.Group) -> [RecordColumn] {
+        guard !group.table.rules.isEmpty else { return [] }
+        return group.shape.columns.map { group.table.columns[$0] }
+            .filter { group.table.rules.isForOwners($0.field, caller: caller) }
+    }
+
     // MARK: Update
 
     private func update(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
@@ -127,7 +145,8 @@ struct SaveStatement {
             group.shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
         return """
             UPDATE \(group.table.qualifiedName) AS "r" SET \(assignments) FROM \(source(members, group)) \
-            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision) RETURNING \(group.table.wholeRow.columns)
+            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision)\(fieldCondition(group, values: "i")) \
+            RETURNING \(group.table.wholeRow.columns)
             """
     }
 
@@ -220,7 +239,10 @@ struct SaveStatement {
             append(members, place, of: group, to: &column)
             values = column.bindings
         }
-        if group.shape.kind != .insert { write.bind(into: &values, variables: variables) }
+        if group.shape.kind != .insert {
+            write.bind(into: &values, variables: variables)
+            if !ownersColumns(group).isEmpty { values.append(caller.userID) }
+        }
         return values
     }
 

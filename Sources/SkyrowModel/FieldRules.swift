@@ -1,0 +1,99 @@
+/// Who sees and who changes one field, among those to whom its record is open.
+package struct FieldRule: Hashable, Sendable {
+    package enum Readers: Hashable, Sendable {
+        /// Whoever may read the record.
+        case everyone
+        /// Of those, the ones who are logged in.
+        case users
+    }
+
+    package enum Writers: Hashable, Sendable {
+        /// Whoever may write the record.
+        case everyone
+        /// Of those, the record's owner.
+        case owner
+    }
+
+    package var readers: Readers
+    package var writers: Writers
+
+    package init(readers: Readers, writers: Writers) {
+        self.readers = readers
+        self.writers = writers
+    }
+}
+
+/// The rules of single fields of one record type, beside ``AccessScope``, which judges whole records.
+///
+/// A field that a caller does not see is not sent, and cannot be asked about either: not in a predicate, an order, an
+/// inclusion or a list of fields. Who sees a field is settled by the caller alone, so it is part of a statement's text
+/// and costs nothing for a row. The master key passes every rule.
+///
+/// ```swift
+/// let rules = FieldRules.ofLoginKeys([username])
+/// rules.withheld(from: .anonymous)  // [username]
+/// ```
+package struct FieldRules: Hashable, Sendable {
+    private let rules: [FieldName: FieldRule]
+
+    package init(_ rules: [FieldName: FieldRule]) {
+        self.rules = rules
+    }
+
+    /// Every field is as open as its record.
+    package static let none = FieldRules([:])
+
+    /// The fields that accounts log in with are seen by whoever is logged in, and changed by their owner.
+    package static func ofLoginKeys(_ keys: [FieldName]) -> FieldRules {
+        let rule = FieldRule(readers: .users, writers: .owner)
+        return FieldRules(Dictionary(keys.map { ($0, rule) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    package var isEmpty: Bool { rules.isEmpty }
+
+    /// The fields that the caller does not see, in any record.
+    package func withheld(from caller: Caller) -> Set<FieldName> {
+        Set(
+            rules.lazy.filter { _, rule in
+                switch rule.readers {
+                case .everyone: false
+                case .users: !caller.isMaster && caller.userID == nil
+                }
+            }.map(\.key)
+        )
+    }
+
+    /// Whether the caller may change the field in records of its own only.
+    package func isForOwners(_ field: FieldName, caller: Caller) -> Bool {
+        guard !caller.isMaster, let rule = rules[field] else { return false }
+        switch rule.writers {
+        case .everyone: return false
+        case .owner: return true
+        }
+    }
+
+    /// Which of these values the caller may not give to a record, sorted.
+    ///
+    /// A value that the record has already changes nothing, so it is allowed: clients send back whole records.
+    package func refusedChanges(
+        _ fields: [(name: FieldName, value: RecordValue)],
+        to record: Record,
+        by caller: Caller
+    ) -> [FieldName] {
+        fields.filter { name, value in
+            guard isForOwners(name, caller: caller) else { return false }
+            if let owner = record.owner, let user = caller.userID, owner.isSameText(as: user) { return false }
+            return !(record.fields[name] ?? .null).isSameValue(as: value)
+        }.map(\.name).sorted()
+    }
+}
+
+extension RecordValue {
+    /// Whether both are the same to PostgreSQL, for which texts are the same when their bytes are.
+    fileprivate func isSameValue(as other: RecordValue) -> Bool {
+        switch (self, other) {
+        case (.string(let a), .string(let b)): a.isSameText(as: b)
+        default: self == other
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import SkyrowModel
+import Testing
+
+@Suite struct FieldRulesTests {
+    private static let username = try! FieldName("username")
+    private static let city = try! FieldName("city")
+    private static let rules = FieldRules.ofLoginKeys([username])
+
+    static let ann = Caller(kind: .user("ann"))
+    static let bob = Caller(kind: .user("bob"), roles: ["editor"])
+    static let master = Caller(kind: .master(actingAs: nil))
+
+    @Test(arguments: [
+        (Caller.anonymous, true), (ann, false), (bob, false), (master, false),
+        (Caller(kind: .master(actingAs: "bob")), false),
+    ])
+    func loginKeysAreWithheldFromWhoIsNotLoggedIn(_ caller: Caller, _ isWithheld: Bool) {
+        #expect(Self.rules.withheld(from: caller) == (isWithheld ? [Self.username] : []))
+        #expect(FieldRules.none.withheld(from: caller).isEmpty)
+    }
+
+    /// A caller, the owner of a record whose username is "Zo\u{E9}", the username that is sent, and whether that passes.
+    static let changes: [(Caller, UserID?, RecordValue, Bool)] = [
+        (ann, "ann", .string("other"), true),
+        (ann, "ann", .null, true),
+        (bob, "ann", .string("other"), false),
+        (bob, "ann", .null, false),
+        (bob, "ann", .string("Zo\u{E9}"), true),
+        (bob, "ann", .string("Zoe\u{301}"), false),
+        (bob, "ann", .string("zo\u{E9}"), false),
+        (bob, nil, .string("other"), false),
+        (master, "ann", .string("other"), true),
+        (Caller(kind: .master(actingAs: "bob")), "ann", .string("other"), true),
+        (Caller(kind: .user("\u{E9}")), "e\u{301}", .string("other"), false),
+        (.anonymous, "ann", .string("other"), false),
+    ]
+
+    @Test(arguments: changes)
+    func loginKeysAreChangedByTheirOwner(_ caller: Caller, _ owner: UserID?, _ value: RecordValue, _ passes: Bool)
+        throws
+    {
+        var record = Record(id: try RecordID("user/ann"), fields: [Self.username: .string("Zo\u{E9}")])
+        record.owner = owner
+        let fields = [(name: Self.city, value: RecordValue.string("Bern")), (name: Self.username, value: value)]
+        #expect(Self.rules.refusedChanges(fields, to: record, by: caller) == (passes ? [] : [Self.username]))
+        #expect(FieldRules.none.refusedChanges(fields, to: record, by: caller).isEmpty)
+    }
+
+    @Test func aFieldThatIsNotThereIsNullAlready() throws {
+        let record = Record(id: try RecordID("user/ann"))
+        #expect(Self.rules.refusedChanges([(Self.username, .null)], to: record, by: Self.bob).isEmpty)
+        #expect(Self.rules.refusedChanges([(Self.username, .string("x"))], to: record, by: Self.bob) == [Self.username])
+    }
+}
