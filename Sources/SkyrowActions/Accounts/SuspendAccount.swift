@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowStore
 
 extension ActionService {
     /// `auth:disable:set`: shuts an account, which revokes its sessions, or opens it again.
