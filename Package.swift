@@ -18,6 +18,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Its reader of JSON files would bring the large half of Foundation; see Documentation/Decisions/0009.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -90,7 +92,9 @@ let package = Package(
             dependencies: [
                 "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "Configuration", package: "swift-configuration", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ]

@@ -58,12 +58,15 @@ final class FileDescriptor: Sendable {
 
 /// The text of a small file; nil when it does not exist or cannot be read.
 func contentsOfFile(_ path: String) -> String? {
-    guard let file = try? FileDescriptor(opening: path, O_RDONLY) else { return nil }
+    (try? bytesOfFile(path)).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// The bytes of a small file; throws ``ToolError`` when it does not exist or cannot be read.
+func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
+    let file = try FileDescriptor(opening: path, O_RDONLY)
     var bytes: [UInt8] = []
-    while let chunk = try? file.read(upTo: 65536), !chunk.isEmpty {
-        bytes += chunk
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    while case let chunk = try file.read(upTo: 65536), !chunk.isEmpty { bytes += chunk }
+    return bytes
 }
 
 /// The names in a directory without `.` and `..`; nil when it is not there or not readable.

@@ -1,18 +1,48 @@
 import Glibc
 
-/// A failure that ends a command: one sentence for the terminal, and the exit code.
+/// How a command ended, as a shell sees it; the numbers above 1 are those of sysexits.h.
+enum ExitStatus: Int32, CaseIterable, Sendable {
+    case success = 0
+    case failure = 1
+    case usage = 64
+    case unavailable = 69
+    case configuration = 78
+
+    /// What the number tells, for the manual.
+    var meaning: String {
+        switch self {
+        case .success: "All went well."
+        case .failure: "The command failed; the sentence on standard error says why."
+        case .usage: "The command line is wrong."
+        case .unavailable: "PostgreSQL cannot be reached."
+        case .configuration: "A setting of the environment or of the settings file is wrong or unknown."
+        }
+    }
+}
+
+/// A failure that ends a command: one sentence for the terminal, and the exit status.
 struct ToolError: Error, Hashable, CustomStringConvertible {
     var description: String
-    var exitCode: Int32
+    var status: ExitStatus
 
-    /// A wrong option or setting; exits with 64 (`EX_USAGE`).
+    /// A wrong command line.
     static func usage(_ sentence: String) -> ToolError {
-        ToolError(description: sentence, exitCode: 64)
+        ToolError(description: sentence, status: .usage)
     }
 
-    /// Anything else; exits with 1.
+    /// A wrong setting that is not on the command line.
+    static func configuration(_ sentence: String) -> ToolError {
+        ToolError(description: sentence, status: .configuration)
+    }
+
+    /// A database that cannot be reached.
+    static func unavailable(_ sentence: String) -> ToolError {
+        ToolError(description: sentence, status: .unavailable)
+    }
+
+    /// Anything else.
     static func failure(_ sentence: String) -> ToolError {
-        ToolError(description: sentence, exitCode: 1)
+        ToolError(description: sentence, status: .failure)
     }
 
     /// A failed call of the C library, told by `errno`: "Cannot open data/keys: Permission denied."

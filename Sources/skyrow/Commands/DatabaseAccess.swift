@@ -12,19 +12,19 @@ struct DatabaseAccess: Sendable {
     private let cluster: (path: String, folder: FileDescriptor)?
 
     /// Throws ``ToolError`` when there is no database to be had.
-    init(_ settings: DatabaseSettings, logger: Logger) async throws(ToolError) {
-        if let url = settings.databaseURL {
+    init(_ settings: Settings, logger: Logger) async throws(ToolError) {
+        if let url = settings.database.url {
             connection = url
             embedded = nil
             cluster = nil
             return
         }
-        guard access(settings.dataDirectory, F_OK) == 0 else {
+        guard access(settings.database.dataDirectory, F_OK) == 0 else {
             throw .failure(
-                "There is no data directory \(settings.dataDirectory): start the service first, or give --data-directory."
+                "There is no data directory \(settings.database.dataDirectory): start the service first, or give --data-directory."
             )
         }
-        let directory = try DataDirectory(existing: settings.dataDirectory)
+        let directory = try DataDirectory(existing: settings.database.dataDirectory)
         switch try DataDirectoryLock.take(in: directory) {
         case .taken(let lock):
             let embedded = try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)

@@ -17,7 +17,7 @@ struct ImportCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: DatabaseOptions
 
     @Argument(help: "The file.")
     var file: String
@@ -62,8 +62,8 @@ struct ImportCommand: AsyncParsableCommand {
                 nullTexts: nullTexts,
                 idColumn: idColumn
             )
-            let database = try DatabaseSettings(SettingValues(flags: database.flags, environment: processEnvironment()))
             let run = ImportRun(settings: settings, continuesOnError: continuesOnError, isDryRun: isDryRun)
+            let database = try options.loader.load()
             let survey = try await run.survey()
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .development, logger: logger)

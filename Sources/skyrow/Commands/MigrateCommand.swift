@@ -10,14 +10,14 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Bring the database up to date; serve does so too when it starts."
     )
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: DatabaseOptions
 
     @Flag(name: .customLong("dry-run"), help: "Tell what would be done and do nothing.")
     var isDryRun = false
 
     func run() async throws {
         try await reportingErrors {
-            let settings = try DatabaseSettings(SettingValues(flags: database.flags, environment: processEnvironment()))
+            let settings = try options.loader.load()
             let isDryRun = isDryRun
             try await withClient(settings) { client, schema, logger throws(ToolError) in
                 let migration = MigrationRun(client: client, schema: schema, logger: logger)
@@ -36,14 +36,14 @@ struct MigrateCommand: AsyncParsableCommand {
 
 /// Lends a running client of the settings' database, which is started for the purpose if need be.
 func withClient(
-    _ settings: DatabaseSettings,
+    _ settings: Settings,
     _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     let logger = toolLogger()
     let access = try await DatabaseAccess(settings, logger: logger)
     var failure: ToolError?
     do throws(ToolError) {
-        let (client, schema) = try makeClient(connection: access.connection, schema: settings.schema, logger: logger)
+        let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger)
         let running = Task { try await client.run() }
         do throws(ToolError) {
             try await body(client, schema, logger)

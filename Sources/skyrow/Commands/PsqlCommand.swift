@@ -14,19 +14,18 @@ struct PsqlCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var options: DatabaseOptions
 
     @Argument(parsing: .allUnrecognized, help: "Options and arguments of psql.")
     var arguments: [String] = []
 
     func run() async throws {
         try await reportingErrors {
-            let environment = processEnvironment()
-            let settings = try DatabaseSettings(SettingValues(flags: database.flags, environment: environment))
+            let settings = try options.loader.load()
             let access = try await DatabaseAccess(settings, logger: toolLogger())
             let status: ProcessExit
             do throws(ToolError) {
-                status = try await PsqlCommand.psql(access, settings, arguments, environment)
+                status = try await PsqlCommand.psql(access, settings, arguments)
             } catch {
                 await access.close()
                 throw error
@@ -42,12 +41,11 @@ struct PsqlCommand: AsyncParsableCommand {
 
     private static func psql(
         _ access: DatabaseAccess,
-        _ settings: DatabaseSettings,
-        _ arguments: [String],
-        _ environment: [String: String]
+        _ settings: Settings,
+        _ arguments: [String]
     ) async throws(ToolError) -> ProcessExit {
-        var environment = environment
-        let searchPath = "-c search_path=\"\(settings.schema)\",public"
+        var environment = processEnvironment()
+        let searchPath = "-c search_path=\"\(settings.database.schema)\",public"
         environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")
         // Ctrl-C at psql's prompt is psql's.
         signal(SIGINT, SIG_IGN)

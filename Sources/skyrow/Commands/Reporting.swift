@@ -9,7 +9,7 @@ func reportingErrors(_ work: () async throws -> Void) async throws {
         try await work()
     } catch let error as ToolError {
         complain("skyrow: \(error)")
-        throw ExitCode(error.exitCode)
+        throw ExitCode(error.status.rawValue)
     }
 }
 

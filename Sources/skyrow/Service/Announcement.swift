@@ -1,6 +1,6 @@
 /// What a service says on standard output when it is ready; tests and scripts read the first line.
 struct Announcement: Sendable {
-    let settings: ServeSettings
+    let settings: Settings
     let keys: ServiceKeys
     /// The real one, where settings have 0.
     let port: Int
@@ -10,7 +10,7 @@ struct Announcement: Sendable {
     var text: String {
         var lines = ["Skyrow serves \(address)"]
         lines.append(
-            settings.isDevelopment
+            settings.records.isDevelopment
                 ? "Development mode: types and fields appear when they are first saved."
                 : "The schema is frozen; it changes through schema:create and its like with the master key, and psql."
         )
@@ -21,14 +21,14 @@ struct Announcement: Sendable {
                 "  API key     \(keys.apiKey)  lets applications in",
                 "  master key  \(keys.masterKey)  passes every rule: keep it secret",
                 "",
-                settings.isDevelopment ? "Save a first record:" : "Make a first type:",
+                settings.records.isDevelopment ? "Save a first record:" : "Make a first type:",
                 "  \(firstCall)",
                 // The address may hold a password, so it is not repeated.
-                settings.database.databaseURL == nil
-                    ? "and look at it:" : "and look at it, with the same SKYROW_DATABASE_URL:",
+                settings.database.url == nil
+                    ? "and look at it:" : "and look at it, with the same database-url:",
                 "  \(psqlCall)",
             ]
-        } else if settings.apiKey == nil || settings.masterKey == nil {
+        } else if settings.keys.apiKey == nil || settings.keys.masterKey == nil {
             lines.append("The keys are in \(directory.keys).")
         }
         return lines.joined(separator: "\n")
@@ -39,17 +39,17 @@ struct Announcement: Sendable {
     }
 
     private var urlHost: String {
-        switch settings.host {
+        switch settings.listening.host {
         case "0.0.0.0": "127.0.0.1"
         case "::": "[::1]"
-        default: settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        default: settings.listening.host.contains(":") ? "[\(settings.listening.host)]" : settings.listening.host
         }
     }
 
     /// A `curl` line that works when it is pasted into a shell.
     private var firstCall: String {
         let parameters =
-            settings.isDevelopment
+            settings.records.isDevelopment
             ? #""method":"record:save","params":{"records":[{"_id":"note/first","content":"Hello"}]}"#
             : #""method":"schema:create","params":{"record_types":{"note":{"fields":[{"name":"content","type":"string"}]}}}"#
         return "curl \(address)/rpc -H 'X-Skygear-API-Key: \(keys.masterKey)' -H 'Content-Type: application/json'"
@@ -58,7 +58,7 @@ struct Announcement: Sendable {
 
     private var psqlCall: String {
         var words = [program, "psql"]
-        if settings.database.databaseURL == nil { words += ["--data-directory", directory.path] }
+        if settings.database.url == nil { words += ["--data-directory", directory.path] }
         if settings.database.schema != "app" { words += ["--schema", settings.database.schema] }
         words += ["-c", "SELECT * FROM note"]
         return words.map(shellWord).joined(separator: " ")

@@ -9,7 +9,7 @@ import UnixSignals
 
 /// The service as one process: its parts in the order in which each needs the one before.
 struct ServiceProcess: Sendable {
-    let settings: ServeSettings
+    let settings: Settings
     /// How the tool was called, for the lines that show how to call it again.
     let program: String
 
@@ -36,42 +36,39 @@ struct ServiceProcess: Sendable {
     private func serve(_ embedded: EmbeddedPostgres?, directory: DataDirectory, logger: Logger) async throws(ToolError)
     {
         let keys = try ServiceKeys.resolve(
-            apiKey: settings.apiKey,
-            masterKey: settings.masterKey,
+            apiKey: settings.keys.apiKey,
+            masterKey: settings.keys.masterKey,
             file: directory.keys
         )
-        let connection = embedded?.address.connection ?? settings.database.databaseURL ?? ""
-        let (client, schema) = try makeClient(connection: connection, schema: settings.database.schema, logger: logger)
+        let connection = embedded?.address.connection ?? settings.database.url ?? ""
+        let (client, schema) = try makeClient(connection: connection, settings, logger: logger)
         let store = RecordStore(
             client: client,
             schema: schema,
-            mode: settings.isDevelopment ? .development : .production,
-            loginKeys: settings.loginKeys,
+            mode: settings.records.isDevelopment ? .development : .production,
+            loginKeys: settings.accounts.loginKeys,
             logger: logger
         )
         let actions = ActionService(
             store: store,
-            configuration: ServiceConfiguration(
-                apiKey: Secret(keys.apiKey),
-                masterKey: Secret(keys.masterKey)
-            ),
+            configuration: ServiceConfiguration(keys, settings),
             logger: logger
         )
         let prepared = StoreService(store: store)
-        let limits = HTTPLimits(body: settings.maximumBody, connections: settings.maximumConnections)
+        let limits = HTTPLimits(settings)
         let server = HTTPServer(
-            address: .host(settings.host, port: settings.port),
+            address: .host(settings.listening.host, port: settings.listening.port),
             limits: limits,
             responder: ServiceResponder(
                 service: actions,
-                cors: settings.cors,
-                proxies: settings.proxies,
+                cors: settings.listening.corsOrigins,
+                proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
                 limits: limits,
                 logger: logger
             ),
             logger: logger
         ) { port in
-            announce(keys, port: port ?? settings.port, directory: directory)
+            announce(keys, port: port ?? settings.listening.port, directory: directory)
         }
         // Shutdown goes the other way: the server first, the database last.
         var services: [any Service] = [
@@ -95,7 +92,7 @@ struct ServiceProcess: Sendable {
     private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError)
         -> EmbeddedPostgres?
     {
-        if settings.database.databaseURL != nil { return nil }
+        if settings.database.url != nil { return nil }
         switch try DataDirectoryLock.take(in: directory) {
         case .taken(let lock):
             return try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)
@@ -126,11 +123,11 @@ struct ServiceProcess: Sendable {
         // What a part of the service logs while it works on a request carries the request's id.
         let provider = RequestTrace.metadataProvider
         var logger = Logger(label: "skyrow") { label -> any LogHandler in
-            isatty(STDERR_FILENO) == 1
+            settings.logging.isText
                 ? StreamLogHandler.standardError(label: label, metadataProvider: provider)
                 : JSONLogHandler(output: output, metadataProvider: provider)
         }
-        logger.logLevel = settings.logLevel
+        logger.logLevel = settings.logging.level
         return logger
     }
 }
@@ -138,16 +135,15 @@ struct ServiceProcess: Sendable {
 /// A client of the application's database, which `run()` must be called on.
 func makeClient(
     connection: String,
-    schema: String,
+    _ settings: Settings,
     logger: Logger
 ) throws(ToolError) -> (PostgresClient, schema: SQLIdentifier) {
-    let identifier: SQLIdentifier
+    let schema: SQLIdentifier
     do {
-        identifier = try SQLIdentifier(schema)
+        schema = try SQLIdentifier(settings.database.schema)
     } catch {
         throw .usage("\(error)")
     }
-    var configuration = PostgresConfiguration(connection: connection)
-    configuration.searchPath = [identifier]
-    return (PostgresClient(configuration: configuration, logger: logger), identifier)
+    let configuration = PostgresConfiguration(connection: connection, schema: schema, settings)
+    return (PostgresClient(configuration: configuration, logger: logger), schema)
 }

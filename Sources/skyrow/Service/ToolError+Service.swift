@@ -6,7 +6,7 @@ import SkyrowStore
 
 extension ToolError {
     /// Tells why a service could not start, or ended by itself.
-    init(serviceFailure error: any Error, settings: ServeSettings) {
+    init(serviceFailure error: any Error, settings: Settings) {
         if let error = error as? ToolError {
             self = error
         } else if let error = error as? ListenError {
@@ -23,7 +23,14 @@ extension ToolError {
         } else if let error = error as? PostgresError {
             // The server's sentence is for the operator, whose terminal this is.
             let reason = error.message.map { "\(error): \($0)" } ?? "\(error)"
-            self = .failure("PostgreSQL cannot be used: \(reason)")
+            let sentence = "PostgreSQL cannot be used: \(reason)"
+            self =
+                switch error.code {
+                case .cannotConnect, .acquireTimeout, .connectionLost: .unavailable(sentence)
+                case .server, .statementTimeout, .overloaded, .unknownFate, .shutDown, .invalidValue, .undecodable,
+                    .misuse:
+                    .failure(sentence)
+                }
         } else if let error = error as? SkyrowError {
             self = .failure(error.message)
         } else {
@@ -31,12 +38,12 @@ extension ToolError {
         }
     }
 
-    private static func listening(_ error: ListenError, _ settings: ServeSettings) -> String {
-        let place = "port \(settings.port) of \(settings.host)"
+    private static func listening(_ error: ListenError, _ settings: Settings) -> String {
+        let place = "port \(settings.listening.port) of \(settings.listening.host)"
         return switch error.code {
         case EADDRINUSE: "Another program listens on \(place): end it, or give another --port."
         case EACCES: "This user may not listen on \(place): give a --port above 1023."
-        case EADDRNOTAVAIL: "This machine does not have the address \(settings.host): give another --host."
+        case EADDRNOTAVAIL: "This machine does not have the address \(settings.listening.host): give another --host."
         default: "Cannot listen on \(place): \(error)."
         }
     }

@@ -49,7 +49,7 @@ import Testing
             try ClusterStep.next(after: observation, at: "/srv/data/postgres")
         }
         #expect(error?.description.contains(words) == true)
-        #expect(error?.exitCode == 1)
+        #expect(error?.status == .failure)
     }
 
     @Test func aLongPathIsReachedThroughItsDescriptor() {

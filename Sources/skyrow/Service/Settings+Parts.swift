@@ -1,0 +1,70 @@
+import Glibc
+import NIOCore
+import SkyrowActions
+import SkyrowHTTP
+import SkyrowPostgres
+
+// What each part of the service takes from the settings.
+
+extension HTTPLimits {
+    init(_ settings: Settings) {
+        let listening = settings.listening
+        let times = settings.times
+        self.init(
+            body: listening.maximumBody,
+            bodiesInMemory: listening.maximumBodyMemory,
+            headerField: min(HTTPLimits().headerField, listening.maximumHeader),
+            headerList: listening.maximumHeader,
+            connections: listening.maximumConnections,
+            firstHead: TimeAmount(times.header),
+            idle: TimeAmount(times.idle),
+            bodyTime: TimeAmount(times.body),
+            response: TimeAmount(times.response),
+            writeStall: TimeAmount(times.write),
+            shutdown: TimeAmount(times.shutdown)
+        )
+    }
+}
+
+extension PostgresConfiguration {
+    init(connection: String, schema: SQLIdentifier, _ settings: Settings) {
+        self.init(connection: connection)
+        let pools = settings.pools
+        let times = settings.times
+        searchPath = [schema]
+        namedStatements = settings.database.preparedStatements
+        readConnections = pools.readConnections
+        maximumReadConnections = pools.maximumReadConnections
+        maximumWriteConnections = pools.maximumWriteConnections
+        maximumTransactionConnections = pools.maximumTransactionConnections
+        maximumQueueLength = pools.maximumQueue
+        connectTimeout = times.connect
+        acquireTimeout = times.acquire
+        statementTimeout = times.statement
+        idleTransactionTimeout = times.idleTransaction
+    }
+}
+
+extension ServiceConfiguration {
+    init(_ keys: ServiceKeys, _ settings: Settings) {
+        let accounts = settings.accounts
+        self.init(
+            apiKey: Secret(keys.apiKey),
+            masterKey: Secret(keys.masterKey),
+            tokenLifetime: accounts.sessionLifetime,
+            sessionCacheSize: accounts.sessionCache,
+            passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue)
+        )
+    }
+}
+
+extension SettingValues<LoggingSettings> {
+    /// Whether lines are for people rather than programs.
+    var isText: Bool {
+        switch self.format {
+        case .automatic: isatty(STDERR_FILENO) == 1
+        case .json: false
+        case .text: true
+        }
+    }
+}

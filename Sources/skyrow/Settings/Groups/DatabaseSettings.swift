@@ -1,0 +1,55 @@
+/// Which database a command works on.
+struct DatabaseSettings: SettingGroup {
+    static let title = "Database"
+
+    let dataDirectory = Setting(
+        "data-directory",
+        "data",
+        shown: "data",
+        .directory,
+        mustBe: "the path of a directory",
+        "Where keys and the embedded PostgreSQL are kept."
+    ) { text in
+        text.isEmpty || text.utf8.contains(0) ? nil : text
+    }
+
+    let url = Setting<String?>(
+        "database-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
+        "A PostgreSQL to use instead of the embedded one; libpq's options such as `sslmode` may follow."
+    ) { text in
+        let isAddress = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
+        return isAddress ? .some(text) : nil
+    }.secret(hasFlag: true)
+
+    let schema = Setting(
+        "schema",
+        "app",
+        shown: "app",
+        .text("name"),
+        mustBe: "a name of letters, digits and underscores that begins with a letter and not with 'pg_'",
+        "The PostgreSQL schema of the application."
+    ) { text in
+        let bytes = text.utf8
+        let isName = bytes.count <= 63 && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+        guard isName, let first = bytes.first, isLetter(first) else { return nil }
+        return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
+    }
+
+    let preparedStatements = Setting.flag(
+        "prepared-statements",
+        true,
+        "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
+    )
+}
+
+private func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+}
+
+private func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+}

@@ -1,0 +1,85 @@
+import SkyrowHTTP
+
+/// Where the service listens, and what it takes from clients.
+struct ListeningSettings: SettingGroup {
+    static let title = "Clients"
+
+    let host = Setting(
+        "host",
+        "127.0.0.1",
+        shown: "127.0.0.1",
+        .text("address"),
+        mustBe: "a host name or an address",
+        "The address to listen on; 0.0.0.0 is every one of this machine."
+    ) { text in
+        text.isEmpty || text.contains(where: { $0.isWhitespace || $0 == "/" }) ? nil : text
+    }
+
+    let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
+
+    let corsOrigins = Setting(
+        "cors-origins",
+        CORSPolicy.anyOrigin,
+        shown: "*",
+        .text("origins"),
+        mustBe: "'*', 'none', or origins such as https://app.example with commas between them",
+        "The origins whose web pages may call: `*`, `none`, or a list.",
+        parse: ListeningSettings.corsPolicy
+    )
+
+    let maximumBody = Setting.integer(
+        "maximum-body",
+        8 << 20,
+        in: 1024...1 << 30,
+        unit: "bytes",
+        "The longest request, in bytes."
+    )
+
+    let maximumBodyMemory = Setting.integer(
+        "maximum-body-memory",
+        256 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        "How many bytes of requests may wait in memory at once."
+    )
+
+    let maximumHeader = Setting.integer(
+        "maximum-header",
+        64 << 10,
+        in: 4096...1 << 20,
+        unit: "bytes",
+        "The longest head of a request, in bytes."
+    )
+
+    let maximumConnections = Setting.integer(
+        "maximum-connections",
+        10_000,
+        in: 1...1_000_000,
+        unit: "count",
+        "How many connections clients may have open at once."
+    )
+
+    static func check(_ settings: SettingValues<ListeningSettings>) throws(ToolError) {
+        guard settings.maximumBody <= settings.maximumBodyMemory else {
+            throw .configuration(
+                "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+            )
+        }
+    }
+
+    /// `*`, `none`, or the origins of web pages with commas between them.
+    @Sendable private static func corsPolicy(_ text: String) -> CORSPolicy? {
+        switch text {
+        case "*": return .anyOrigin
+        case "none": return .off
+        default:
+            let origins = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let areOrigins = origins.allSatisfy { origin in
+                guard let scheme = ["https://", "http://"].first(where: origin.hasPrefix) else { return false }
+                let host = origin.dropFirst(scheme.count)
+                return !host.isEmpty && !host.contains { $0 == "/" || $0.isWhitespace }
+            }
+            return areOrigins ? .origins(Set(origins)) : nil
+        }
+    }
+}

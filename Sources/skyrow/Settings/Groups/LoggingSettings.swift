@@ -1,0 +1,33 @@
+import Logging
+
+/// What the service says about its work, on standard error.
+struct LoggingSettings: SettingGroup {
+    static let title = "Logging"
+
+    private static let levels = Logger.Level.allCases.map(\.rawValue)
+
+    let level = Setting(
+        "log-level",
+        Logger.Level.info,
+        shown: "info",
+        .choice("level", of: levels),
+        mustBe: "one of \(levels.joined(separator: ", "))",
+        "The least important lines that are logged."
+    ) { Logger.Level(rawValue: $0.lowercased()) }
+
+    let format = Setting(
+        "log-format",
+        LogFormat.automatic,
+        shown: "auto",
+        .choice("format", of: LogFormat.allCases.map(\.rawValue)),
+        mustBe: "one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))",
+        "How lines look: `json`, `text`, or `auto`, which is text on a terminal and JSON elsewhere."
+    ) { LogFormat(rawValue: $0.lowercased()) }
+}
+
+/// How log lines look.
+enum LogFormat: String, CaseIterable, Hashable, Sendable {
+    case automatic = "auto"
+    case json
+    case text
+}

@@ -1,0 +1,50 @@
+/// How the service uses its database.
+struct PoolSettings: SettingGroup {
+    static let title = "Database connections"
+
+    let readConnections = Setting.integer(
+        "read-connections",
+        2,
+        in: 1...256,
+        unit: "count",
+        "Connections that gather waiting reads into pipelines."
+    )
+
+    let maximumReadConnections = Setting.integer(
+        "maximum-read-connections",
+        6,
+        in: 1...256,
+        unit: "count",
+        "How many of these there may be while slow reads hold others up."
+    )
+
+    let maximumWriteConnections = Setting.integer(
+        "maximum-write-connections",
+        16,
+        in: 1...256,
+        unit: "count",
+        "Connections for writes with a commit of their own, opened when needed."
+    )
+
+    let maximumTransactionConnections = Setting.integer(
+        "maximum-transaction-connections",
+        8,
+        in: 1...256,
+        unit: "count",
+        "Connections for transactions, opened when needed."
+    )
+
+    let maximumQueue = Setting.integer(
+        "maximum-queue",
+        4096,
+        in: 1...1_000_000,
+        unit: "count",
+        "How many statements may wait for a connection; one more is refused with 135."
+    )
+
+    static func check(_ settings: SettingValues<PoolSettings>) throws(ToolError) {
+        guard settings.readConnections <= settings.maximumReadConnections else {
+            throw .configuration("read-connections must not be above maximum-read-connections.")
+        }
+    }
+}

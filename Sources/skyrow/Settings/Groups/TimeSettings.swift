@@ -1,0 +1,45 @@
+/// How long the service waits for what.
+struct TimeSettings: SettingGroup {
+    static let title = "Time"
+
+    let header = Setting.duration(
+        "header-timeout",
+        .seconds(15),
+        "From the opening of a connection to the head of its first request."
+    )
+    let idle = Setting.duration("idle-timeout", .seconds(75), "From an answer to the next request of the connection.")
+    let body = Setting.duration("body-timeout", .seconds(60), "From the head of a request to the end of its body.")
+    let response = Setting.duration(
+        "response-timeout",
+        .seconds(60),
+        "From a request to its answer; then its work is cancelled and it is answered with 122."
+    )
+    let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its answer.")
+    let shutdown = Setting.duration(
+        "shutdown-timeout",
+        .seconds(30),
+        "For requests that were accepted to finish when the service ends."
+    )
+    let connect = Setting.duration(
+        "database-connect-timeout",
+        .seconds(5),
+        "For one attempt to connect to PostgreSQL, unless its address says otherwise."
+    )
+    let acquire = Setting.duration(
+        "database-acquire-timeout",
+        .seconds(10),
+        in: .milliseconds(100)...(.seconds(3600)),
+        "For a statement to get a connection; then it is refused with 135."
+    )
+    let statement = Setting.duration(
+        "statement-timeout",
+        .seconds(30),
+        in: .milliseconds(100)...(.seconds(86_400)),
+        "For one statement to run in PostgreSQL."
+    )
+    let idleTransaction = Setting.duration(
+        "idle-transaction-timeout",
+        .seconds(60),
+        "For a transaction without a statement; then PostgreSQL ends it."
+    )
+}

@@ -1,0 +1,102 @@
+extension Setting where Value == Int {
+    /// A whole number of a range.
+    static func integer(
+        _ name: String,
+        _ standard: Int,
+        in range: ClosedRange<Int>,
+        unit: String = "number",
+        _ sentence: String
+    ) -> Setting {
+        Setting(
+            name,
+            standard,
+            shown: "\(standard)",
+            .text(unit),
+            mustBe: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            sentence
+        ) { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension Setting where Value == Bool {
+    /// A switch: a flag with its opposite, and `1`, `true`, `yes`, `on` and their opposites elsewhere.
+    static func flag(_ name: String, _ standard: Bool, _ sentence: String) -> Setting {
+        Setting(name, standard, shown: "\(standard)", .flag, mustBe: "true or false", sentence) { text in
+            switch text.lowercased() {
+            case "1", "true", "yes", "on": true
+            case "0", "false", "no", "off": false
+            default: nil
+            }
+        }
+    }
+}
+
+extension Setting where Value == Duration {
+    /// A length of time within bounds, such as `500ms`, `30s`, `15m`, `12h` or `30d`.
+    static func duration(
+        _ name: String,
+        _ standard: Duration,
+        in range: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400)),
+        _ sentence: String
+    ) -> Setting {
+        let bounds = "\(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+        return Setting(
+            name,
+            standard,
+            shown: DurationText.text(standard),
+            .text("duration"),
+            mustBe: "a duration from \(bounds), such as \(DurationText.text(standard))",
+            sentence
+        ) { text in
+            DurationText.duration(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension Setting where Value == String? {
+    /// A key that must not print, not even in a complaint.
+    static func key(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
+        Setting(
+            name,
+            nil,
+            shown: "",
+            .text("key"),
+            mustBe: "at least \(minimumLength) characters, all of them visible ASCII",
+            sentence
+        ) { text in
+            let isKey = text.utf8.count >= minimumLength && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            return isKey ? .some(text) : nil
+        }.secret(hasFlag: false)
+    }
+
+    /// The path of a file that need not be given.
+    static func file(_ name: String, _ sentence: String) -> Setting {
+        Setting(name, nil, shown: "", .file, mustBe: "the path of a file", sentence) { text in
+            text.isEmpty || text.utf8.contains(0) ? nil : .some(text)
+        }
+    }
+}
+
+/// Durations as people write them: a whole number and a unit of `ms`, `s`, `m`, `h` or `d`; seconds when there is none.
+enum DurationText {
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("ms", 1), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000),
+    ]
+
+    /// nil for anything else, and beyond some thousand years.
+    static func duration(_ text: String) -> Duration? {
+        let unit = units.first { text.hasSuffix($0.name) } ?? ("", 1000)
+        guard let count = Int64(text.dropLast(unit.name.count)), (0...100_000_000).contains(count) else { return nil }
+        return .milliseconds(count * unit.milliseconds)
+    }
+
+    /// The shortest text for whole milliseconds: `90s`, `2m`.
+    static func text(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let unit = units.dropFirst().first { milliseconds % $0.milliseconds == 0 && milliseconds > 0 } ?? units[0]
+        return milliseconds == 0 ? "0s" : "\(milliseconds / unit.milliseconds)\(unit.name)"
+    }
+}

@@ -1,0 +1,122 @@
+/// One setting of the tool: what it is called and how its text becomes a value.
+///
+/// It is declared in a ``SettingGroup``, and nothing else has to be said about it anywhere: its flag, its variable, its
+/// key in the file, `skyrow config` and the manual follow.
+///
+/// ```swift
+/// let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
+/// ```
+struct Setting<Value: Sendable>: AnySetting {
+    var row: SettingRow
+    /// What it is when nobody says anything.
+    let standard: Value
+    /// nil for a text that makes no sense.
+    let parse: @Sendable (String) -> Value?
+
+    /// - Parameters:
+    ///   - shown: the text that stands for `standard`; empty when that is nothing.
+    ///   - expectation: ends the sentence "--port must be …".
+    ///   - sentence: what the setting is for, one sentence.
+    init(
+        _ name: String,
+        _ standard: Value,
+        shown: String,
+        _ kind: SettingKind,
+        mustBe expectation: String,
+        _ sentence: String,
+        parse: @escaping @Sendable (String) -> Value?
+    ) {
+        row = SettingRow(name: name, kind: kind, expectation: expectation, standard: shown, sentence: sentence)
+        self.standard = standard
+        self.parse = parse
+    }
+
+    func read(_ text: String) -> (any Sendable)? {
+        parse(text).map { $0 }
+    }
+
+    /// This setting, taken again from the file when the service gets SIGHUP.
+    var reloading: Setting {
+        var copy = self
+        copy.row.reloads = true
+        return copy
+    }
+
+    /// This setting, never printed, and read from a file as well.
+    func secret(hasFlag: Bool) -> Setting {
+        var copy = self
+        copy.row.isSecret = true
+        copy.row.hasFlag = hasFlag
+        return copy
+    }
+
+    /// This setting, which a settings file cannot hold.
+    var outsideFiles: Setting {
+        var copy = self
+        copy.row.isInFile = false
+        return copy
+    }
+}
+
+/// A setting of any type.
+protocol AnySetting: Sendable {
+    var row: SettingRow { get }
+    /// The value that a text stands for, or nil.
+    func read(_ text: String) -> (any Sendable)?
+}
+
+/// A line of the table of settings.
+struct SettingRow: Hashable, Sendable {
+    /// `maximum-body`, from which the other spellings follow.
+    var name: String
+    var kind: SettingKind
+    var expectation: String
+    /// The default as a text; empty when there is none.
+    var standard: String
+    var sentence: String
+    /// A key or what may hold a password: never printed, and no flag unless one was always there.
+    var isSecret = false
+    var hasFlag = true
+    var isInFile = true
+    /// Whether SIGHUP takes it from the file again.
+    var reloads = false
+
+    /// `--maximum-body`
+    var flag: String? { hasFlag ? "--\(name)" : nil }
+
+    /// `SKYROW_MAXIMUM_BODY`
+    var variable: String {
+        "SKYROW_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// What names the file that holds a secret; nil for all other settings.
+    var fileRow: SettingRow? {
+        guard isSecret else { return nil }
+        return SettingRow(
+            name: "\(name)-file",
+            kind: .file,
+            expectation: "the path of a file",
+            standard: "",
+            sentence: "A file that holds `\(name)` and nothing else, such as a secret of Docker or Kubernetes."
+        )
+    }
+}
+
+/// What a setting's text looks like, for help and completion.
+enum SettingKind: Hashable, Sendable {
+    /// Any text; the name stands in `--port <number>`.
+    case text(String)
+    case choice(String, of: [String])
+    case file
+    case directory
+    /// `--development` and `--no-development`
+    case flag
+
+    var valueName: String? {
+        switch self {
+        case .text(let name), .choice(let name, of: _): name
+        case .file, .directory: "path"
+        case .flag: nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+
+/// The flags of all settings of a command, made from the table.
+///
+/// ArgumentParser finds the options of a type by its mirror and hands over their values by coding keys; both are made here
+/// of ``SettingRow``s, where other types leave them to the compiler.
+struct SettingOptions<Scope: SettingScope>: ParsableArguments, CustomReflectable {
+    /// The texts that were given, by the settings' names.
+    private(set) var flags: [String: String] = [:]
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: SettingKey.self)
+        for group in Scope.groups {
+            flags.merge(try SettingOptions.flags(of: group, in: container)) { first, _ in first }
+        }
+    }
+
+    private static func flags<Group: SettingGroup>(
+        of group: Group.Type,
+        in container: KeyedDecodingContainer<SettingKey>
+    ) throws -> [String: String] {
+        try container.decode(OptionGroup<GroupOptions<Group>>.self, forKey: SettingKey("\(Group.self)")).wrappedValue
+            .flags
+    }
+
+    var customMirror: Mirror {
+        func child<Group: SettingGroup>(_ group: Group.Type) -> (String?, Any) {
+            ("\(Group.self)", OptionGroup<GroupOptions<Group>>(title: Group.title))
+        }
+        return Mirror(self, children: Scope.groups.map { child($0) })
+    }
+
+    /// The settings of the process; throws ``ToolError`` about the first one that is wrong.
+    var loader: SettingsLoader {
+        SettingsLoader(flags: flags, environment: processEnvironment(), groups: Scope.groups)
+    }
+}
+
+/// The flags of one group, under its title.
+struct GroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
+    private(set) var flags: [String: String] = [:]
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: SettingKey.self)
+        for row in GroupOptions.rows {
+            let key = SettingKey(row.name)
+            if row.kind == .flag {
+                flags[row.name] = try container.decode(Flag<Bool?>.self, forKey: key).wrappedValue.map { "\($0)" }
+            } else {
+                flags[row.name] = try container.decode(Option<String?>.self, forKey: key).wrappedValue
+            }
+        }
+    }
+
+    private static var rows: [SettingRow] {
+        Group.settings.flatMap { [$0.row] + [$0.row.fileRow].compactMap(\.self) }.filter { $0.flag != nil }
+    }
+
+    var customMirror: Mirror {
+        Mirror(self, children: GroupOptions.rows.map { ($0.name, $0.argument) })
+    }
+}
+
+/// Which settings a command has.
+protocol SettingScope {
+    static var groups: [any SettingGroup.Type] { get }
+}
+
+/// All of them.
+enum ServiceScope: SettingScope {
+    static var groups: [any SettingGroup.Type] { SettingsTable.groups }
+}
+
+/// Those of a command that works on the database beside the service.
+enum DatabaseScope: SettingScope {
+    static var groups: [any SettingGroup.Type] { SettingsTable.databaseGroups }
+}
+
+typealias ServiceOptions = SettingOptions<ServiceScope>
+typealias DatabaseOptions = SettingOptions<DatabaseScope>
+
+/// A name of the table as ArgumentParser asks for it.
+private struct SettingKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
+}
+
+extension SettingRow {
+    /// The option or flag as ArgumentParser knows it.
+    fileprivate var argument: Any {
+        let help = ArgumentHelp("\(helpText)", valueName: kind.valueName)
+        return kind == .flag
+            ? Flag<Bool?>(name: .customLong(name), inversion: .prefixedNo, help: help)
+            : Option<String?>(name: .customLong(name), help: help, completion: completion)
+    }
+
+    /// The sentence with the other name and the default: "The port (SKYROW_PORT; default: 3000)."
+    private var helpText: String {
+        let note = standard.isEmpty ? "(\(variable))." : "(\(variable); default: \(standard))."
+        let sentence = sentence.replacing("`", with: "")
+        return (sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence) + " " + note
+    }
+
+    private var completion: CompletionKind {
+        switch kind {
+        case .text, .flag: .default
+        case .choice(_, of: let values): .list(values)
+        case .file: .file()
+        case .directory: .directory
+        }
+    }
+}

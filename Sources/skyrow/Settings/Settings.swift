@@ -1,0 +1,97 @@
+/// The settings as they hold: each with its value, and where that came from.
+///
+/// ```swift
+/// let settings = try SettingsLoader(flags: flags, environment: processEnvironment()).load()
+/// print(settings.listening.port)
+/// ```
+@dynamicMemberLookup
+struct Settings: Sendable {
+    /// A setting that somebody has set.
+    struct Given: Sendable {
+        var text: String
+        var origin: SettingOrigin
+        var value: any Sendable
+    }
+
+    private let given: [String: Given]
+    private static let table = SettingsTable()
+
+    /// Reads the groups' settings; those of other groups keep their defaults.
+    ///
+    /// Throws ``ToolError`` about the first setting that is wrong or unknown.
+    init(_ sources: SettingSources, groups: [any SettingGroup.Type] = SettingsTable.groups) throws(ToolError) {
+        try sources.refuseUnknownNames(rows: SettingsTable.rows)
+        var given: [String: Given] = [:]
+        for setting in groups.flatMap({ $0.settings }) {
+            guard let found = try sources.find(setting.row) else { continue }
+            guard let value = setting.read(found.text) else {
+                throw found.origin.refusal(of: found.text, setting.row)
+            }
+            given[setting.row.name] = Given(text: found.text, origin: found.origin, value: value)
+        }
+        self.given = given
+        for group in groups { try check(group) }
+    }
+
+    private func check<Group: SettingGroup>(_ group: Group.Type) throws(ToolError) {
+        try group.check(SettingValues(settings: self, group: Group()))
+    }
+
+    /// What was said about a setting; nil when its default holds.
+    func given(_ row: SettingRow) -> Given? {
+        given[row.name]
+    }
+
+    /// `settings.listening` has the values of that group.
+    subscript<Group: SettingGroup>(dynamicMember path: KeyPath<SettingsTable, Group>) -> SettingValues<Group> {
+        SettingValues(settings: self, group: Settings.table[keyPath: path])
+    }
+
+    fileprivate func value<Value>(_ setting: Setting<Value>) -> Value {
+        given[setting.row.name].flatMap { $0.value as? Value } ?? setting.standard
+    }
+}
+
+/// The values of one group: `settings.listening.port` is an `Int`.
+@dynamicMemberLookup
+struct SettingValues<Group: SettingGroup>: Sendable {
+    fileprivate let settings: Settings
+    fileprivate let group: Group
+
+    subscript<Value>(dynamicMember path: KeyPath<Group, Setting<Value>>) -> Value {
+        settings.value(group[keyPath: path])
+    }
+}
+
+/// Who said what a setting is.
+enum SettingOrigin: Hashable, Sendable {
+    /// `--port`
+    case flag(String)
+    /// `SKYROW_PORT`
+    case environment(String)
+    /// `port` of a settings file
+    case file(String, key: String)
+
+    /// The place as a sentence begins with it.
+    var description: String {
+        switch self {
+        case .flag(let flag): flag
+        case .environment(let variable): variable
+        case .file(let path, let key): "'\(key)' in \(path)"
+        }
+    }
+
+    /// What to say about a text that the setting cannot be.
+    func refusal(of text: String, _ row: SettingRow) -> ToolError {
+        // A secret is not repeated, not even a wrong one.
+        complaint("\(description) must be \(row.expectation)\(row.isSecret ? "" : "; it is '\(text)'").")
+    }
+
+    /// A complaint with the exit code of a wrong command line, or of a wrong setting elsewhere.
+    func complaint(_ sentence: String) -> ToolError {
+        switch self {
+        case .flag: .usage(sentence)
+        case .environment, .file: .configuration(sentence)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Logging
+import SkyrowStore
+import Testing
+
+@testable import skyrow
+
+/// The table of settings, and how values are taken from flags, environment and file.
+@Suite struct SettingsTests {
+    static func settings(
+        _ flags: [String: String] = [:],
+        _ environment: [String: String] = [:],
+        file: [String: String]? = nil
+    ) throws -> Settings {
+        var settingsFile: SettingsFile?
+        if let file {
+            settingsFile = try SettingsFile(path: "skyrow.json", json: Array("{}".utf8))
+            settingsFile?.texts = file
+        }
+        return try Settings(SettingSources(flags: flags, environment: environment, file: settingsFile))
+    }
+
+    @Test func everySettingHasADefault() throws {
+        let settings = try Self.settings()
+        #expect(settings.listening.host == "127.0.0.1")
+        #expect(settings.listening.port == 3000)
+        #expect(settings.database.dataDirectory == "data")
+        #expect(settings.database.url == nil)
+        #expect(settings.database.schema == "app")
+        #expect(!settings.records.isDevelopment)
+        #expect(settings.keys.apiKey == nil)
+        #expect(settings.keys.masterKey == nil)
+        #expect(settings.accounts.loginKeys == LoginKeys.standard)
+        #expect(settings.logging.level == .info)
+        #expect(settings.listening.maximumBody == 8 << 20)
+    }
+
+    @Test func theTableShowsTheDefaultsThatHold() throws {
+        for setting in SettingsTable.groups.flatMap({ $0.settings }) where !setting.row.standard.isEmpty {
+            let value = try #require(setting.read(setting.row.standard))
+            #expect("\(value)" == "\(setting.standardValue)", "\(setting.row.name)")
+        }
+    }
+
+    @Test func noTwoSettingsShareAName() {
+        let names = SettingsTable.rows.map(\.name)
+        #expect(Set(names).count == names.count)
+        #expect(names.contains("master-key-file"))
+    }
+
+    @Test func everySentenceIsOne() {
+        for row in SettingsTable.rows {
+            #expect(row.sentence.hasSuffix("."), "\(row.name)")
+            #expect(row.sentence.first?.isUppercase == true, "\(row.name)")
+            #expect(!row.expectation.hasSuffix("."), "\(row.name)")
+        }
+    }
+
+    @Test(arguments: [
+        ("host", "SKYROW_HOST", "0.0.0.0", "::1"),
+        ("port", "SKYROW_PORT", "0", "65535"),
+        ("data-directory", "SKYROW_DATA_DIRECTORY", "/srv/a", "/srv/b"),
+        ("database-url", "SKYROW_DATABASE_URL", "postgresql://a@h/d", "host=h dbname=d"),
+        ("schema", "SKYROW_SCHEMA", "shop", "Shop_2"),
+        ("development", "SKYROW_DEVELOPMENT", "true", "0"),
+        ("login-keys", "SKYROW_LOGIN_KEYS", "email", "phone,email"),
+        ("log-level", "SKYROW_LOG_LEVEL", "debug", "ERROR"),
+        ("maximum-body", "SKYROW_MAXIMUM_BODY", "1024", "134217728"),
+        ("maximum-connections", "SKYROW_MAXIMUM_CONNECTIONS", "1", "500"),
+        ("cors-origins", "SKYROW_CORS_ORIGINS", "none", "https://a.example,http://localhost:8080"),
+        ("trusted-proxies", "SKYROW_TRUSTED_PROXIES", "127.0.0.1", "10.0.0.0/8,::1"),
+        ("forwarded-header", "SKYROW_FORWARDED_HEADER", "forwarded", "X-Forwarded-For"),
+        ("session-lifetime", "SKYROW_SESSION_LIFETIME", "never", "12h"),
+        ("statement-timeout", "SKYROW_STATEMENT_TIMEOUT", "500ms", "2m"),
+    ])
+    func theFlagWinsOverTheEnvironmentAndThatOverTheFile(
+        name: String,
+        variable: String,
+        one: String,
+        other: String
+    ) throws {
+        let row = try #require(SettingsTable.rows.first { $0.name == name })
+        func given(_ settings: Settings) throws -> String {
+            let given = try #require(settings.given(row))
+            return "\(given.origin.description): \(given.text) \(given.value)"
+        }
+        let byFlag = try given(Self.settings([name: one]))
+        let byEnvironment = try given(Self.settings([:], [variable: one]))
+        let byFile = try given(Self.settings(file: [name: one]))
+        #expect(byFlag.hasPrefix("--\(name): \(one) "))
+        #expect(byEnvironment.hasPrefix("\(variable): \(one) "))
+        #expect(byFile.hasPrefix("'\(name)' in skyrow.json: \(one) "))
+        #expect(try given(Self.settings([name: one], [variable: other], file: [name: other])) == byFlag)
+        #expect(try given(Self.settings([:], [variable: one], file: [name: other])) == byEnvironment)
+        // An empty variable is none.
+        #expect(try given(Self.settings([:], [variable: ""], file: [name: one])) == byFile)
+        #expect(try Self.settings([:], [variable: ""]).given(row) == nil)
+    }
+
+    @Test(arguments: [
+        ("port", "65536"), ("port", "-1"), ("port", "http"), ("port", ""), ("port", "3000.5"),
+        ("host", ""), ("host", "a b"), ("host", "http://localhost"),
+        ("data-directory", ""), ("config", ""),
+        ("database-url", "localhost"), ("database-url", "mysql://localhost/x"),
+        ("schema", ""), ("schema", "a-b"), ("schema", "1a"), ("schema", "pg_x"), ("schema", "information_schema"),
+        ("schema", "ä"), ("schema", String(repeating: "a", count: 64)), ("schema", "\"; drop table note; --"),
+        ("development", "maybe"),
+        ("login-keys", ""), ("login-keys", "email,"), ("login-keys", "_id"), ("login-keys", "a+b"),
+        ("login-keys", "email,email"),
+        ("log-level", "loud"), ("log-format", "xml"),
+        ("maximum-body", "0"), ("maximum-connections", "0"),
+        ("cors-origins", ""), ("cors-origins", "a.example"), ("cors-origins", "https://a.example/"),
+        ("cors-origins", "*,*"),
+        ("trusted-proxies", ""), ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "::1,"),
+        ("trusted-proxies", "localhost"), ("forwarded-header", "x-real-ip"),
+        ("session-lifetime", "0"), ("session-lifetime", "soon"), ("statement-timeout", "10ms"),
+        ("idle-timeout", "-5s"), ("idle-timeout", "5 s"), ("idle-timeout", "99999999999d"),
+    ])
+    func aWrongValueIsOneSentenceThatNamesItsOrigin(name: String, text: String) throws {
+        let byFlag = #expect(throws: ToolError.self) { try Self.settings([name: text]) }
+        #expect(byFlag?.status == .usage)
+        #expect(byFlag?.description.hasPrefix("--\(name) must be ") == true)
+        #expect(byFlag?.description.contains("\n") == false)
+        guard name != "config" else { return }
+        let byFile = #expect(throws: ToolError.self) { try Self.settings(file: [name: text]) }
+        #expect(byFile?.status == .configuration)
+        #expect(byFile?.description.hasPrefix("'\(name)' in skyrow.json must be ") == true)
+    }
+
+    @Test func aWrongVariableIsNamedToo() throws {
+        let error = #expect(throws: ToolError.self) { try Self.settings([:], ["SKYROW_PORT": "x"]) }
+        #expect(error?.description == "SKYROW_PORT must be a whole number from 0 to 65535; it is 'x'.")
+        #expect(error?.status == .configuration)
+    }
+
+    @Test(arguments: [
+        (["SKYROW_PROT": "1"], "SKYROW_PROT is no setting; did you mean SKYROW_PORT?"),
+        (["SKYROW_MAXIMUM_BODDY": "1"], "SKYROW_MAXIMUM_BODDY is no setting; did you mean SKYROW_MAXIMUM_BODY?"),
+        (["SKYROW_WHATEVER_IT_IS": "1"], "SKYROW_WHATEVER_IT_IS is no setting; `skyrow config` lists all."),
+    ])
+    func anUnknownVariableIsRefusedWithTheNearestOne(environment: [String: String], sentence: String) {
+        let error = #expect(throws: ToolError.self) { try Self.settings([:], environment) }
+        #expect(error == .configuration(sentence))
+    }
+
+    @Test(arguments: [
+        (["prot": "1"], "'prot' in skyrow.json is no setting; did you mean port?"),
+        (["data_directory": "d"], "'data_directory' in skyrow.json is no setting; did you mean data-directory?"),
+        // A file cannot say where the file is.
+        (["config": "other.json"], "'config' in skyrow.json is no setting; `skyrow config` lists all."),
+    ])
+    func anUnknownKeyIsRefusedWithTheNearestOne(file: [String: String], sentence: String) {
+        let error = #expect(throws: ToolError.self) { try Self.settings(file: file) }
+        #expect(error == .configuration(sentence))
+    }
+
+    @Test func otherVariablesAreNobodysBusiness() throws {
+        let settings = try Self.settings([:], ["SKYROW": "1", "PORT": "1", "SKYROW_TEST_SEED": "7", "SKYROW_PROT": ""])
+        #expect(settings.listening.port == 3000)
+    }
+
+    @Test(arguments: [
+        (["read-connections": "9"], "read-connections must not be above maximum-read-connections."),
+        (
+            ["maximum-body": "2000000", "maximum-body-memory": "1500000"],
+            "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+        ),
+    ])
+    func whatDoesNotFitTogetherIsRefused(file: [String: String], sentence: String) {
+        let error = #expect(throws: ToolError.self) { try Self.settings(file: file) }
+        #expect(error == .configuration(sentence))
+    }
+}
+
+extension AnySetting {
+    /// The default, whatever its type.
+    fileprivate var standardValue: Any {
+        Mirror(reflecting: self).children.first { $0.label == "standard" }?.value ?? ()
+    }
+}
