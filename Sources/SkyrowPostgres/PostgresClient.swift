@@ -157,19 +157,39 @@ package final class PostgresClient: Service {
     }
 
     private func run(_ sql: SQL, sharing: PostgresCommitSharing, in lane: Lane) async throws -> PostgresResult {
+        let now = MonotonicTime.now
         let request = PostgresRequest(
             sql: sql,
             sharing: sharing,
-            queueDeadline: .now + configuration.acquireTimeout
+            queuedAt: now,
+            queueDeadline: now + configuration.acquireTimeout
         )
-        return try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
-                request.continuation = continuation
-                lane.submit(request)
+        do {
+            let result = try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    request.continuation = continuation
+                    lane.submit(request)
+                }
+            } onCancel: {
+                cancelRunning(request, in: lane)
             }
-        } onCancel: {
-            cancelRunning(request, in: lane)
+            report(request, lane: lane.role)
+            return result
+        } catch {
+            report(request, lane: lane.role, failure: error)
+            throw error
         }
+    }
+
+    private func report(_ request: PostgresRequest, lane: ConnectionRole, failure: (any Error)? = nil) {
+        guard let reporting = configuration.reporting else { return }
+        reporting.note(
+            request.sql.text,
+            lane: lane,
+            queuedAt: request.queuedAt,
+            timing: request.timing,
+            failure: failure
+        )
     }
 
     private func cancelRunning(_ request: PostgresRequest, in lane: Lane) {

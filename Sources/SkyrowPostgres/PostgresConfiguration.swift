@@ -72,6 +72,9 @@ package struct PostgresConfiguration: Sendable {
     /// At most so many prepared statements are kept per connection; the least recently used goes first.
     package var maximumPreparedStatements = 256
 
+    /// Who is told of the statements that were answered; nil tells nobody.
+    package var reporting: StatementReporting?
+
     package init(connection: String) {
         self.connection = connection
     }

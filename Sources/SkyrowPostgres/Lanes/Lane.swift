@@ -213,11 +213,19 @@ final class Lane: Sendable {
         state.statistics.batches += 1
         state.statistics.statements += batch.count
         state.statistics.largestBatch = max(state.statistics.largestBatch, batch.count)
+        state.statistics.batchSize.record(Int64(batch.count))
+        for request in batch {
+            state.statistics.wait.record(worker.takenAt.nanoseconds - request.queuedAt.nanoseconds)
+        }
         return batch
     }
 
-    func finished(_ worker: LaneWorker) {
-        monitor.withLock { _ in worker.taken = [] }
+    /// - Parameter runs: How long each statement that was answered took, in nanoseconds.
+    func finished(_ worker: LaneWorker, runs: [Int64] = []) {
+        monitor.withLock { state in
+            worker.taken = []
+            for run in runs { state.statistics.run.record(run) }
+        }
     }
 
     func groupEnded(well: Bool) {
@@ -316,6 +324,7 @@ final class Lane: Sendable {
             var statistics = state.statistics
             statistics.queueDepth = state.queue.count
             statistics.connections = state.connectedWorkers
+            statistics.busyConnections = state.workers.count { !$0.taken.isEmpty }
             return statistics
         }
     }

@@ -6,7 +6,10 @@ struct PipelineBatch {
     private let connection: PostgresConnection
     private var steps: [PipelineStep] = []
     private var answers: [RequestAnswer] = []
-    private var finished: [(PostgresRequest, Result<PostgresResult, any Error>)] = []
+    private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, StatementTiming)] = []
+    private var runs: [Int64] = []
+    /// When the answers that were read last arrived; nil once there is nothing to read but to wait.
+    private var arrival: MonotonicTime?
 
     init(worker: LaneWorker, connection: PostgresConnection) {
         self.worker = worker
@@ -23,11 +26,16 @@ struct PipelineBatch {
         steps.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
         answers.append(contentsOf: repeatElement(.none, count: requests.count))
+        runs.removeAll(keepingCapacity: true)
+        arrival = nil
+        let takenAt = worker.takenAt
         let wasSent = send(requests)
-        let fate = wasSent ? receive(requests) : BatchFate.notSent
+        let fate = wasSent ? receive(requests, takenAt: takenAt) : BatchFate.notSent
+        let timing = StatementTiming(takenAt: takenAt, answeredAt: arrival ?? .now, pipelined: requests.count)
+        if wasSent { runs.append(contentsOf: repeatElement(timing.run, count: requests.count - runs.count)) }
         let wasCancelled = connection.gate.end()
-        worker.lane.finished(worker)
-        settle(requests, fate: fate, wasCancelled: wasCancelled)
+        worker.lane.finished(worker, runs: runs)
+        settle(requests, fate: fate, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
     }
 
@@ -62,7 +70,7 @@ struct PipelineBatch {
     }
 
     /// Fills `answers`; returns what became of the whole.
-    private mutating func receive(_ requests: [PostgresRequest]) -> BatchFate {
+    private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchFate {
         var preparationFailure: PostgresError?
         for step in steps {
             if !finished.isEmpty, connection.wouldBlock { resumeFinished() }
@@ -77,7 +85,12 @@ struct PipelineBatch {
                 answers[index] = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
                 preparationFailure = nil
                 if worker.lane.role == .read, case .success(let result) = answers[index] {
-                    finished.append((requests[index], .success(result)))
+                    // What has arrived together has arrived at one time, so the clock is read once for all of it.
+                    let now = arrival ?? .now
+                    arrival = now
+                    let timing = StatementTiming(takenAt: takenAt, answeredAt: now, pipelined: requests.count)
+                    finished.append((requests[index], .success(result), timing))
+                    runs.append(timing.run)
                 }
                 worker.progress = index + 1
                 if index + 1 < requests.count, requests[index + 1].isCancelled {
@@ -95,7 +108,12 @@ struct PipelineBatch {
     }
 
     /// Decides what becomes of each request (``RequestAnswer/disposition(in:)``), and does it.
-    private mutating func settle(_ requests: [PostgresRequest], fate: BatchFate, wasCancelled: Bool) {
+    private mutating func settle(
+        _ requests: [PostgresRequest],
+        fate: BatchFate,
+        wasCancelled: Bool,
+        timing: StatementTiming
+    ) {
         let lane = worker.lane
         let groupFailed = lane.role == .shared && groupFailed(fate: fate)
         if lane.role == .shared, requests.count > 1 { lane.groupEnded(well: !groupFailed) }
@@ -114,9 +132,9 @@ struct PipelineBatch {
             )
             switch answer.disposition(in: situation) {
             case .alreadyFinished: break
-            case .succeed(let result): finished.append((request, .success(result)))
-            case .fail(let error): finished.append((request, .failure(error)))
-            case .cancelled: finished.append((request, .failure(CancellationError())))
+            case .succeed(let result): finished.append((request, .success(result), timing))
+            case .fail(let error): finished.append((request, .failure(error), timing))
+            case .cancelled: finished.append((request, .failure(CancellationError()), timing))
             case .again(let repetition): again[repetition, default: []].append(request)
             case .reconnectAndAgain:
                 connection.gate.markBroken()
@@ -144,7 +162,8 @@ struct PipelineBatch {
     }
 
     private mutating func resumeFinished() {
-        for (request, outcome) in finished { request.finish(outcome) }
+        for (request, outcome, timing) in finished { request.finish(outcome, timing: timing) }
         finished.removeAll(keepingCapacity: true)
+        arrival = nil
     }
 }

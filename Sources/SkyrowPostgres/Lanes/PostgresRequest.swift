@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// One statement on its way through a lane, and the task that waits for its answer.
 ///
-/// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins ``finish(_:)``;
-/// the counters are touched under the lock of the lane that holds the request.
+/// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
+/// ``finish(_:timing:)``, who sets `timing` before; the counters are touched under the lock of the lane that holds the
+/// request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
         static let new: UInt8 = 0
@@ -14,6 +15,7 @@ final class PostgresRequest: @unchecked Sendable {
 
     let sql: SQL
     let sharing: PostgresCommitSharing
+    let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
@@ -24,13 +26,21 @@ final class PostgresRequest: @unchecked Sendable {
     /// How many connections were lost under it, and how often it met a condition that passes by itself.
     var losses = 0
     var conflicts = 0
+    /// When it ran, once it is answered; nil when it never did.
+    private(set) var timing: StatementTiming?
 
     private let phase = Atomic<UInt8>(Phase.new)
     private let cancelRequested = Atomic<Bool>(false)
 
-    init(sql: SQL, sharing: PostgresCommitSharing, queueDeadline: MonotonicTime) {
+    init(
+        sql: SQL,
+        sharing: PostgresCommitSharing,
+        queuedAt: MonotonicTime = .now,
+        queueDeadline: MonotonicTime
+    ) {
         self.sql = sql
         self.sharing = sharing
+        self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
     }
 
@@ -78,8 +88,9 @@ final class PostgresRequest: @unchecked Sendable {
     }
 
     /// Answers the waiting task; the first answer counts, later ones are dropped.
-    func finish(_ outcome: Result<PostgresResult, any Error>) {
+    func finish(_ outcome: Result<PostgresResult, any Error>, timing: StatementTiming? = nil) {
         guard phase.exchange(Phase.finished, ordering: .acquiringAndReleasing) != Phase.finished else { return }
+        self.timing = timing
         resume(outcome)
     }
 

@@ -24,7 +24,10 @@ extension PostgresTransaction {
             }
             throw error
         }
-        return try await perform { connection throws(PostgresError) in try connection.endCopyIn(failure: nil) }
+        // What comes before depends on who feeds it; its end is PostgreSQL's own time.
+        return try await perform(statement) { connection throws(PostgresError) in
+            try connection.endCopyIn(failure: nil)
+        }
     }
 }
 

@@ -40,7 +40,7 @@ package final class PostgresTransaction {
 
     /// Runs a statement and returns its rows.
     package func query(_ sql: SQL) async throws -> PostgresResult {
-        try await perform { connection throws(PostgresError) in
+        try await perform(sql) { connection throws(PostgresError) in
             try connection.runAlone(sql)
         } begin: {
             connection,
@@ -57,7 +57,7 @@ package final class PostgresTransaction {
 
     /// Runs several statements, separated by semicolons and without values, as one message.
     package func executeScript(_ sql: SQL) async throws {
-        _ = try await perform { connection throws(PostgresError) in try connection.runScript(sql) }
+        _ = try await perform(sql) { connection throws(PostgresError) in try connection.runScript(sql) }
     }
 
     /// Runs `body`; what it did is undone, but not the transaction, when it throws.
@@ -86,10 +86,11 @@ package final class PostgresTransaction {
         isOver = true
         guard hasBegun else { return }
         do {
-            let result = try await worker.perform(isCancellable: false) { worker throws(PostgresError) in
+            let commit: SQL = "COMMIT"
+            let result = try await worker.perform(commit, isCancellable: false) { worker throws(PostgresError) in
                 let connection = try worker.currentConnection()
                 do throws(PostgresError) {
-                    return try connection.runAlone("COMMIT")
+                    return try connection.runAlone(commit)
                 } catch {
                     guard error.code == .connectionLost else { throw error }
                     throw PostgresError(code: .unknownFate, sqlState: error.sqlState, message: error.message)
@@ -126,7 +127,10 @@ package final class PostgresTransaction {
     }
 
     /// Does something with the connection, after BEGIN if it is the first thing.
+    ///
+    /// - Parameter statement: what it does, if it is to be timed as a statement.
     func perform<Success: Sendable>(
+        _ statement: SQL? = nil,
         isCancellable: Bool = true,
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Success,
         begin: (@Sendable (PostgresConnection, SQL) throws(PostgresError) -> Success)? = nil
@@ -136,7 +140,7 @@ package final class PostgresTransaction {
         hasBegun = true
         let beginStatement = isolation.beginStatement
         do {
-            return try await worker.perform(isCancellable: isCancellable) { worker throws(PostgresError) in
+            return try await worker.perform(statement, isCancellable: isCancellable) { worker throws(PostgresError) in
                 guard isFirst else { return try body(worker.currentConnection()) }
                 let connection = try worker.openConnection()
                 if let begin { return try begin(connection, beginStatement) }

@@ -33,6 +33,7 @@ final class TransactionPool: Sendable {
     private let threads: ThreadGroup
     private let canceller: StatementCanceller
     private let state = Mutex(State())
+    private let times = TransactionTimes()
 
     init(configuration: PostgresConfiguration, threads: ThreadGroup, canceller: StatementCanceller) {
         self.configuration = configuration
@@ -44,8 +45,9 @@ final class TransactionPool: Sendable {
     ///
     /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
     func acquire() async throws -> TransactionWorker {
-        let waiter = Waiter(deadline: .now + configuration.acquireTimeout)
-        return try await withTaskCancellationHandler {
+        let now = MonotonicTime.now
+        let waiter = Waiter(deadline: now + configuration.acquireTimeout)
+        let worker = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<TransactionWorker, any Error>? in
                     guard !waiter.isCancelled else { return .failure(CancellationError()) }
@@ -75,6 +77,8 @@ final class TransactionPool: Sendable {
             }
             continuation?.resume(throwing: CancellationError())
         }
+        times.waited(MonotonicTime.now.nanoseconds - now.nanoseconds)
+        return worker
     }
 
     private var maximumWorkers: Int { max(1, configuration.maximumTransactionConnections) }
@@ -119,7 +123,7 @@ final class TransactionPool: Sendable {
     }
 
     private func addWorker(_ state: inout State) -> Result<TransactionWorker, any Error> {
-        let worker = TransactionWorker(configuration: configuration, canceller: canceller)
+        let worker = TransactionWorker(configuration: configuration, canceller: canceller, times: times)
         do throws(PostgresError) {
             try threads.start(named: "pg-tx-\(state.workers.count)") { worker.run() }
         } catch {
@@ -184,5 +188,6 @@ final class TransactionPool: Sendable {
             statistics.transactionConnections = state.workers.count(where: { $0.gate.isOpen })
             statistics.transactionsWaiting = state.waiters.count
         }
+        (statistics.transactionWait, statistics.transactionRun) = times.histograms
     }
 }

@@ -13,13 +13,15 @@ final class TransactionWorker: @unchecked Sendable {
     let configuration: PostgresConfiguration
     let canceller: StatementCanceller
     let gate = ConnectionGate()
+    private let times: TransactionTimes
     private let monitor = Monitor(State())
     private var connection: PostgresConnection?
     private var currentJob: Job?
 
-    init(configuration: PostgresConfiguration, canceller: StatementCanceller) {
+    init(configuration: PostgresConfiguration, canceller: StatementCanceller, times: TransactionTimes) {
         self.configuration = configuration
         self.canceller = canceller
+        self.times = times
     }
 
     /// The thread's work, until ``stop()``.
@@ -43,19 +45,26 @@ final class TransactionWorker: @unchecked Sendable {
 
     /// Does something with the connection on the worker's thread.
     ///
-    /// - Parameter isCancellable: Whether cancelling the calling task cancels the statement that runs; a ROLLBACK or
-    ///   COMMIT has to be seen through.
+    /// - Parameters:
+    ///   - statement: What is timed and reported, if anything.
+    ///   - isCancellable: Whether cancelling the calling task cancels the statement that runs; a ROLLBACK or COMMIT has
+    ///     to be seen through.
     /// - Throws: What `body` throws, or `CancellationError`.
     func perform<Success: Sendable>(
+        _ statement: SQL? = nil,
         isCancellable: Bool = true,
         _ body: @escaping @Sendable (TransactionWorker) throws(PostgresError) -> Success
     ) async throws -> Success {
         let job = Job()
-        return try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
+        let (result, timing) = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
                 monitor.withLock { state in
                     state.jobs.append { [self] in
-                        continuation.resume(with: run(job, isCancellable: isCancellable, body))
+                        let takenAt = MonotonicTime.now
+                        let result = run(job, isCancellable: isCancellable, body)
+                        let timing = StatementTiming(takenAt: takenAt, answeredAt: .now)
+                        if statement != nil { times.ran(timing.run) }
+                        continuation.resume(returning: (result, timing))
                     }
                 }
                 monitor.signal()
@@ -66,6 +75,21 @@ final class TransactionWorker: @unchecked Sendable {
             monitor.broadcast()
             canceller.submit { [gate] in gate.cancel(ObjectIdentifier(job)) }
         }
+        if let statement, let reporting = configuration.reporting {
+            let failure: (any Error)? =
+                switch result {
+                case .success: nil
+                case .failure(let error): error
+                }
+            reporting.note(
+                statement.text,
+                lane: .transaction,
+                queuedAt: timing.takenAt,
+                timing: timing,
+                failure: failure
+            )
+        }
+        return try result.get()
     }
 
     private func run<Success>(

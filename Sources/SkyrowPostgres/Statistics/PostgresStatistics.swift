@@ -1,16 +1,22 @@
 /// What a client has done and what it has before it, for metrics.
 package struct PostgresStatistics: Hashable, Sendable {
-    /// The figures of one queue and its connections; all but the first two only grow.
+    /// The figures of one queue and its connections; all but the first three only grow.
     package struct Lane: Hashable, Sendable {
         /// The statements that wait now.
         package var queueDepth = 0
-        /// The connections that are open now.
+        /// The connections that are open now, and those of them that run statements.
         package var connections = 0
+        package var busyConnections = 0
         package var connects = 0
         package var statements = 0
         /// The pipelines in which the statements travelled.
         package var batches = 0
         package var largestBatch = 0
+        /// How many statements each pipeline carried.
+        package var batchSize = Histogram.batchSizes
+        /// How long statements waited until a connection took them, and how long they took from there, in nanoseconds.
+        package var wait = Histogram.durations
+        package var run = Histogram.durations
         /// The reads that were queued again because a slow one held them up.
         package var rescued = 0
         /// The shared commits that failed, so that their writes were tried one by one.
@@ -24,4 +30,7 @@ package struct PostgresStatistics: Hashable, Sendable {
     package var transactionsInUse = 0
     package var transactionConnections = 0
     package var transactionsWaiting = 0
+    /// How long transactions waited for a connection, and how long their statements took, in nanoseconds.
+    package var transactionWait = Histogram.durations
+    package var transactionRun = Histogram.durations
 }
