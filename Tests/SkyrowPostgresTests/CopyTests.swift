@@ -126,3 +126,107 @@ private struct SourceError: Error {}
         }
     }
 }
+
+@Suite struct CopyOutputTests {
+    private static func lines(_ count: Int) -> SQL {
+        "COPY (SELECT n, repeat('x', 90) FROM generate_series(1, \(SQL(trustedText: "\(count)"))) AS n) TO STDOUT"
+    }
+
+    private func withTransaction(_ body: (PostgresTransaction) async throws -> Void) async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in try await client.withTransaction(retries: 0, body) }
+        }
+    }
+
+    @Test(arguments: [0, 1, 100_000])
+    func allRowsComeOutInChunksThatEndWithARow(count: Int) async throws {
+        try await withTransaction { transaction in
+            try await transaction.copyOut(Self.lines(count)) { output in
+                var chunks = 0
+                var rows = 0
+                for try await chunk in output {
+                    chunks += 1
+                    rows += chunk.count { $0 == UInt8(ascii: "\n") }
+                    #expect(chunk.last == UInt8(ascii: "\n"))
+                    #expect(chunk.count < 300_000)
+                }
+                #expect(rows == count)
+                #expect(output.rowCount == count)
+                #expect(chunks == 0 || chunks > count / 4000)
+            }
+            // The transaction goes on.
+            #expect(try await transaction.query("SELECT 1").rowCount == 1)
+        }
+    }
+
+    @Test func aReaderThatStopsEndsTheCopyAndTheTransaction() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                struct Enough: Error {}
+                await #expect(throws: Enough.self) {
+                    try await client.withTransaction { transaction in
+                        try await transaction.copyOut(Self.lines(100_000_000)) { output in
+                            for try await _ in output { throw Enough() }
+                        }
+                    }
+                }
+                let result = try await client.withTransaction { try await $0.query("SELECT 1") }
+                #expect(result.rowCount == 1)
+            }
+        }
+    }
+
+    @Test func anErrorInTheMiddleIsTheServers() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                let error = await #expect(throws: PostgresError.self) {
+                    try await client.withTransaction { transaction in
+                        try await transaction.copyOut(
+                            "COPY (SELECT 1 / (50000 - n) FROM generate_series(1, 60000) AS n) TO STDOUT"
+                        ) { output in
+                            for try await _ in output {}
+                        }
+                    }
+                }
+                #expect(error?.sqlState == "22012")
+            }
+        }
+    }
+
+    @Test(arguments: ["SELECT 1", "COPY movie FROM STDIN", "COPY nothing TO STDOUT"])
+    func anythingButACopyToStandardOutputIsRefused(statement: String) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE TABLE movie (title text)")
+            try await withPostgresClient(database.url) { client in
+                await #expect(throws: PostgresError.self) {
+                    try await client.withTransaction { transaction in
+                        try await transaction.copyOut(SQL(trustedText: statement)) { _ in }
+                    }
+                }
+                let result = try await client.read("SELECT 1")
+                #expect(result.rowCount == 1)
+            }
+        }
+    }
+
+    @Test func aSnapshotSeesOneMomentAndChangesNothing() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql("CREATE TABLE movie (title text)")
+            try await withPostgresClient(database.url) { client in
+                try await client.withTransaction(isolation: .snapshot) { transaction in
+                    _ = try await transaction.query("SELECT count(*) FROM movie")
+                    try await database.psql("INSERT INTO movie VALUES ('later')")
+                    try await transaction.copyOut("COPY movie TO STDOUT") { output in
+                        for try await _ in output { Issue.record("A later row was seen.") }
+                    }
+                }
+                let error = await #expect(throws: PostgresError.self) {
+                    try await client.withTransaction(isolation: .snapshot) {
+                        try await $0.execute("INSERT INTO movie VALUES ('x')")
+                    }
+                }
+                #expect(error?.sqlState == .readOnlyTransaction)
+            }
+        }
+    }
+}

@@ -24,8 +24,7 @@ import Testing
             values["serial"] = nil
             let summary = try await f.store.importRecords(
                 stream([row(1, id: "a", values), row(2), row(3, id: "c", ["stars": .number(3), "score": .integer(4)])]),
-                of: type("note"),
-                fields: fields
+                to: ImportColumns(type: type("note"), fields: fields)
             )
             #expect(summary.imported == 3)
             let record = try #require(try await f.fetch("note/a", .anonymous))
@@ -53,7 +52,7 @@ import Testing
                 var rows = (1...12_000).map { row($0, id: "\($0)", ["stars": .integer(Int64($0))]) }
                 rows[9_000] = bad
                 let fault = await #expect(throws: ImportFault.self) {
-                    try await f.store.importRecords(stream(rows), of: type("note"), fields: fields)
+                    try await f.store.importRecords(stream(rows), to: ImportColumns(type: type("note"), fields: fields))
                 }
                 #expect(fault?.line == 9_001)
                 #expect(fault?.error.code == code)
@@ -71,8 +70,7 @@ import Testing
             var told: [Int] = []
             let summary = try await f.store.importRecords(
                 stream(rows),
-                of: type("note"),
-                fields: fields,
+                to: ImportColumns(type: type("note"), fields: fields),
                 keepsGoing: true
             ) { told.append($0) }
             #expect(summary.imported == 11_997)
@@ -88,13 +86,15 @@ import Testing
             let chain = (1...6_000).map {
                 row($0, id: "\($0)", $0 == 6_000 ? [:] : ["next": .reference(id("note/\($0 + 1)"))])
             }
-            let summary = try await f.store.importRecords(stream(chain), of: type("note"), fields: fields)
+            let summary = try await f.store.importRecords(
+                stream(chain),
+                to: ImportColumns(type: type("note"), fields: fields)
+            )
             #expect(summary.imported == 6_000)
             let fault = await #expect(throws: ImportFault.self) {
                 try await f.store.importRecords(
                     stream([row(1, id: "x", ["next": .reference(id("note/missing"))])]),
-                    of: type("note"),
-                    fields: fields
+                    to: ImportColumns(type: type("note"), fields: fields)
                 )
             }
             #expect(fault?.error.code == .invalidArgument)
@@ -107,10 +107,113 @@ import Testing
                 ("nothing", [field("title")]), ("note", [field("missing")]), ("note", [field("price")]),
             ] {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.importRecords(stream([]), of: type(name), fields: names)
+                    try await f.store.importRecords(
+                        stream([]),
+                        to: ImportColumns(type: type(name), fields: names)
+                    )
                 }
                 #expect(error?.code == .incompatibleSchema)
             }
+        }
+    }
+
+    @Test func aRefusedImportLeavesTheSchemaAsItWas() async throws {
+        try await withRecords { f in
+            let film = try RecordTypeName("film")
+            let columns = ImportColumns(type: film, fields: [field("title")])
+            let rows = [row(1), row(2)].map { ImportRow(line: $0.line, id: "same", values: [.string("x")]) }
+            await #expect(throws: ImportFault.self) {
+                try await f.store.importRecords(stream(rows), to: columns, creating: [field("title"): .string])
+            }
+            #expect(try await f.psql("SELECT to_regclass('film') IS NULL") == "t")
+            #expect(try await f.store.recordSchema().types[film] == nil)
+
+            // A field that an existing type lacks is not left behind either.
+            let more = ImportColumns(type: type("note"), fields: [field("extra")])
+            await #expect(throws: ImportFault.self) {
+                try await f.store.importRecords(stream(rows), to: more, creating: [field("extra"): .string])
+            }
+            #expect(try await f.store.recordSchema().types[type("note")]?.fields[field("extra")] == nil)
+
+            let summary = try await f.store.importRecords(
+                stream([rows[0]]),
+                to: columns,
+                creating: [field("title"): .string]
+            )
+            #expect(summary.imported == 1)
+            #expect(try await f.fetch("film/same", .anonymous)?.fields == [field("title"): .string("x")])
+        }
+    }
+
+    @Test func typesThatReferToEachOtherAreImportedTogetherOrNotAtAll() async throws {
+        try await withRecords { f in
+            let (egg, hen) = (try RecordTypeName("egg"), try RecordTypeName("hen"))
+            let (from, lays) = (field("from"), field("lays"))
+            let types = [
+                RecordType(name: egg, fields: [from: .reference(hen)]),
+                RecordType(name: hen, fields: [lays: .reference(egg)]),
+            ]
+            func importBoth(_ lastHen: String) async throws {
+                try await f.store.withImport(creating: types) { records in
+                    let eggs = [ImportRow(line: 1, id: "1", values: [.reference(try RecordID("hen/1"))])]
+                    let hens = [ImportRow(line: 1, id: lastHen, values: [.reference(try RecordID("egg/1"))])]
+                    _ = try await records.add(stream(eggs), to: ImportColumns(type: egg, fields: [from]))
+                    _ = try await records.add(stream(hens), to: ImportColumns(type: hen, fields: [lays]))
+                }
+            }
+            let fault = await #expect(throws: ImportFault.self) { try await importBoth("2") }
+            #expect(fault?.line == nil && fault?.error.code == .invalidArgument)
+            #expect(fault?.error.info["arguments"] == .list([.string("from")]))
+            #expect(try await f.psql("SELECT to_regclass('egg') IS NULL AND to_regclass('hen') IS NULL") == "t")
+            try await importBoth("1")
+            #expect(
+                try await f.psql("SELECT count(*) FROM egg JOIN hen ON \"from\" = hen._id AND lays = egg._id") == "1"
+            )
+        }
+    }
+
+    @Test func rowsKeepTheirReservedColumnsAndSequencesCountOn() async throws {
+        try await withRecords { f in
+            let columns = ImportColumns(
+                type: type("note"),
+                reserved: [.id, .database, .owner, .access, .createdAt, .updatedBy],
+                fields: [field("next"), field("serial")]
+            )
+            let early = Timestamp(microseconds: -1)
+            func note(_ id: String, _ database: String, next: String, _ serial: Int64) -> ImportRow {
+                ImportRow(
+                    line: 1,
+                    reserved: [
+                        .string(id), .string(database), .string("ann"), .json(JSONText(validated: Array("[]".utf8))),
+                        .datetime(early), nil,
+                    ],
+                    values: [.string(next), .integer(serial)]
+                )
+            }
+            let rows = [note("~ann/1", "ann", next: "~ann/1", 41), note("1", "_public", next: "1", 7)]
+            let summary = try await f.store.importRecords(stream(rows), to: columns)
+            #expect(summary.imported == 2)
+            let stored = try await f.psql(
+                "SELECT _id, _database, _owner, _access, _created_at < '2000-01-01', _updated_by, next, serial FROM note ORDER BY 1"
+            )
+            #expect(stored == "1|_public|ann|[]|t||1|7\n~ann/1|ann|ann|[]|t||~ann/1|41")
+            #expect(try await f.save("note/new").fields[field("serial")] == .integer(42))
+
+            let fault = await #expect(throws: ImportFault.self) {
+                try await f.store.importRecords(stream([note("~bob/1", "ann", next: "1", 1)]), to: columns)
+            }
+            #expect(fault?.error.code == .constraintViolated)
+        }
+    }
+
+    @Test func importedProfilesHaveAccountsThatCannotLogIn() async throws {
+        try await withRecords { f in
+            let columns = ImportColumns(type: .user, reserved: [.id, .database], fields: [field("username")])
+            let rows = [
+                ImportRow(line: 1, reserved: [.string("eve"), .string("_public")], values: [.string("eve")])
+            ]
+            _ = try await f.store.importRecords(stream(rows), to: columns)
+            #expect(try await f.psql("SELECT id, password_hash IS NULL FROM _user WHERE id = 'eve'") == "eve|t")
         }
     }
 }

@@ -111,7 +111,7 @@ final class PostgresConnection {
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 PQclear(result)
                 gate.markBroken()
-                throw PostgresError(code: .misuse, message: "COPY runs through copyIn only")
+                throw PostgresError(code: .misuse, message: "COPY runs through copyIn and copyOut only")
             default:
                 failure = failure ?? PostgresError(result: result)
                 if PostgresError.endsSession(result: result) { gate.markBroken() }

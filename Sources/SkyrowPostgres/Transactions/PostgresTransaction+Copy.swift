@@ -33,6 +33,11 @@ extension PostgresTransaction {
 
 extension PostgresConnection {
     fileprivate func beginCopyIn(_ statement: SQL) throws(PostgresError) {
+        try beginCopy(statement, PGRES_COPY_IN, form: "COPY … FROM STDIN")
+    }
+
+    /// Sends a COPY and waits until the server is ready for it.
+    func beginCopy(_ statement: SQL, _ direction: ExecStatusType, form: String) throws(PostgresError) {
         if let failure = statement.bindings.failure { throw failure }
         guard statement.bindings.isEmpty else {
             throw PostgresError(code: .misuse, message: "COPY cannot have values")
@@ -41,18 +46,18 @@ extension PostgresConnection {
             throw PostgresError(code: .connectionLost, message: lastMessage)
         }
         defer { PQclear(result) }
-        guard PQresultStatus(result) != PGRES_COPY_IN else { return }
+        guard PQresultStatus(result) != direction else { return }
         let isFailure = PQresultStatus(result) == PGRES_FATAL_ERROR
         let error = isFailure ? PostgresError(result: result) : nil
         while let extra = PQgetResult(handle) {
             let status = PQresultStatus(extra)
             PQclear(extra)
-            if status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
+            if status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
                 gate.markBroken()
                 break
             }
         }
-        throw error ?? PostgresError(code: .misuse, message: "The statement is not a COPY … FROM STDIN")
+        throw error ?? PostgresError(code: .misuse, message: "The statement is not a \(form)")
     }
 
     fileprivate func put(_ chunk: [UInt8]) throws(PostgresError) {

@@ -8,12 +8,15 @@ package enum PostgresIsolation: Sendable, CaseIterable {
     case repeatableRead
     /// As if the transactions ran one after another.
     case serializable
+    /// As ``repeatableRead``, and no statement may change anything.
+    case snapshot
 
     fileprivate var beginStatement: SQL {
         switch self {
         case .readCommitted: "BEGIN ISOLATION LEVEL READ COMMITTED"
         case .repeatableRead: "BEGIN ISOLATION LEVEL REPEATABLE READ"
         case .serializable: "BEGIN ISOLATION LEVEL SERIALIZABLE"
+        case .snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         }
     }
 }

@@ -19,10 +19,6 @@ struct BinaryCopy {
         encoder.append(Int16(columns))
     }
 
-    mutating func append(id: String) {
-        append(text: id)
-    }
-
     /// Throws `108 InvalidArgument` when a column made in psql is too narrow for a value that was accepted for it.
     static func check(_ value: RecordValue, for column: RecordColumn) throws(SkyrowError) {
         guard case .integer(let number) = value else { return }
@@ -37,8 +33,8 @@ struct BinaryCopy {
         }
     }
 
-    /// Appends a value that was accepted and checked for the column, in the type that the column has.
-    mutating func append(_ value: RecordValue, for column: RecordColumn) {
+    /// Appends a value that was accepted and checked for its column, in the type that the column has.
+    mutating func append(_ value: RecordValue, as type: PostgresOID) {
         switch value {
         case .null, .sequence: encoder.append(Int32(-1))
         case .string(let text): append(text: text)
@@ -50,18 +46,18 @@ struct BinaryCopy {
             encoder.append(bytes: bytes)
         case .json(let text):
             // The binary form of jsonb is one byte with its version, then the text.
-            let hasVersion = column.oid == .jsonb
+            let hasVersion = type == .jsonb
             encoder.append(Int32(text.utf8.count + (hasVersion ? 1 : 0)))
             if hasVersion { encoder.append(UInt8(1)) }
             encoder.append(bytes: text.utf8)
         case .integer(let number):
-            switch column.oid {
+            switch type {
             case .int2: append(integer: Int16(truncatingIfNeeded: number))
             case .int4: append(integer: Int32(truncatingIfNeeded: number))
             default: append(integer: number)
             }
         case .number(let number):
-            if column.oid == .float4 {
+            if type == .float4 {
                 append(integer: Float(number).bitPattern)
             } else {
                 append(integer: number.bitPattern)

@@ -4,14 +4,46 @@ package import SkyrowModel
 package struct ImportRow: Sendable {
     /// Where the record stands in its source, for telling what was wrong with it.
     package var line: Int
-    /// nil asks for a fresh id.
+    /// nil asks for a fresh id, unless the import sets ``ReservedColumn/id`` itself.
     package var id: String?
+    /// The values of the reserved columns that the import sets; empty for new public records without an owner.
+    package var reserved: [RecordValue?]
     package var values: [RecordValue?]
 
-    package init(line: Int, id: String? = nil, values: [RecordValue?]) {
+    package init(line: Int, id: String? = nil, reserved: [RecordValue?] = [], values: [RecordValue?]) {
         self.line = line
         self.id = id
+        self.reserved = reserved
         self.values = values
+    }
+
+    /// About how much memory it takes, in bytes.
+    var size: Int {
+        (reserved + values).reduce(64) { sum, value in
+            switch value {
+            case .string(let text)?: sum + text.utf8.count
+            case .json(let text)?: sum + text.utf8.count
+            case .bytes(let bytes)?: sum + bytes.count
+            case .null?, .integer?, .number?, .boolean?, .datetime?, .reference?, .sequence?, nil: sum + 32
+            }
+        }
+    }
+}
+
+/// What an import writes of a type.
+package struct ImportColumns: Hashable, Sendable {
+    package var type: RecordTypeName
+    /// The reserved columns that are set to what they were in the table that the records come from, or none.
+    ///
+    /// The records are then rows of that table: ids, and references as strings, are as a column holds them
+    /// (``StoredID``).
+    package var reserved: [ReservedColumn]
+    package var fields: [FieldName]
+
+    package init(type: RecordTypeName, reserved: [ReservedColumn] = [], fields: [FieldName]) {
+        self.type = type
+        self.reserved = reserved
+        self.fields = fields
     }
 }
 

@@ -6,27 +6,52 @@ struct ImportTarget {
     /// A row that fits, still to be sent.
     struct Line {
         let number: Int
-        let id: String
         /// A value for each column; nil is NULL.
         let values: [RecordValue?]
     }
 
     let table: RecordTable
-    let columns: [RecordColumn]
+    /// The reserved columns that the rows bring; otherwise they bring an id at most.
+    private let reserved: [ReservedColumn]
+    private let fields: [RecordColumn]
+    private let columnTypes: [PostgresOID]
     /// `COPY "app"."movie" ("_id", "title") FROM STDIN (FORMAT binary)`
     let statement: SQL
 
     /// Throws `114 IncompatibleSchema` when a field does not exist or can be read only.
-    init(table: RecordTable, fields: [FieldName]) throws(SkyrowError) {
+    init(table: RecordTable, columns: ImportColumns) throws(SkyrowError) {
         self.table = table
-        columns = try fields.map { field throws(SkyrowError) in
+        reserved = columns.reserved
+        fields = try columns.fields.map { field throws(SkyrowError) in
             guard let column = table[field], column.isWritable else {
                 throw SkyrowError(.incompatibleSchema, "The type \(table.name) has no field \(field) to import to.")
             }
             return column
         }
-        let names = columns.map { ", \($0.identifier)" as SQL }.joined(separator: "")
-        statement = "COPY \(table.qualifiedName) (\"_id\"\(names)) FROM STDIN (FORMAT binary)"
+        let first = columns.reserved.isEmpty ? [.id] : columns.reserved
+        columnTypes = first.map(\.oid) + fields.map(\.oid)
+        let names = (first.map(\.identifier) + fields.map(\.identifier)).map { "\($0)" as SQL }
+        statement = "COPY \(table.qualifiedName) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
+    }
+
+    /// The columns that are written whose default is the next number of a sequence.
+    var sequences: [RecordColumn] { fields.filter { $0.type == .sequence } }
+
+    /// What lets the sequences count on from the highest numbers.
+    var sequenceAdvances: [SQL] {
+        sequences.map { advancing($0, to: "(SELECT max(\($0.identifier)) FROM \(table.qualifiedName))") }
+    }
+
+    /// Lets a sequence count on from a number, unless it is further on.
+    ///
+    /// One that a failed import has moved leaves a gap in its numbers, as every rollback does.
+    func advancing(_ column: RecordColumn, to number: SQL) -> SQL {
+        """
+        SELECT setval(place, number)
+        FROM pg_get_serial_sequence(\("\(table.schema.quoted).\(table.identifier.quoted)"), \(column.identifier.name)) AS name,
+            LATERAL (SELECT name::regclass, \(number)::bigint) AS wanted (place, number)
+        WHERE number > coalesce(pg_sequence_last_value(place), 0)
+        """
     }
 
     /// The rows as their columns take them; those that do not fit become faults.
@@ -44,27 +69,34 @@ struct ImportTarget {
     }
 
     private func line(_ row: ImportRow) throws(SkyrowError) -> Line {
-        let id = try RecordID(type: table.name, id: row.id ?? makeRecordID())
-        guard row.values.count == columns.count else {
-            throw .invalidArgument("The record has \(row.values.count) values for \(columns.count) fields.")
+        guard row.values.count == fields.count, row.reserved.count == reserved.count else {
+            throw .invalidArgument("The record has \(row.values.count) values for \(fields.count) fields.")
         }
-        var values: [RecordValue?] = []
-        values.reserveCapacity(columns.count)
-        for (column, value) in zip(columns, row.values) {
-            let accepted: RecordValue? = if let value { try column.accepted(value) } else { nil }
+        var values: [RecordValue?] = row.reserved
+        values.reserveCapacity(columnTypes.count)
+        if reserved.isEmpty {
+            values.append(.string(try RecordID(type: table.name, id: row.id ?? makeRecordID()).id))
+        }
+        for (column, value) in zip(fields, row.values) {
+            let accepted: RecordValue? = if let value { try accepted(value, by: column) } else { nil }
             if let accepted { try BinaryCopy.check(accepted, for: column) }
             values.append(accepted)
         }
-        return Line(number: row.line, id: id.id, values: values)
+        return Line(number: row.line, values: values)
+    }
+
+    private func accepted(_ value: RecordValue, by column: RecordColumn) throws(SkyrowError) -> RecordValue? {
+        // A row's reference may be the id of a private record, which no `RecordID` can be.
+        if !reserved.isEmpty, case .reference = column.type, case .string = value { return value }
+        return try column.accepted(value)
     }
 
     /// The rows as one text of binary COPY.
     func chunk(_ lines: ArraySlice<Line>) -> [UInt8] {
         var copy = BinaryCopy()
         for line in lines {
-            copy.beginRow(columns: columns.count + 1)
-            copy.append(id: line.id)
-            for (column, value) in zip(columns, line.values) { copy.append(value ?? .null, for: column) }
+            copy.beginRow(columns: columnTypes.count)
+            for (type, value) in zip(columnTypes, line.values) { copy.append(value ?? .null, as: type) }
         }
         return copy.finished()
     }

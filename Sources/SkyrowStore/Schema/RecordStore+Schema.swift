@@ -70,7 +70,7 @@ extension RecordStore {
 
 extension SkyrowError {
     /// What keeps PostgreSQL from changing a table.
-    fileprivate static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
+    static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         switch error.sqlState {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")

@@ -24,34 +24,43 @@ final class SchemaChanger: Sendable {
     func apply(_ request: SchemaRequest, mode: SchemaMode) async throws {
         try await gate.pass {
             try Task.checkCancellation()
-            for attempt in 1... {
-                do {
-                    try await change(request, mode: mode)
-                    break
-                } catch let error as PostgresError
-                    where error.sqlState == .lockNotAvailable && attempt < SchemaChanger.attempts
-                {
-                    // An attempt is short, since everybody who uses the table queues up behind one who wants it alone.
-                    try await Task.sleep(for: .milliseconds(50 << attempt))
-                }
+            try await patiently {
+                try await client.withTransaction { try await change(request, mode: mode, in: $0) }
             }
             try await cache.reload()
         }
     }
 
-    /// Plans again under a lock that other processes respect: what one of them has done meanwhile is not done twice.
-    private func change(_ request: SchemaRequest, mode: SchemaMode) async throws {
-        let names = Set(request.types.map(\.rawValue))
-        try await client.withTransaction { transaction in
-            try await transaction.lockSchema(schema)
-            let catalog = try await SchemaCatalog.load(names, of: schema, in: transaction)
-            let plan = try SchemaPlan(request, in: catalog, mode: mode)
-            guard !plan.isEmpty else { return }
-            _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
-            for statement in try SchemaChange.statements(for: plan.changes, in: schema) {
-                _ = try await transaction.query(statement)
+    /// Runs a transaction that changes the schema, several times when it meets a table which others keep locked.
+    func patiently<Success>(_ body: () async throws -> Success) async throws -> Success {
+        var attempt = 1
+        while true {
+            do {
+                return try await body()
+            } catch let error as PostgresError
+                where error.sqlState == .lockNotAvailable && attempt < SchemaChanger.attempts
+            {
+                // An attempt is short, since everybody who uses the table queues up behind one who wants it alone.
+                try await Task.sleep(for: .milliseconds(50 << attempt))
+                attempt += 1
             }
-            _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
         }
+    }
+
+    /// Plans again under a lock that other processes respect: what one of them has done meanwhile is not done twice.
+    ///
+    /// The lock stays until the transaction ends.
+    func change(_ request: SchemaRequest, mode: SchemaMode, in transaction: PostgresTransaction) async throws {
+        let names = Set(request.types.map(\.rawValue))
+        try await transaction.lockSchema(schema)
+        let catalog = try await SchemaCatalog.load(names, of: schema, in: transaction)
+        let plan = try SchemaPlan(request, in: catalog, mode: mode)
+        guard !plan.isEmpty else { return }
+        _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+        for statement in try SchemaChange.statements(for: plan.changes, in: schema) {
+            _ = try await transaction.query(statement)
+        }
+        _ = try await transaction.query("SET LOCAL lock_timeout TO DEFAULT")
+        _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
     }
 }

@@ -64,12 +64,10 @@ struct ImportRun: Sendable {
         var progress = ImportProgress(total: recordCount)
         defer { progress.finish() }
         do {
-            let type = RecordType(name: plan.type, fields: plan.newFields)
-            _ = try await store.createTypes(SchemaCreateRequest(types: [type]))
             return try await store.importRecords(
                 ImportRows(source: source, plan: plan),
-                of: plan.type,
-                fields: plan.fields,
+                to: ImportColumns(type: plan.type, fields: plan.fields),
+                creating: plan.newFields,
                 keepsGoing: continuesOnError
             ) { progress.report($0) }
         } catch let fault as ImportFault {

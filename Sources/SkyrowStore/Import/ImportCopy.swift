@@ -1,0 +1,46 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// Hands on a part of the rows at a time, which are sent as one COPY: so many of them, or so many bytes.
+    static func inParts<Rows: AsyncSequence>(
+        _ rows: Rows,
+        of count: Int = 5000,
+        bytes limit: Int = 8 << 20,
+        _ body: ([ImportRow]) async throws -> Void
+    ) async throws where Rows.Element == ImportRow {
+        var part: [ImportRow] = []
+        part.reserveCapacity(count)
+        var size = 0
+        for try await row in rows {
+            part.append(row)
+            size += row.size
+            guard part.count == count || size >= limit else { continue }
+            try await body(part)
+            part.removeAll(keepingCapacity: true)
+            size = 0
+        }
+        if !part.isEmpty { try await body(part) }
+    }
+
+    /// Copies rows; where PostgreSQL refuses them, parts of them, down to the rows at fault. Returns how many are in.
+    func copy(
+        _ lines: ArraySlice<ImportTarget.Line>,
+        into target: ImportTarget,
+        _ faults: inout [ImportFault],
+        _ send: (SQL, OneChunk) async throws -> Int
+    ) async throws -> Int {
+        guard !lines.isEmpty else { return 0 }
+        do {
+            return try await send(target.statement, OneChunk(bytes: target.chunk(lines)))
+        } catch let error as PostgresError where error.isAboutValues {
+            guard lines.count > 1 else {
+                faults.append(ImportFault(line: lines.first?.number, error: report(error, table: target.table)))
+                return 0
+            }
+            let middle = lines.startIndex + lines.count / 2
+            let first = try await copy(lines[..<middle], into: target, &faults, send)
+            return first + (try await copy(lines[middle...], into: target, &faults, send))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// Records that are imported together, with the types and fields they need: all of it or nothing.
+///
+/// Lent by ``RecordStore/withImport(creating:_:)`` and not `Sendable`, like the transaction that it is.
+package final class RecordImport {
+    private let store: RecordStore
+    private let transaction: PostgresTransaction
+    private var targets: [ImportTarget] = []
+
+    init(_ transaction: PostgresTransaction, of store: RecordStore) {
+        self.store = store
+        self.transaction = transaction
+    }
+
+    /// Adds records of a type, through COPY, and returns how many they were.
+    ///
+    /// A record may refer to another one of the import that comes later. Throws ``ImportFault`` for the first record
+    /// that cannot be imported, `114 IncompatibleSchema` for a type or field that does not exist, and what `rows`
+    /// throws.
+    ///
+    /// - Parameter progress: is told after each part how many of these records are in.
+    package func add<Rows: AsyncSequence>(
+        _ rows: Rows,
+        to columns: ImportColumns,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> Int where Rows.Element == ImportRow {
+        let catalog = try await SchemaCatalog.load([columns.type.rawValue], of: store.schema, in: transaction)
+        guard let table = catalog[columns.type] else { throw SkyrowError.noType(columns.type) }
+        let target = try ImportTarget(table: table, columns: columns)
+        targets.append(target)
+        var imported = 0
+        do {
+            try await RecordStore.inParts(rows) { part in
+                var faults: [ImportFault] = []
+                let lines = target.encoded(part, &faults)
+                if let fault = faults.first { throw fault }
+                imported += try await store.copy(lines, into: target, &faults) { statement, chunk in
+                    try await transaction.withSavepoint { try await $0.copyIn(statement, chunks: chunk) }
+                }
+                if let fault = faults.min(by: { ($0.line ?? 0) < ($1.line ?? 0) }) { throw fault }
+                progress(imported)
+            }
+        } catch let error as PostgresError {
+            throw store.report(error, table: table)
+        }
+        return imported
+    }
+
+    /// Lets the sequence of a field count on from a number at least.
+    package func advanceSequence(_ field: FieldName, of type: RecordTypeName, to number: Int64) async throws {
+        guard let target = targets.first(where: { $0.table.name == type }),
+            let column = target.sequences.first(where: { $0.field == field })
+        else { return }
+        try await store.reporting {
+            _ = try await transaction.query(target.advancing(column, to: "\(number)"))
+        }
+    }
+
+    /// What only makes sense when all records are there.
+    func finish() async throws {
+        for target in targets {
+            for statement in target.sequenceAdvances { _ = try await transaction.query(statement) }
+            if target.table.name == .user { try await createAccounts() }
+        }
+        do {
+            _ = try await transaction.query("SET CONSTRAINTS ALL IMMEDIATE")
+        } catch let error as PostgresError where error.isAboutValues {
+            let table = targets.map(\.table).first { $0.name.rawValue == error.table }
+            throw ImportFault(line: nil, error: store.report(error, table: table))
+        }
+    }
+
+    /// The planner knows the new rows at once and not when autovacuum comes by.
+    func analyze() async throws {
+        for target in targets { _ = try await store.client.write("ANALYZE \(target.table.qualifiedName)") }
+    }
+
+    /// Every profile has an account; these cannot log in, since passwords are not imported.
+    private func createAccounts() async throws {
+        let schema = store.schema
+        try await transaction.execute(
+            """
+            INSERT INTO \(schema)._user (id, created_at)
+            SELECT _id, _created_at FROM \(schema)."user" WHERE _revision = \(schema)._revision()
+            ON CONFLICT DO NOTHING
+            """
+        )
+    }
+}
+
+extension RecordStore {
+    /// Lends an import and commits what it did when `body` returns; nothing of it stays when `body` throws, the new
+    /// types and fields neither.
+    ///
+    /// ```swift
+    /// let count = try await store.withImport(creating: [movie]) { records in
+    ///     try await records.add(rows, to: ImportColumns(type: movie.name, fields: [title, year]))
+    /// }
+    /// ```
+    ///
+    /// While it runs, nobody else changes the schema where it does, and nobody writes to a type that a new field
+    /// refers to. Throws what `body` throws, ``ImportFault`` for a reference to a record that never came, and
+    /// `SkyrowError`.
+    package func withImport<Success>(
+        creating types: [RecordType] = [],
+        _ body: (RecordImport) async throws -> Success
+    ) async throws -> Success {
+        let request = SchemaRequest.create(types)
+        let changesSchema = try !SchemaPlan(request, in: cache.current, mode: .development).isEmpty
+        do {
+            let (success, records) = try await changer.patiently {
+                try await client.withTransaction(retries: 0) { transaction in
+                    if changesSchema { try await changer.change(request, mode: .development, in: transaction) }
+                    _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")
+                    let records = RecordImport(transaction, of: self)
+                    let success: Success
+                    do {
+                        success = try await body(records)
+                        try await records.finish()
+                    } catch let error as PostgresError {
+                        // Not to be tried again: the rows are gone.
+                        throw report(error)
+                    }
+                    return (success, records)
+                }
+            }
+            if changesSchema { try await cache.reload() }
+            try await records.analyze()
+            return success
+        } catch let error as PostgresError {
+            throw SkyrowError.schemaFailure(error) ?? report(error)
+        }
+    }
+}
+
+extension SkyrowError {
+    static func noType(_ type: RecordTypeName) -> SkyrowError {
+        SkyrowError(.incompatibleSchema, "There is no record type \(type).")
+    }
+}
