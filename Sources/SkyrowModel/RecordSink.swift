@@ -12,6 +12,22 @@ package struct MemberKey: Sendable, Hashable {
     }
 }
 
+/// A member's name, lent for the duration of one call.
+///
+/// Rows of one answer are told on several threads at once, and counting references to the same few names on all of them
+/// costs more than writing the values; so a sink gets bytes that nobody counts.
+package struct BorrowedKey {
+    /// `"title":`
+    package let encoded: UnsafeRawBufferPointer
+
+    package init(encoded: UnsafeRawBufferPointer) {
+        self.encoded = encoded
+    }
+
+    /// The name as a string of its own.
+    package var name: String { String(decoding: encoded.dropFirst().dropLast(2), as: UTF8.self) }
+}
+
 /// A member's value, lent from the memory of a database result for the duration of one call.
 package enum BorrowedValue {
     case null
@@ -26,14 +42,14 @@ package enum BorrowedValue {
     case plainDatetime(Timestamp)
     /// Valid JSON text to copy through.
     case json(UnsafeRawBufferPointer)
-    /// `"type/id"` as a plain string, as `_id` has it; the id is UTF-8.
-    case recordID(RecordTypeName, UnsafeRawBufferPointer)
+    /// `"type/id"` as a plain string, as `_id` has it; type and id are UTF-8.
+    case recordID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     /// Becomes `{"$type":"ref","$id":"type/id"}`.
-    case reference(RecordTypeName, UnsafeRawBufferPointer)
+    case reference(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     /// Becomes `{"$type":"bytes","$base64":"…"}`.
     case bytes(UnsafeRawBufferPointer)
-    /// A column whose SQL type is not ours: `{"$type":"unknown","$underlying_type":"money"}`.
-    case unknown(String)
+    /// A column whose SQL type is not ours, by its name: `{"$type":"unknown","$underlying_type":"money"}`.
+    case unknown(UnsafeRawBufferPointer)
 }
 
 /// Takes one record's members in the order of the wire form, straight from a database row.
@@ -43,13 +59,19 @@ package enum BorrowedValue {
 package protocol RecordSink {
     /// Opens the record; a JSON writer also writes `"_type":"record"`.
     mutating func beginRecord()
-    mutating func member(_ key: MemberKey, _ value: BorrowedValue)
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue)
     mutating func beginTransients()
     /// Names the included record that follows as `beginRecord … endRecord` or `missingTransient`.
     mutating func transient(_ name: String)
     mutating func missingTransient()
     mutating func endTransients()
     mutating func endRecord()
+}
+
+extension RecordSink {
+    package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
+        key.encoded.withUnsafeBytes { member(BorrowedKey(encoded: $0), value) }
+    }
 }
 
 /// Something that can tell a record to a sink: a database row, or a `Record` in memory.

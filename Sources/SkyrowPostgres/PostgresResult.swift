@@ -53,7 +53,7 @@ package final class PostgresResult: @unchecked Sendable {
         _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Success
     ) throws(Failure) -> Success {
         defer { withExtendedLifetime(self) {} }
-        return try body(bytes(row, column))
+        return try body(unsafeBytes(row, column))
     }
 
     package func isNull(row: Int, column: Int) -> Bool {
@@ -102,13 +102,15 @@ package final class PostgresResult: @unchecked Sendable {
         (0..<columnCount).first { columnName($0) == name }
     }
 
-    private func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+    /// The bytes of a value, which are valid only while the caller keeps the result alive; nil is NULL.
+    ///
+    /// For loops over many values, where the closures of ``withColumn(_:_:_:)`` would cost as much as the values.
+    package func unsafeBytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
         let row = Int32(truncatingIfNeeded: row)
         let column = Int32(truncatingIfNeeded: column)
-        guard PQgetisnull(handle, row, column) == 0 else { return nil }
-        return UnsafeRawBufferPointer(
-            start: PQgetvalue(handle, row, column),
-            count: Int(PQgetlength(handle, row, column))
-        )
+        let length = PQgetlength(handle, row, column)
+        // libpq says 0 for NULL too.
+        if length == 0, PQgetisnull(handle, row, column) != 0 { return nil }
+        return UnsafeRawBufferPointer(start: PQgetvalue(handle, row, column), count: Int(length))
     }
 }

@@ -115,9 +115,9 @@ private struct MemberNames: RecordSink {
     var unknown: [String] = []
 
     mutating func beginRecord() {}
-    mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         names.append(key.name)
-        if case .unknown(let type) = value { unknown.append(type) }
+        if case .unknown(let type) = value { unknown.append(String(decoding: type, as: UTF8.self)) }
     }
     mutating func beginTransients() {}
     mutating func transient(_ name: String) {}

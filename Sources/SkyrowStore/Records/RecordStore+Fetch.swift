@@ -57,10 +57,10 @@ private enum RowsByID: Sendable {
             return
         }
         if isOne {
-            self = .one(StoredRow(result: result, plan: plan, row: 0))
+            self = .one(StoredRows(result, plan: plan)[0])
             return
         }
-        self = .many(StoredRow.byWireID(result, plan: plan))
+        self = .many(StoredRows(result, plan: plan).byWireID())
     }
 
     func outcome(for id: RecordID) -> RecordOutcome {

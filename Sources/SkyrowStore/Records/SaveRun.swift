@@ -115,11 +115,11 @@ struct SaveRun {
             if result.isEmpty {
                 refused = group.members
             } else {
-                saved[group.members[0]] = StoredRow(result: result, plan: group.table.wholeRow.plan, row: 0)
+                saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan)[0]
             }
             return
         }
-        let rows = StoredRow.byWireID(result, plan: group.table.wholeRow.plan)
+        let rows = StoredRows(result, plan: group.table.wholeRow.plan).byWireID()
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
                 saved[member] = row

@@ -20,12 +20,10 @@ package struct RecordCollector: RecordSink {
         open.append(Draft())
     }
 
-    package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
+    package mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         guard let last = open.indices.last else { return }
         if case .recordID(let type, let id) = value, key.name == "_id" {
-            open[last].record = (try? RecordID(type: type, id: String(decoding: id, as: UTF8.self))).map {
-                Record(id: $0)
-            }
+            open[last].record = RecordID(type: type, id: id).map { Record(id: $0) }
             return
         }
         open[last].record?.set(key.name, to: value)
@@ -101,10 +99,18 @@ extension RecordValue {
         case .datetime(let instant), .plainDatetime(let instant): self = .datetime(instant)
         case .json(let text): self = .json(JSONText(validated: Array(text)))
         case .reference(let type, let id), .recordID(let type, let id):
-            guard let target = try? RecordID(type: type, id: String(decoding: id, as: UTF8.self)) else { return nil }
+            guard let target = RecordID(type: type, id: id) else { return nil }
             self = .reference(target)
         case .bytes(let bytes): self = .bytes(Array(bytes))
         case .unknown: return nil
         }
+    }
+}
+
+extension RecordID {
+    /// A copy of a borrowed id; nil for what is none.
+    fileprivate init?(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+        guard let name = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }
+        try? self.init(type: name, id: String(decoding: id, as: UTF8.self))
     }
 }

@@ -22,20 +22,20 @@ package struct RecordSelection: Sendable {
         var columns: [SQL] = []
         var members: [RowPlan.Member] = []
 
-        func select(_ column: SQL, _ key: MemberKey, _ kind: RowPlan.Kind) {
-            members.append(RowPlan.Member(key: key, kind: kind, column: firstColumn + columns.count))
+        func select(_ column: SQL, _ key: MemberKey, _ kind: RowPlan.Kind, _ name: String = "") {
+            members.append(RowPlan.Member(key: key, kind: kind, name: name, column: firstColumn + columns.count))
             columns.append(column)
         }
 
         for (reserved, key, kind) in Self.reservedMembers where showsDatabase || reserved != .database {
-            select("\(alias).\(reserved.identifier)", key, kind)
+            select("\(alias).\(reserved.identifier)", key, kind, kind == .id ? type.rawValue : "")
         }
         for field in fields {
-            select(field.selection(from: alias), field.key, field.kind)
+            select(field.selection(from: alias), field.key, field.kind, field.typeName)
         }
         self.columns = columns.joined(separator: ", ")
         width = columns.count
-        plan = RowPlan(type: type, members: members, idColumn: firstColumn)
+        plan = RowPlan(members: members, idColumn: firstColumn)
     }
 
     /// The reserved members in the order of the wire form; `_database` is shown in `_union` only.
@@ -76,9 +76,18 @@ extension RecordColumn {
         case .boolean: .boolean
         case .datetime: .datetime
         case .json: .json
-        case .reference(let target): .reference(target)
+        case .reference: .reference
         case .bytes: .bytes
-        case .unknown(let name): .unknown(name)
+        case .unknown: .unknown
+        }
+    }
+
+    /// The record type of a reference, or the SQL type of an unknown column.
+    fileprivate var typeName: String {
+        switch type {
+        case .reference(let target): target.rawValue
+        case .unknown(let name): name
+        case .string, .integer, .sequence, .number, .boolean, .datetime, .json, .bytes: ""
         }
     }
 }

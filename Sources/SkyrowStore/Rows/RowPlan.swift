@@ -3,8 +3,8 @@ internal import SkyrowPostgres
 
 /// How the columns of a statement's rows become the members of a record, in the order of the wire form.
 ///
-/// An object, so that every row of an answer refers to one plan and still fits an existential's inline buffer.
-package final class RowPlan: Sendable {
+/// `@unchecked Sendable`: the memory behind `lentMembers` is filled once, in `init`, and freed with the plan.
+package final class RowPlan: @unchecked Sendable {
     /// What a column holds and how it is told to a sink.
     enum Kind: Sendable {
         /// The stored id of the record itself.
@@ -18,26 +18,28 @@ package final class RowPlan: Sendable {
         case boolean
         case datetime
         case json
-        case reference(RecordTypeName)
+        /// A reference to a record of the type that is the member's `name`.
+        case reference
         case bytes
-        /// True where the column, whose type is not ours, is not NULL.
-        case unknown(String)
+        /// True where the column, whose type is not ours but the member's `name`, is not NULL.
+        case unknown
     }
 
     struct Member: Sendable {
         let key: MemberKey
         let kind: Kind
-        /// The type the column has in the result, unless the schema was changed a moment ago.
-        let oid: PostgresOID
+        /// The record type of an id or a reference, or the SQL type of an unknown column.
+        let name: String
         /// The column of the row.
         let column: Int
+    }
 
-        init(key: MemberKey, kind: Kind, column: Int) {
-            self.key = key
-            self.kind = kind
-            self.column = column
-            oid = kind.oid
-        }
+    /// A member without anything that is counted (``BorrowedKey`` says why); valid as long as its plan.
+    struct LentMember {
+        let key: BorrowedKey
+        let name: UnsafeRawBufferPointer
+        let column: Int
+        let kind: Kind
     }
 
     /// A record that travels with another, from the same row.
@@ -47,22 +49,69 @@ package final class RowPlan: Sendable {
         let plan: RowPlan?
     }
 
-    let type: RecordTypeName
     let members: [Member]
+    let lentMembers: UnsafeBufferPointer<LentMember>
     let inclusions: [Inclusion]
     /// The column of the stored id, NULL where there is no record in the row.
     let idColumn: Int
+    /// What `lentMembers` points into.
+    private let texts: UnsafeMutableRawBufferPointer
 
-    init(type: RecordTypeName, members: [Member], idColumn: Int, inclusions: [Inclusion] = []) {
-        self.type = type
+    init(members: [Member], idColumn: Int, inclusions: [Inclusion] = []) {
         self.members = members
         self.idColumn = idColumn
         self.inclusions = inclusions
+        let size = members.reduce(0) { $0 + $1.key.encoded.count + $1.name.utf8.count }
+        let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 1)
+        var used = 0
+        func keep(_ bytes: some Collection<UInt8>) -> UnsafeRawBufferPointer {
+            let place = UnsafeMutableRawBufferPointer(rebasing: texts[used..<(used + bytes.count)])
+            place.copyBytes(from: bytes)
+            used += bytes.count
+            return UnsafeRawBufferPointer(place)
+        }
+        let lent = UnsafeMutableBufferPointer<LentMember>.allocate(capacity: members.count)
+        for (index, member) in members.enumerated() {
+            let key = BorrowedKey(encoded: keep(member.key.encoded))
+            let name = keep(member.name.utf8)
+            lent.initializeElement(
+                at: index,
+                to: LentMember(key: key, name: name, column: member.column, kind: member.kind)
+            )
+        }
+        lentMembers = UnsafeBufferPointer(lent)
+        self.texts = texts
+    }
+
+    deinit {
+        lentMembers.deallocate()
+        texts.deallocate()
     }
 
     /// The same with included records.
     func including(_ inclusions: [Inclusion]) -> RowPlan {
-        RowPlan(type: type, members: members, idColumn: idColumn, inclusions: inclusions)
+        RowPlan(members: members, idColumn: idColumn, inclusions: inclusions)
+    }
+
+    /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
+    func fitting(_ result: PostgresResult) -> RowPlan {
+        let fits = lentMembers.allSatisfy { result.columnType($0.column) == $0.kind.oid }
+        let inclusionsFit = inclusions.allSatisfy { $0.plan.map { $0.fitting(result) === $0 } ?? true }
+        if fits, inclusionsFit { return self }
+        return RowPlan(
+            members: members.map { member in
+                let oid = result.columnType(member.column)
+                guard oid != member.kind.oid else { return member }
+                return Member(
+                    key: member.key,
+                    kind: Kind(changedTo: oid),
+                    name: "unknown",
+                    column: member.column
+                )
+            },
+            idColumn: idColumn,
+            inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result)) }
+        )
     }
 }
 
@@ -90,7 +139,7 @@ extension RowPlan.Kind {
         case .timestamptz: self = .datetime
         case .jsonb: self = .json
         case .bytea: self = .bytes
-        default: self = .unknown("unknown")
+        default: self = .unknown
         }
     }
 }

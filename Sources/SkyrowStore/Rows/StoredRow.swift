@@ -1,56 +1,64 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// A record as a row of a result: nothing is copied until a sink asks.
-///
-/// Three words, so that an `any RecordSource` holds it without an allocation.
-package struct StoredRow: RecordSource {
-    package let result: PostgresResult
-    package let plan: RowPlan
-    package let row: Int
+/// The rows of one result, and the plan by which each is told.
+package final class StoredRows: Sendable {
+    let result: PostgresResult
+    let plan: RowPlan
 
-    package init(result: PostgresResult, plan: RowPlan, row: Int) {
+    package init(_ result: PostgresResult, plan: RowPlan) {
         self.result = result
-        self.plan = plan
-        self.row = row
+        self.plan = plan.fitting(result)
     }
 
-    package func emit(into sink: inout some RecordSink) {
-        emit(plan, into: &sink)
+    package subscript(row: Int) -> StoredRow {
+        StoredRow(rows: self, row: row)
     }
 
-    /// The stored id of the row.
-    var storedID: String? {
-        result.withColumn(row, plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
-    }
-
-    /// When the record was changed last.
-    var updatedAt: PostgresTimestamp? {
-        guard let member = plan.members.first(where: { $0.key.name == "_updated_at" }) else { return nil }
-        return try? result.decode(row: row, column: member.column)
-    }
-
-    /// The rows of a result by the id that clients see; the first of those that have the same.
-    static func byWireID(_ result: PostgresResult, plan: RowPlan) -> [TextKey: StoredRow] {
+    /// The rows by the id that clients see; the first of those that have the same.
+    func byWireID() -> [TextKey: StoredRow] {
         var rows = [TextKey: StoredRow](minimumCapacity: result.rowCount)
         for row in 0..<result.rowCount {
-            let stored = StoredRow(result: result, plan: plan, row: row)
+            let stored = self[row]
             guard let id = stored.storedID else { continue }
             let key = TextKey(StoredID.wireID(of: id))
             if rows[key] == nil { rows[key] = stored }
         }
         return rows
     }
+}
 
-    private func emit(_ plan: RowPlan, into sink: inout some RecordSink) {
+/// A record as a row of a result: nothing is copied until a sink asks.
+///
+/// Two words, so that an `any RecordSource` holds it without an allocation.
+package struct StoredRow: RecordSource {
+    fileprivate let rows: StoredRows
+    fileprivate let row: Int
+
+    package func emit(into sink: inout some RecordSink) {
+        withExtendedLifetime(rows) {
+            emit(rows.plan, of: rows.result, into: &sink)
+        }
+    }
+
+    /// The stored id of the row.
+    var storedID: String? {
+        rows.result.withColumn(row, rows.plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    /// When the record was changed last.
+    var updatedAt: PostgresTimestamp? {
+        guard let member = rows.plan.members.first(where: { $0.key.name == "_updated_at" }) else { return nil }
+        return try? rows.result.decode(row: row, column: member.column)
+    }
+
+    private func emit(_ plan: RowPlan, of result: PostgresResult, into sink: inout some RecordSink) {
         sink.beginRecord()
-        for member in plan.members {
-            result.withColumn(row, member.column) { bytes in
-                if let bytes {
-                    emit(bytes, as: member, of: plan.type, into: &sink)
-                } else if case .access = member.kind {
-                    sink.member(member.key, .null)
-                }
+        for member in plan.lentMembers {
+            if let bytes = result.unsafeBytes(row, member.column) {
+                emit(bytes, as: member, into: &sink)
+            } else if member.kind == .access {
+                sink.member(member.key, .null)
             }
         }
         if !plan.inclusions.isEmpty {
@@ -58,7 +66,7 @@ package struct StoredRow: RecordSource {
             for inclusion in plan.inclusions {
                 sink.transient(inclusion.name)
                 if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
-                    emit(included, into: &sink)
+                    emit(included, of: result, into: &sink)
                 } else {
                     sink.missingTransient()
                 }
@@ -71,14 +79,12 @@ package struct StoredRow: RecordSource {
     @inline(__always)
     private func emit(
         _ bytes: UnsafeRawBufferPointer,
-        as member: RowPlan.Member,
-        of type: RecordTypeName,
+        as member: RowPlan.LentMember,
         into sink: inout some RecordSink
     ) {
-        let oid = result.columnType(member.column)
-        switch oid == member.oid ? member.kind : RowPlan.Kind(changedTo: oid) {
+        switch member.kind {
         case .id:
-            sink.member(member.key, .recordID(type, StoredID.wireID(of: bytes)))
+            sink.member(member.key, .recordID(type: member.name, id: StoredID.wireID(of: bytes)))
         case .access, .json:
             // jsonb_send: one byte with the version of the format, then the text.
             sink.member(member.key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
@@ -94,12 +100,12 @@ package struct StoredRow: RecordSource {
             sink.member(member.key, .number(Double(bitPattern: UInt64(bitPattern: Int64(bytes)))))
         case .boolean:
             sink.member(member.key, .boolean(bytes.first == 1))
-        case .reference(let target):
-            sink.member(member.key, .reference(target, StoredID.wireID(of: bytes)))
+        case .reference:
+            sink.member(member.key, .reference(type: member.name, id: StoredID.wireID(of: bytes)))
         case .bytes:
             sink.member(member.key, .bytes(bytes))
-        case .unknown(let name):
-            sink.member(member.key, .unknown(name))
+        case .unknown:
+            sink.member(member.key, .unknown(member.name))
         }
     }
 }

@@ -34,8 +34,9 @@ struct JudgeStatement {
     /// What was found, by the id that clients see; what does not exist is not there.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
+        let rows = StoredRows(result, plan: table.wholeRow.plan)
         for row in 0..<result.rowCount {
-            let stored = StoredRow(result: result, plan: table.wholeRow.plan, row: row)
+            let stored = rows[row]
             guard let id = stored.storedID else { continue }
             findings[TextKey(StoredID.wireID(of: id))] = Finding(
                 isReadable: try result.decode(row: row, column: table.wholeRow.width),

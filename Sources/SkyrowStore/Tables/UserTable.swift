@@ -214,7 +214,7 @@ extension SignedInAccount {
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
-            profile: StoredRow(result: result, plan: profile.plan, row: 0),
+            profile: StoredRows(result, plan: profile.plan)[0],
             roles: try result.decode(row: 0, column: next),
             isAdministrator: try result.decode(row: 0, column: next + 1)
         )

@@ -157,6 +157,12 @@ package final class JSONWriter {
         key.encoded.withUnsafeBufferPointer { append($0) }
     }
 
+    @inline(__always)
+    func key(_ key: BorrowedKey) {
+        separate()
+        append(key.encoded.assumingMemoryBound(to: UInt8.self))
+    }
+
     // MARK: Scalars
 
     package func null() {

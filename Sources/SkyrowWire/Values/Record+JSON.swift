@@ -4,7 +4,7 @@ extension Record: RecordSource {
     /// Tells the record to a sink in the order of the wire form, fields sorted by name.
     package func emit(into sink: inout some RecordSink) {
         sink.beginRecord()
-        id.id.withBytes { sink.member(.id, .recordID(id.type, $0)) }
+        id.withBytes { sink.member(.id, .recordID(type: $0, id: $1)) }
         let list = JSONWriter(capacity: 64)
         list.accessList(access)
         list.withUnsafeBytes { sink.member(.access, .json($0)) }
@@ -38,7 +38,7 @@ extension Record: RecordSource {
         case .boolean(let value): sink.member(key, .boolean(value))
         case .datetime(let value): sink.member(key, .datetime(value))
         case .json(let text): text.utf8.withUnsafeBytes { sink.member(key, .json($0)) }
-        case .reference(let id): id.id.withBytes { sink.member(key, .reference(id.type, $0)) }
+        case .reference(let id): id.withBytes { sink.member(key, .reference(type: $0, id: $1)) }
         case .bytes(let bytes): bytes.withUnsafeBytes { sink.member(key, .bytes($0)) }
         }
     }
@@ -53,6 +53,12 @@ extension MemberKey {
     fileprivate static let updatedAt = MemberKey("_updated_at")
     fileprivate static let updatedBy = MemberKey("_updated_by")
     fileprivate static let revision = MemberKey("_revision")
+}
+
+extension RecordID {
+    fileprivate func withBytes(_ body: (_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) -> Void) {
+        type.rawValue.withBytes { type in id.withBytes { body(type, $0) } }
+    }
 }
 
 extension String {

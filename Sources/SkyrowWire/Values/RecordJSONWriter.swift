@@ -17,7 +17,7 @@ package struct RecordJSONWriter: RecordSink {
         writer.beginObject()
     }
 
-    package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
+    package mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         writer.key(key)
         switch value {
         case .null: writer.null()
@@ -66,11 +66,10 @@ package struct RecordJSONWriter: RecordSink {
 
 extension JSONWriter {
     /// `"type/id"` as a plain string.
-    func recordID(_ type: RecordTypeName, _ id: UnsafeRawBufferPointer) {
+    func recordID(_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) {
         separate()
         append(UInt8(ascii: "\""))
-        var name = type.rawValue
-        name.withUTF8 { append($0) }
+        append(type.assumingMemoryBound(to: UInt8.self))
         append(UInt8(ascii: "/"))
         escaped(id)
         append(UInt8(ascii: "\""))
@@ -93,10 +92,10 @@ extension JSONWriter {
     }
 
     /// `{"$type":"unknown","$underlying_type":"money"}`, which is ignored when a client sends it back.
-    func unknown(_ type: String) {
+    func unknown(_ type: UnsafeRawBufferPointer) {
         separate()
         append("{\"$type\":\"unknown\",\"$underlying_type\":")
-        string(type)
+        string(utf8: type)
         append("}")
     }
 
@@ -104,6 +103,11 @@ extension JSONWriter {
     ///
     /// As `null` they would be wiped out by the next client that saves back what it read.
     func columnNumber(_ value: Double) {
-        if value.isFinite { number(value) } else { unknown("double precision") }
+        if value.isFinite {
+            number(value)
+        } else {
+            let type: StaticString = "double precision"
+            unknown(UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount))
+        }
     }
 }

@@ -68,9 +68,11 @@ import Testing
         )
         #expect(member(.plainDatetime(.infinity)) == #"{"f":"infinity"}"#)
         #expect(lent("[1]") { .json($0) } == #"{"f":[1]}"#)
-        #expect(lent("a/\"b") { .reference(typeName("note"), $0) } == #"{"f":{"$type":"ref","$id":"note/a/\"b"}}"#)
+        let type: StaticString = "note"
+        let typeName = UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)
+        #expect(lent("a/\"b") { .reference(type: typeName, id: $0) } == #"{"f":{"$type":"ref","$id":"note/a/\"b"}}"#)
         #expect(lent("ab") { .bytes($0) } == #"{"f":{"$type":"bytes","$base64":"YWI="}}"#)
-        #expect(member(.unknown("money")) == #"{"f":{"$type":"unknown","$underlying_type":"money"}}"#)
+        #expect(lent("money") { .unknown($0) } == #"{"f":{"$type":"unknown","$underlying_type":"money"}}"#)
     }
 
     @Test func whatANewerServerSendsIsLeftOut() throws {
