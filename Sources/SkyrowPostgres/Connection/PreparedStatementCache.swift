@@ -1,11 +1,13 @@
+internal import Glibc
+
 /// A statement that a connection knows by name.
 final class PreparedStatement {
     let name: String
-    let text: String
+    fileprivate let text: StatementText
     let types: [PostgresOID]
     fileprivate var lastUse = 0
 
-    init(name: String, text: String, types: [PostgresOID]) {
+    fileprivate init(name: String, text: StatementText, types: [PostgresOID]) {
         self.name = name
         self.text = text
         self.types = types
@@ -15,7 +17,8 @@ final class PreparedStatement {
 /// The statements prepared on one connection, found by their text and the types of their values; the least recently
 /// used one makes room for a new one.
 struct PreparedStatementCache {
-    private var statements: [String: [PreparedStatement]] = [:]
+    /// By the bytes of the text.
+    private var statements: [StatementText: [PreparedStatement]] = [:]
     private var count = 0
     private var uses = 0
     private var names = 0
@@ -27,7 +30,7 @@ struct PreparedStatementCache {
 
     /// The statement of that text and those types, if it is prepared.
     mutating func find(_ sql: SQL) -> PreparedStatement? {
-        guard let candidates = statements[sql.text] else { return nil }
+        guard let candidates = statements[StatementText(utf8: sql.utf8)] else { return nil }
         for candidate in candidates where candidate.matches(sql.bindings) {
             uses += 1
             candidate.lastUse = uses
@@ -42,9 +45,13 @@ struct PreparedStatementCache {
         if let evicted { remove(evicted) }
         names += 1
         uses += 1
-        let statement = PreparedStatement(name: "s\(names)", text: sql.text, types: sql.bindings.values.map(\.type))
+        let statement = PreparedStatement(
+            name: "s\(names)",
+            text: StatementText(utf8: sql.utf8),
+            types: sql.bindings.values.map(\.type)
+        )
         statement.lastUse = uses
-        statements[sql.text, default: []].append(statement)
+        statements[statement.text, default: []].append(statement)
         count += 1
         return (statement, evicted)
     }
@@ -68,5 +75,24 @@ extension PreparedStatement {
         guard bindings.values.count == types.count else { return false }
         for (index, type) in types.enumerated() where bindings.values[index].type != type { return false }
         return true
+    }
+}
+
+/// A statement's text, hashed and compared as the bytes it is.
+private struct StatementText: Hashable {
+    let utf8: [UInt8]
+
+    static func == (left: StatementText, right: StatementText) -> Bool {
+        left.utf8.withUnsafeBytes { left in
+            right.utf8.withUnsafeBytes { right in
+                guard left.count == right.count else { return false }
+                guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+                return start == other || memcmp(start, other, left.count) == 0
+            }
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        utf8.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }

@@ -11,6 +11,9 @@ package struct SQLIdentifier: Hashable, Sendable {
     /// The name as the catalog holds it.
     package let name: String
 
+    /// The name between double quotes, its own doubled.
+    package let quoted: String
+
     /// Takes a name as it is, upper case and punctuation included.
     ///
     /// - Throws: ``PostgresError`` with the code `invalidValue` when the name is empty, longer than 63 bytes or
@@ -25,18 +28,26 @@ package struct SQLIdentifier: Hashable, Sendable {
         guard !name.utf8.contains(0) else {
             throw PostgresError(code: .invalidValue, message: "An SQL identifier cannot contain a NUL byte")
         }
-        self.name = name
+        self.init(checked: name)
     }
 
-    /// The name between double quotes, its own doubled.
-    package var quoted: String {
-        var result = "\""
+    private init(checked name: String) {
+        var quoted = "\""
         for character in name.unicodeScalars {
-            if character == "\"" { result.unicodeScalars.append("\"") }
-            result.unicodeScalars.append(character)
+            if character == "\"" { quoted.unicodeScalars.append("\"") }
+            quoted.unicodeScalars.append(character)
         }
-        result += "\""
-        return result
+        quoted += "\""
+        self.name = name
+        self.quoted = quoted
+    }
+
+    package static func == (left: SQLIdentifier, right: SQLIdentifier) -> Bool {
+        left.name == right.name
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
     }
 }
 
@@ -48,7 +59,7 @@ extension SQLIdentifier: ExpressibleByStringLiteral {
             !name.isEmpty && name.utf8.count <= Self.maximumLength && !name.utf8.contains(0),
             "An SQL identifier has 1 to 63 bytes and no NUL"
         )
-        self.name = name
+        self.init(checked: name)
     }
 }
 

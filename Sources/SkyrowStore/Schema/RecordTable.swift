@@ -46,6 +46,8 @@ package final class RecordTable: Sendable {
     package let name: RecordTypeName
     package let schema: SQLIdentifier
     package let identifier: SQLIdentifier
+    /// `"app"."note"`
+    package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
     private let positions: [FieldName: Int]
@@ -88,6 +90,7 @@ package final class RecordTable: Sendable {
         self.name = name
         self.schema = schema
         self.identifier = identifier
+        qualifiedName = "\(schema).\(identifier)"
         self.columns = columns.sorted { $0.field < $1.field }
         self.rules = rules
         self.withheld = withheld
@@ -98,8 +101,6 @@ package final class RecordTable: Sendable {
         wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
     }
 
-    /// `"app"."note"`
-    package var qualifiedName: SQL { "\(schema).\(identifier)" }
 
     /// The table as a caller may read it: without the columns of fields that are withheld from it.
     ///

@@ -60,21 +60,47 @@ struct QueryStatement {
         )
         plan = inclusions.isEmpty ? own.plan : own.plan.including(inclusions)
 
-        var source: SQL = "FROM \(table.qualifiedName) AS \"r\""
-        for join in compiler.names.joins { source += " \(join.sql)" }
-        source += " WHERE \(Self.admission(access, table: table, variables: variables))"
-        if let condition { source += " AND (\(condition))" }
+        let admission = Self.admission(access, table: table, variables: variables)
+        let joins = compiler.names.joins
+        func appendSource(to sql: inout SQL) {
+            sql.append(raw: "FROM ")
+            sql += table.qualifiedName
+            sql.append(raw: " AS \"r\"")
+            for join in joins {
+                sql.append(raw: " ")
+                sql += join.sql
+            }
+            sql.append(raw: " WHERE ")
+            sql += admission
+            if let condition {
+                sql.append(raw: " AND (")
+                sql += condition
+                sql.append(raw: ")")
+            }
+        }
 
         var page: SQL = " LIMIT \(Int64(min(max(query.limit, 0), RecordQuery.maximumLimit)))"
         if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
         if hasCount {
+            var source = SQL()
+            appendSource(to: &source)
             sql = """
                 SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
                 LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "o", \(columns) \(source) \
                 ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."o"
                 """
         } else {
-            sql = "SELECT \(columns) \(source) ORDER BY \(order)\(page)"
+            // Piece by piece into one buffer: this is the way of nearly all queries.
+            var sql = SQL()
+            sql.reserveCapacity(1024, placeholders: 8)
+            sql.append(raw: "SELECT ")
+            sql += columns
+            sql.append(raw: " ")
+            appendSource(to: &sql)
+            sql.append(raw: " ORDER BY ")
+            sql += order
+            sql += page
+            self.sql = sql
         }
     }
 
@@ -82,8 +108,10 @@ struct QueryStatement {
     func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
         var records: [any RecordSource] = []
         records.reserveCapacity(result.rowCount)
-        for row in 0..<result.rowCount where !result.isNull(row: row, column: plan.idColumn) {
-            records.append(StoredRow(result: result, plan: plan, row: row))
+        let rows = StoredRows(result, plan: plan)
+        // Only beside a count can a row be without a record.
+        for row in 0..<result.rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
+            records.append(rows[row])
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
         return QueryAnswer(records: records, count: count)
@@ -126,14 +154,16 @@ struct QueryStatement {
             case .json, .access, .unknown:
                 throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", key.keyPath)
             }
+            order += column.sql
             switch key.direction {
-            case .ascending: order += "\(column.sql), "
-            case .descending: order += "\(column.sql) DESC, "
+            case .ascending: order.append(raw: ", ")
+            case .descending: order.append(raw: " DESC, ")
             }
             // Nothing after a unique key changes the order.
             if case .id = column.kind, key.keyPath.components.count == 1 { break }
         }
-        return order + "\"r\".\"_id\""
+        order.append(raw: "\"r\".\"_id\"")
+        return order
     }
 
     /// Adds the columns of the included records and tells where they are.
