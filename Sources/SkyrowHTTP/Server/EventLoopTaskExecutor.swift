@@ -1,10 +1,14 @@
 import NIOCore
+import Synchronization
 
 /// Runs a request's task on the event loop of its connection, so that an answer needs no thread but the loop's own.
 ///
 /// Swift returns to a task's preferred executor after every suspension; what a database thread resumes comes back here.
+/// Such a thread resumes as many tasks as a pipeline had statements, so the jobs have a queue of their own: one call
+/// into the loop, and at most one wake-up, brings all of them.
 final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
+    private let waiting = Mutex<[UnownedJob]>([])
 
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -12,9 +16,21 @@ final class EventLoopTaskExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        eventLoop.execute {
-            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        let isFirst = waiting.withLock { jobs in
+            jobs.append(job)
+            return jobs.count == 1
         }
+        if isFirst { eventLoop.execute { self.runWaiting() } }
+    }
+
+    private func runWaiting() {
+        // Jobs that come while these run go into the next round, behind what the loop has to read.
+        let jobs = waiting.withLock { jobs in
+            let taken = jobs
+            jobs = []
+            return taken
+        }
+        for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
     func asUnownedTaskExecutor() -> UnownedTaskExecutor {
