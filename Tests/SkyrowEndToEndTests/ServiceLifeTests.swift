@@ -66,6 +66,26 @@ import Testing
         contentsOfFile(directory + "/postgres/postmaster.pid")?.split(separator: "\n").first.flatMap { Int32($0) }
     }
 
+    /// Field 41 of `/proc/<process>/task/<thread>/stat` (proc(5)).
+    static func schedulingPolicies(of process: pid_t) throws -> Set<String> {
+        let tasks = "/proc/\(process)/task"
+        return try Set(
+            FileManager.default.contentsOfDirectory(atPath: tasks).map { task in
+                let stat = try String(contentsOfFile: "\(tasks)/\(task)/stat", encoding: .utf8)
+                let fields = stat[stat.index(after: try #require(stat.lastIndex(of: ")")))...].split(separator: " ")
+                return String(fields[38])
+            }
+        )
+    }
+
+    @Test func everyThreadWaitsItsTurn() async throws {
+        try await withService { service in
+            _ = try await service.saveNote("1")
+            let policies = try Self.schedulingPolicies(of: service.process.processID)
+            #expect(policies == ["\(BatchScheduling.policy)"])
+        }
+    }
+
     @Test func afterTheServiceIsKilledItStartsAgainWithAllItAcknowledged() async throws {
         let folder = try TemporaryDirectory()
         let data = folder.path + "/data"

@@ -20,13 +20,16 @@ package struct ServiceResponder: HTTPResponder {
     private let limits: HTTPLimits
     private let log: RequestLog
 
-    /// - Parameter limits: the same as the server's, for the sentences that name them.
+    /// - Parameters:
+    ///   - limits: the same as the server's, for the sentences that name them.
+    ///   - requestLog: where the lines about requests go; the logger when nil.
     package init(
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
         proxies: TrustedProxies = .none,
         limits: HTTPLimits = HTTPLimits(),
-        logger: Logger
+        logger: Logger,
+        requestLog: (any RequestLogOutput)? = nil
     ) {
         self.service = service
         let dispatcher = ActionDispatcher(service: service)
@@ -35,7 +38,7 @@ package struct ServiceResponder: HTTPResponder {
         self.cors = cors
         self.proxies = proxies
         self.limits = limits
-        log = RequestLog(logger: logger)
+        log = RequestLog(logger: logger, output: requestLog)
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {

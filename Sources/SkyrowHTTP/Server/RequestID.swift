@@ -44,8 +44,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Calls `append` with every byte of the id; a made one has the shape of a UUID.
-    func appendASCII(_ append: (UInt8) -> Void) {
+    /// Calls `append` with every byte of the id, none of which JSON escapes; a made one has the shape of a UUID.
+    package func appendASCII(_ append: (UInt8) -> Void) {
         switch form {
         case .given(let text):
             text.utf8.forEach(append)

@@ -101,7 +101,6 @@ package final class RecordTable: Sendable {
         wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
     }
 
-
     /// The table as a caller may read it: without the columns of fields that are withheld from it.
     ///
     /// Callers to whom the same fields are open share one object, and so its statements.

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import SkyrowHTTP
 import SkyrowModel
 import SkyrowWire
 
@@ -39,7 +40,7 @@ struct JSONLogHandler: LogHandler {
             writer.string("\(value)")
         }
         writer.endObject()
-        output.append(writer.bytes + [UInt8(ascii: "\n")], isUrgent: event.level >= .warning)
+        writer.withUnsafeBytes { output.append($0, isUrgent: event.level >= .warning) }
     }
 
     /// What is nearest to the event wins, as in swift-log's own handlers; the names above are taken.
@@ -52,6 +53,46 @@ struct JSONLogHandler: LogHandler {
             if let value = members.removeValue(forKey: taken) { members["\(taken)_"] = value }
         }
         return members
+    }
+}
+
+extension LogOutput: RequestLogOutput {
+    /// A line as the handler above would write it, its members in the same order.
+    func write(_ line: RequestLogLine) {
+        let writer = JSONWriter(capacity: 512)
+        writer.beginObject()
+        writer.key("time")
+        writer.timestamp(.now)
+        writer.key("level")
+        writer.string(line.level.rawValue)
+        writer.key("message")
+        writer.string("Request" as StaticString)
+        writer.key("action")
+        writer.string(line.action)
+        if let calls = line.calls {
+            writer.key("calls")
+            writer.string("\(calls)")
+        }
+        if let client = line.client {
+            writer.key("client")
+            writer.string(client.description)
+        }
+        if let method = line.method {
+            writer.key("method")
+            writer.string(method)
+        }
+        if let microseconds = line.microseconds {
+            writer.key("microseconds")
+            writer.string("\(microseconds)")
+        }
+        writer.key("outcome")
+        writer.string(line.outcome)
+        writer.key("request_id")
+        writer.string(line.requestID.description)
+        writer.key("status")
+        writer.string("\(line.status)")
+        writer.endObject()
+        writer.withUnsafeBytes { append($0, isUrgent: line.level >= .warning) }
     }
 }
 

@@ -26,14 +26,15 @@ final class LogOutput: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes a whole line with its line feed.
-    func append(_ line: [UInt8], isUrgent: Bool) {
+    /// Takes a line without its line feed.
+    func append(_ line: UnsafeRawBufferPointer, isUrgent: Bool) {
         let begins = state.withLock { state in
-            guard state.lines.count + line.count <= Self.capacity else {
+            guard state.lines.count + line.count < Self.capacity else {
                 state.dropped += 1
                 return false
             }
             state.lines.append(contentsOf: line)
+            state.lines.append(UInt8(ascii: "\n"))
             if isUrgent || state.isScheduled { return false }
             state.isScheduled = true
             return true

@@ -19,13 +19,14 @@ struct ServiceProcess: Sendable {
     func run() async throws(ToolError) {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
+        BatchScheduling.adopt()
         let log = LogOutput(descriptor: STDERR_FILENO)
         defer { log.flush() }
         let logger = makeLogger(to: log)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let embedded = try await embeddedPostgres(in: directory, logger: logger)
         do {
-            try await serve(embedded, directory: directory, logger: logger)
+            try await serve(embedded, directory: directory, logger: logger, log: log)
         } catch {
             // The group ends its services when one of them fails, but not when it was never run.
             await embedded?.stop()
@@ -33,8 +34,12 @@ struct ServiceProcess: Sendable {
         }
     }
 
-    private func serve(_ embedded: EmbeddedPostgres?, directory: DataDirectory, logger: Logger) async throws(ToolError)
-    {
+    private func serve(
+        _ embedded: EmbeddedPostgres?,
+        directory: DataDirectory,
+        logger: Logger,
+        log: LogOutput
+    ) async throws(ToolError) {
         let keys = try ServiceKeys.resolve(
             apiKey: settings.keys.apiKey,
             masterKey: settings.keys.masterKey,
@@ -64,7 +69,8 @@ struct ServiceProcess: Sendable {
                 cors: settings.listening.corsOrigins,
                 proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
                 limits: limits,
-                logger: logger
+                logger: logger,
+                requestLog: settings.logging.isText ? nil : log
             ),
             logger: logger
         ) { port in

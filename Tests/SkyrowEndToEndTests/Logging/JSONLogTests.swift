@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SkyrowHTTP
 import Testing
 
 @testable import skyrow
@@ -49,6 +50,40 @@ import Testing
         #expect(line["request_id"] == "r1")
     }
 
+    /// The lines about requests do not pass through the logger, and look as if they did.
+    @Test(arguments: [
+        RequestLogLine(
+            level: .info,
+            action: "record:fetch",
+            calls: nil,
+            client: ClientAddress("192.0.2.7"),
+            method: "POST",
+            microseconds: 1234,
+            outcome: "OK",
+            requestID: RequestIDGenerator.one,
+            status: 200
+        ),
+        RequestLogLine(
+            level: .error,
+            action: "a \"quote\"",
+            calls: 2,
+            client: nil,
+            method: nil,
+            microseconds: nil,
+            outcome: "UnexpectedError",
+            requestID: RequestIDGenerator.one,
+            status: 500
+        ),
+    ])
+    func aRequestsLineIsAsTheLoggersOwn(_ request: RequestLogLine) throws {
+        let lines = try Self.lines { logger, output in
+            output.write(request)
+            logger.log(level: request.level, "Request", metadata: request.metadata)
+        }
+        #expect(lines.count == 2)
+        #expect(lines.first?.filter { $0.key != "time" } == lines.last?.filter { $0.key != "time" })
+    }
+
     @Test func aWarningTakesWhatCameBeforeItAlong() throws {
         let pipe = Pipe()
         let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -68,9 +103,16 @@ import Testing
         try #require(descriptor >= 0)
         defer { close(descriptor) }
         let output = LogOutput(descriptor: descriptor)
-        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20) + [UInt8(ascii: "\n")]
-        output.append(line, isUrgent: false)
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+        line.withUnsafeBytes { output.append($0, isUrgent: false) }
         output.flush()
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("1 log lines were dropped"))
+    }
+}
+
+extension RequestIDGenerator {
+    fileprivate static var one: RequestID {
+        var generator = RequestIDGenerator()
+        return generator.next()
     }
 }
