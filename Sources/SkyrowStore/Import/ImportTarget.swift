@@ -48,7 +48,7 @@ struct ImportTarget {
     func advancing(_ column: RecordColumn, to number: SQL) -> SQL {
         """
         SELECT setval(place, number)
-        FROM pg_get_serial_sequence(\("\(table.schema.quoted).\(table.identifier.quoted)"), \(column.identifier.name)) AS name,
+        FROM pg_get_serial_sequence(\(table.sequenceOwner), \(column.identifier.name)) AS name,
             LATERAL (SELECT name::regclass, \(number)::bigint) AS wanted (place, number)
         WHERE number > coalesce(pg_sequence_last_value(place), 0)
         """

@@ -54,7 +54,7 @@ package struct RecordSelection: Sendable {
 
 extension RecordColumn {
     /// The column as a statement selects it: in the type its field is read in, whatever psql made it.
-    fileprivate func selection(from alias: SQLIdentifier) -> SQL {
+    func selection(from alias: SQLIdentifier) -> SQL {
         switch type {
         case .string: oid == .text ? "\(alias).\(identifier)" : "\(alias).\(identifier)::text"
         case .integer, .sequence: oid == .int8 ? "\(alias).\(identifier)" : "\(alias).\(identifier)::int8"

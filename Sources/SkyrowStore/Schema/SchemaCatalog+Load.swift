@@ -8,13 +8,14 @@ extension SchemaCatalog {
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: previous)
     }
 
-    /// Reads what a transaction sees of the named types.
+    /// Reads what a transaction sees of the named types, or of all.
     static func load(
-        _ names: Set<String>,
+        _ names: Set<String>? = nil,
         of schema: SQLIdentifier,
         in transaction: PostgresTransaction
     ) async throws -> SchemaCatalog {
-        let result = try await transaction.query(query(schema: schema, names: names.sorted().map(PostgresName.init)))
+        let names = names.map { $0.sorted().map(PostgresName.init) }
+        let result = try await transaction.query(query(schema: schema, names: names))
         let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }

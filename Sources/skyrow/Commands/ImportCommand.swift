@@ -6,10 +6,14 @@ import SkyrowStore
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import records from a CSV, JSON or NDJSON file.",
+        abstract: "Import records from a CSV, JSON or NDJSON file, or what was exported.",
         discussion: """
             The file may be gzip's. Types are inferred from all values and shown before anything is written; fields that \
             exist keep their types. The records are public and have no owner. Either all of them are imported or none.
+
+            What `skyrow export` wrote, a directory or a file, which is known by its column _database, keeps ids, \
+            databases, owners, access lists and times. A directory tells the types of all fields as well. Accounts of \
+            imported users have no password.
 
             CSV: the first line names the fields; other characters than letters, digits and underscores become \
             underscores. A column _id holds the ids, other names that begin with an underscore are left out. Nothing \
@@ -19,11 +23,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file, or a directory that was exported.")
     var file: String
 
     @Option(help: ArgumentHelp("The record type to import to; it is created if need be.", valueName: "name"))
-    var type: String
+    var type: String?
 
     @Option(help: ArgumentHelp("csv, json or ndjson; by default the file's name tells.", valueName: "format"))
     var format: String?
@@ -54,6 +58,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
+            if isDirectory(file) { return try await importDirectory() }
+            guard let type else { throw ToolError.usage("Give --type with the record type to import to.") }
             let settings = try ImportSettings(
                 path: file,
                 type: type,
@@ -65,15 +71,35 @@ struct ImportCommand: AsyncParsableCommand {
             let run = ImportRun(settings: settings, continuesOnError: continuesOnError, isDryRun: isDryRun)
             let database = try options.loader.load()
             let survey = try await run.survey()
-            try await withClient(database) { client, schema, logger throws(ToolError) in
-                let store = RecordStore(client: client, schema: schema, mode: .development, logger: logger)
-                do {
-                    try await store.prepare()
-                } catch {
-                    throw ToolError(databaseFailure: error)
-                }
-                try await run(survey, on: store)
+            try await withStore(database) { store throws(ToolError) in try await run(survey, on: store) }
+        }
+    }
+
+    private func importDirectory() async throws(ToolError) {
+        let others: [(flag: String, isGiven: Bool)] = [
+            ("--format", format != nil), ("--id-column", idColumn != nil), ("--delimiter", delimiter != nil),
+            ("--null", !nullTexts.isEmpty), ("--continue-on-error", continuesOnError),
+        ]
+        if let other = others.first(where: \.isGiven) {
+            throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")
+        }
+        let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun)
+        let database = try options.loader.load()
+        try await withStore(database) { store throws(ToolError) in try await run(on: store) }
+    }
+
+    private func withStore(
+        _ settings: Settings,
+        _ body: (RecordStore) async throws(ToolError) -> Void
+    ) async throws(ToolError) {
+        try await withClient(settings) { client, schema, logger throws(ToolError) in
+            let store = RecordStore(client: client, schema: schema, mode: .development, logger: logger)
+            do {
+                try await store.prepare()
+            } catch {
+                throw ToolError(databaseFailure: error)
             }
+            try await body(store)
         }
     }
 }

@@ -43,7 +43,12 @@ func withClient(
     let access = try await DatabaseAccess(settings, logger: logger)
     var failure: ToolError?
     do throws(ToolError) {
-        let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger)
+        let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger) { database in
+            // What a tool does may take hours, and its transactions wait for files and other programs.
+            database.statementTimeout = nil
+            database.sessionSettings["statement_timeout"] = "0"
+            database.idleTransactionTimeout = .zero
+        }
         let running = Task { try await client.run() }
         do throws(ToolError) {
             try await body(client, schema, logger)

@@ -7,7 +7,7 @@ struct SkyrowCommand: AsyncParsableCommand {
         commandName: "skyrow",
         abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
         version: version,
-        subcommands: [ServeCommand.self, ImportCommand.self, PsqlCommand.self, MigrateCommand.self]
+        subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, PsqlCommand.self, MigrateCommand.self]
     )
 
     static let version = "0.1.0"

@@ -81,6 +81,31 @@ enum CSVText {
         return try? Timestamp(rfc3339: String(decoding: spelling, as: UTF8.self))
     }
 
+    /// `NaN`, `Infinity` or `-Infinity`, which a column can hold and a type is not inferred from.
+    static func specialNumber(_ text: String) -> Double? {
+        switch text {
+        case "NaN": .nan
+        case "Infinity": .infinity
+        case "-Infinity": -.infinity
+        default: nil
+        }
+    }
+
+    /// PostgreSQL's spelling of bytes: `\x` and an even number of hexadecimal digits.
+    static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8.dropFirst(2))
+        guard text.hasPrefix("\\x"), digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = hexadecimalDigit(digits[place]), let low = hexadecimalDigit(digits[place + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
     /// A JSON array or object.
     static func json(_ text: String) -> JSONText? {
         guard let first = text.utf8.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
@@ -93,7 +118,7 @@ private func isDigit(_ byte: UInt8) -> Bool {
 }
 
 extension FieldType {
-    /// Reads a CSV field for a column of this type; throws why it cannot.
+    /// Reads a text for a column of this type; throws why it cannot.
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         switch self {
         case .string:
@@ -102,7 +127,9 @@ extension FieldType {
             guard let value = Int64(text) else { throw FieldFault("is no integer of 64 bits") }
             return .integer(value)
         case .number:
-            guard let value = CSVText.number(text) else { throw FieldFault("is no number") }
+            guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else {
+                throw FieldFault("is no number")
+            }
             return .number(value)
         case .boolean:
             switch text.lowercased() {
@@ -111,7 +138,10 @@ extension FieldType {
             default: throw FieldFault("is neither true nor false")
             }
         case .datetime:
-            guard let value = CSVText.instant(text) else { throw FieldFault("is no date or instant of ISO 8601") }
+            // The years before 1 and after 9999 have a sign, and there are two infinities.
+            guard let value = CSVText.instant(text) ?? (try? Timestamp(rfc3339: text)) else {
+                throw FieldFault("is no date or instant of ISO 8601")
+            }
             return .datetime(value)
         case .json:
             guard let value = CSVText.json(text) else { throw FieldFault("is no JSON array or object") }
@@ -128,7 +158,8 @@ extension FieldType {
             guard let value = Int64(text) else { throw FieldFault("is no integer of 64 bits") }
             return .integer(value)
         case .bytes:
-            throw FieldFault("is text, and bytes come only from JSON ({\"$type\":\"bytes\",\"$base64\":\"…\"})")
+            guard let value = CSVText.bytes(text) else { throw FieldFault("is not \\x and hexadecimal digits") }
+            return .bytes(value)
         case .unknown:
             throw FieldFault("goes to a column whose SQL type Skyrow does not write")
         }
@@ -141,5 +172,14 @@ struct FieldFault: Error, Hashable, Sendable {
 
     init(_ reason: String) {
         self.reason = reason
+    }
+}
+
+private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
     }
 }

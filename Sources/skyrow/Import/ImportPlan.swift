@@ -6,6 +6,8 @@ struct ImportPlan: Hashable, Sendable {
     enum Target: Hashable, Sendable {
         /// The record's own id.
         case id
+        /// A reserved column of the table whose rows the file has.
+        case reserved(ReservedColumn)
         case field(FieldName, FieldType, isNew: Bool)
         /// Nothing of it is imported, because of what this clause says.
         case leftOut(String)
@@ -19,14 +21,28 @@ struct ImportPlan: Hashable, Sendable {
         var valueCount: Int
     }
 
+    /// What is known of the type before the file is looked at.
+    struct KnownFields: Hashable, Sendable {
+        /// The fields that the type has already.
+        var existing: [FieldName: FieldType] = [:]
+        /// Those among them that PostgreSQL fills itself, or whose SQL type is not ours.
+        var readOnly: Set<FieldName> = []
+        /// The types of fields that are to be made, where somebody has written them down; others are inferred.
+        var declared: [FieldName: FieldType] = [:]
+    }
+
     let type: RecordTypeName
     let columns: [Column]
     /// The fields that are imported to, in the order of the values of each row.
     let fields: [FieldName]
-    /// For each column its place among the fields.
+    /// The reserved columns that are imported to, likewise; none unless the file has rows of a table.
+    let reserved: [ReservedColumn]
+    /// For each column its place among the fields, or among the reserved ones.
     private let places: [Int?]
 
     /// Decides by the survey and the fields that the type has already.
+    ///
+    /// A file with the column `_database` has rows that `skyrow export` wrote: they keep their reserved columns.
     ///
     /// - Parameter idColumn: the column that holds the ids; nil takes `_id` if there is one.
     ///
@@ -34,43 +50,69 @@ struct ImportPlan: Hashable, Sendable {
     init(
         type: RecordTypeName,
         survey: ImportSurvey,
-        existing: [FieldName: FieldType],
-        idColumn: String?
+        known: KnownFields,
+        idColumn: String? = nil
     ) throws(ToolError) {
         self.type = type
         if let idColumn, !survey.columns.contains(idColumn) {
             let names = survey.columns.map { "'\($0)'" }.joined(separator: ", ")
             throw .failure("There is no column '\(idColumn)' for the ids; the file has \(names).")
         }
+        let hasRows = survey.columns.contains(ReservedColumn.database.rawValue)
+        if hasRows, idColumn ?? "_id" != "_id" || !survey.columns.contains("_id") {
+            throw .failure("A file with the column _database has its ids in _id; take the one away or add the other.")
+        }
         var columns: [Column] = []
-        var sources: [FieldName: String] = [:]
+        var sources: [String: String] = [:]
         for (source, inference) in zip(survey.columns, survey.inferences) {
-            let target = try ImportPlan.target(of: source, inference, existing: existing, idColumn: idColumn ?? "_id")
-            if case .field(let name, _, _) = target {
+            let target: Target
+            if hasRows, let place = ImportPlan.rowTarget(of: source, known) {
+                target = place
+            } else {
+                target = try ImportPlan.target(of: source, inference, known, idColumn: idColumn ?? "_id")
+            }
+            if let name = target.name {
                 if let other = sources[name] {
-                    throw .failure("The columns '\(other)' and '\(source)' both become the field \(name): rename one.")
+                    throw .failure("The columns '\(other)' and '\(source)' both become \(name): rename one.")
                 }
                 sources[name] = source
             }
             columns.append(Column(source: source, target: target, valueCount: inference.valueCount))
         }
-        guard columns.filter({ $0.target == .id }).count <= 1 else {
-            throw .failure("There are two columns '\(idColumn ?? "_id")'.")
-        }
         self.columns = columns
         var fields: [FieldName] = []
+        var reserved: [ReservedColumn] = []
         places = columns.map { column in
-            guard case .field(let name, _, _) = column.target else { return nil }
-            fields.append(name)
-            return fields.count - 1
+            switch column.target {
+            case .field(let name, _, _):
+                fields.append(name)
+                return fields.count - 1
+            case .reserved(let name):
+                reserved.append(name)
+                return reserved.count - 1
+            case .id, .leftOut: return nil
+            }
         }
         self.fields = fields
+        self.reserved = reserved
+    }
+
+    /// Where a column of an exported file goes; nil leaves it to what holds for any file.
+    private static func rowTarget(of source: String, _ known: KnownFields) -> Target? {
+        if source == "_ownerID" { return .reserved(.owner) }
+        if let column = ReservedColumn(rawValue: source) {
+            return column == .revision
+                ? .leftOut("a revision belongs to the database that wrote it") : .reserved(column)
+        }
+        guard let name = try? FieldName(source) else { return nil }
+        if known.readOnly.contains(name) { return .leftOut("this field can be read only") }
+        return nil
     }
 
     private static func target(
         of source: String,
         _ inference: TypeInference,
-        existing: [FieldName: FieldType],
+        _ known: KnownFields,
         idColumn: String
     ) throws(ToolError) -> Target {
         if source == idColumn { return .id }
@@ -78,9 +120,28 @@ struct ImportPlan: Hashable, Sendable {
         guard let name = fieldName(from: source) else {
             throw .failure("The column '\(source)' has no letter or digit to make a field's name from: rename it.")
         }
-        if let type = existing[name] { return .field(name, type, isNew: false) }
-        guard let type = inference.type else { return .leftOut("it has no value") }
+        if let type = known.existing[name] { return .field(name, type, isNew: false) }
+        guard let type = known.declared[name] ?? inference.type else { return .leftOut("it has no value") }
         return .field(name, type, isNew: true)
+    }
+
+    /// Whether the file has rows of a table, and not records that somebody else made.
+    var hasRows: Bool { !reserved.isEmpty }
+
+    /// What the store is to write.
+    var importColumns: ImportColumns {
+        ImportColumns(type: type, reserved: reserved, fields: fields)
+    }
+
+    /// The columns as a reader of rows needs to know them; nil for any other file.
+    var table: [ImportReading.Column]? {
+        guard hasRows else { return nil }
+        return columns.map { column in
+            if case .field(_, let type, _) = column.target {
+                return ImportReading.Column(name: column.source, type: type)
+            }
+            return ImportReading.Column(name: column.source, type: nil)
+        }
     }
 
     /// The fields that the table is to get.
@@ -94,20 +155,31 @@ struct ImportPlan: Hashable, Sendable {
 
     /// Makes a row of the table; throws ``LineFault`` with the first value that does not fit its column.
     func row(from source: SourceRecord) throws(LineFault) -> ImportRow {
-        var row = ImportRow(line: source.line, values: Array(repeating: nil, count: fields.count))
+        var row = ImportRow(
+            line: source.line,
+            reserved: Array(repeating: nil, count: reserved.count),
+            values: Array(repeating: nil, count: fields.count)
+        )
         for (index, cell) in source.cells {
+            guard columns.indices.contains(index) else {
+                throw LineFault(line: source.line, reason: "there is a member that no other record has")
+            }
             let column = columns[index]
             do throws(FieldFault) {
                 switch column.target {
                 case .leftOut: break
                 case .id: row.id = try id(cell)
+                case .reserved(let name):
+                    if let place = places[index] { row.reserved[place] = try name.value(of: cell, type) }
                 case .field(_, let type, _):
-                    if let place = places[index] { row.values[place] = try type.value(of: cell) }
+                    guard let place = places[index] else { break }
+                    row.values[place] = try hasRows ? type.rowValue(of: cell) : type.value(of: cell)
                 }
             } catch {
                 throw LineFault(line: source.line, reason: "\(column.source) \(error.reason)")
             }
         }
+        if hasRows { try check(row) }
         return row
     }
 
@@ -118,7 +190,7 @@ struct ImportPlan: Hashable, Sendable {
         case .value(.string(let value)): text = value
         case .value(.integer(let value)): text = String(value)
         case .value(.reference(let id)): text = id.description
-        case .value: throw FieldFault("is neither text nor an integer, as an id must be")
+        case .value, .privateReference: throw FieldFault("is neither text nor an integer, as an id must be")
         }
         let prefix = "\(type)/"
         let id = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
@@ -132,10 +204,24 @@ struct ImportPlan: Hashable, Sendable {
     }
 }
 
+extension ImportPlan.Target {
+    /// What there can be only one of, for a sentence.
+    fileprivate var name: String? {
+        switch self {
+        case .id: "the id"
+        case .reserved(let column): column.rawValue
+        case .field(let name, _, _): "the field \(name)"
+        case .leftOut: nil
+        }
+    }
+}
+
 extension FieldType {
     /// Reads what a file has in one place for a column of this type; nil when it means "no value".
     func value(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
         switch cell {
+        case .privateReference:
+            throw FieldFault("is no id of a record")
         case .text(let field):
             if field.text.isEmpty { return self == .string ? .string("") : nil }
             return try value(inText: field.text)
@@ -147,8 +233,13 @@ extension FieldType {
                 (.json, .json), (.bytes, .bytes), (.sequence, .sequence), (.sequence, .integer):
                 return value
             case (.number, .integer(let number)):
-                guard number.magnitude <= 1 << 53 else { throw FieldFault("has more digits than a number keeps") }
+                guard Int64(exactly: Double(number)) == number else {
+                    throw FieldFault("has more digits than a number keeps")
+                }
                 return .number(Double(number))
+            case (.number, .string(let text)):
+                guard let number = CSVText.specialNumber(text) else { throw FieldFault("is text, not a number") }
+                return .number(number)
             // JSON has no spelling of its own for these.
             case (.datetime, .string(let text)), (.reference, .string(let text)):
                 return try self.value(inText: text)

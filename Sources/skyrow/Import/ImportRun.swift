@@ -2,18 +2,16 @@ import Glibc
 import SkyrowModel
 import SkyrowStore
 
-/// One import, from the table of columns to the last sentence.
+/// One import of a file, from the table of columns to the last sentence.
 struct ImportRun: Sendable {
     let settings: ImportSettings
     /// Whether what cannot be imported is left out.
     let continuesOnError: Bool
     let isDryRun: Bool
 
-    private var source: ImportSource { ImportSource(path: settings.path, reading: settings.reading) }
-
     /// Reads the file for its columns; throws ``ToolError`` when it cannot be understood to its end.
     func survey() async throws(ToolError) -> ImportSurvey {
-        let survey = try await source.survey()
+        let survey = try await ImportSource(path: settings.path, reading: settings.reading).survey()
         if let fault = survey.faults.first(where: \.endsFile) { throw .failure("\(settings.path), \(fault).") }
         guard survey.recordCount > 0 || !survey.faults.isEmpty else {
             throw .failure("There are no records in \(settings.path).")
@@ -27,13 +25,19 @@ struct ImportRun: Sendable {
         let plan = try ImportPlan(
             type: settings.type,
             survey: survey,
-            existing: try await existingFields(store),
+            known: try await store.knownFields(of: settings.type),
             idColumn: settings.idColumn
         )
-        print("\(settings.path) to \(settings.type), \(decimal(survey.recordCount)) records:")
+        guard plan.type != .user || plan.hasRows else {
+            throw .usage("Accounts cannot be imported: their records in 'user' are made by auth:signup.")
+        }
+        let rows = plan.hasRows ? ", with owners, access lists and times" : ""
+        print("\(settings.path) to \(settings.type), \(decimal(survey.recordCount)) records\(rows):")
         print(importTable(plan, recordCount: survey.recordCount))
         fflush(nil)
 
+        var source = ImportSource(path: settings.path, reading: settings.reading)
+        source.reading.table = plan.table
         let faults = try await source.faults(of: plan)
         report(faults.map(\.description))
         if !faults.isEmpty, !continuesOnError {
@@ -43,30 +47,24 @@ struct ImportRun: Sendable {
             print("Nothing was imported, as --dry-run asks.")
             return
         }
-        let summary = try await write(plan, recordCount: survey.recordCount - faults.count, to: store)
+        let count = survey.recordCount + survey.faults.count - faults.count
+        let summary = try await write(source, plan, recordCount: count, to: store)
         report(summary.faults.map(ImportRun.describe))
         print(ImportRun.conclusion(summary, leftOut: faults.count, type: plan.type, elapsed: .now - start))
     }
 
-    private func existingFields(_ store: RecordStore) async throws(ToolError) -> [FieldName: FieldType] {
-        do {
-            return try await store.recordSchema().types[settings.type]?.fields ?? [:]
-        } catch {
-            throw ToolError(databaseFailure: error)
-        }
-    }
-
     private func write(
+        _ source: ImportSource,
         _ plan: ImportPlan,
         recordCount: Int,
         to store: RecordStore
     ) async throws(ToolError) -> ImportSummary {
-        var progress = ImportProgress(total: recordCount)
+        var progress = Progress(total: recordCount)
         defer { progress.finish() }
         do {
             return try await store.importRecords(
                 ImportRows(source: source, plan: plan),
-                to: ImportColumns(type: plan.type, fields: plan.fields),
+                to: plan.importColumns,
                 creating: plan.newFields,
                 keepsGoing: continuesOnError
             ) { progress.report($0) }
@@ -86,7 +84,7 @@ struct ImportRun: Sendable {
 
     private static let shownFaults = 20
 
-    private static func describe(_ fault: ImportFault) -> String {
+    static func describe(_ fault: ImportFault) -> String {
         (fault.line.map { "line \($0): " } ?? "") + fault.error.message
     }
 
@@ -97,11 +95,25 @@ struct ImportRun: Sendable {
         type: RecordTypeName,
         elapsed: Duration
     ) -> String {
-        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
-        let tenths = Int((seconds * 10).rounded())
-        let rate = Int(Double(summary.imported) / max(seconds, 1e-3))
+        let rate = Int(Double(summary.imported) / max(elapsed.inSeconds, 1e-3))
         let left = leftOut + summary.faults.count
-        return "\(decimal(summary.imported)) records imported to \(type) in \(tenths / 10).\(tenths % 10) s, "
+        return "\(decimal(summary.imported)) records imported to \(type) in \(elapsed.inTenths), "
             + "\(decimal(rate)) a second" + (left > 0 ? "; \(decimal(left)) left out" : "")
+    }
+}
+
+extension RecordStore {
+    /// What a plan must know of the type as it is now.
+    func knownFields(of type: RecordTypeName) async throws(ToolError) -> ImportPlan.KnownFields {
+        do {
+            var known = ImportPlan.KnownFields()
+            for column in try await table(of: type)?.columns ?? [] {
+                known.existing[column.field] = column.type
+                if !column.isWritable { known.readOnly.insert(column.field) }
+            }
+            return known
+        } catch {
+            throw ToolError(databaseFailure: error)
+        }
     }
 }

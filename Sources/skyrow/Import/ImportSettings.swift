@@ -23,9 +23,6 @@ struct ImportSettings: Hashable, Sendable {
         } catch {
             throw .usage("--type must be the name of a record type, letters, digits and underscores; it is '\(type)'.")
         }
-        guard self.type != .user else {
-            throw .usage("Accounts cannot be imported: their records in 'user' are made by auth:signup.")
-        }
         reading = ImportReading(format: try ImportSettings.format(format, path))
         reading.nullTexts = Set(nullTexts)
         if let delimiter {
@@ -40,15 +37,15 @@ struct ImportSettings: Hashable, Sendable {
         }
     }
 
-    private static func format(_ name: String?, _ path: String) throws(ToolError) -> ImportFormat {
-        let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    private static func format(_ name: String?, _ path: String) throws(ToolError) -> FileFormat {
+        let formats = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
         if let name {
-            guard let format = ImportFormat(rawValue: name) else {
+            guard let format = FileFormat(rawValue: name) else {
                 throw .usage("--format must be one of \(formats); it is '\(name)'.")
             }
             return format
         }
-        guard let format = ImportFormat(fileName: path) else {
+        guard let format = FileFormat(fileName: path) else {
             throw .usage("The name of \(path) does not tell its format: give --format with one of \(formats).")
         }
         return format

@@ -3,7 +3,7 @@ import SkyrowStore
 /// A file to import, which is read several times: to learn its columns, to judge its values, and to write them.
 struct ImportSource: Sendable {
     let path: String
-    let reading: ImportReading
+    var reading: ImportReading
 
     /// Reads the whole file; `body` gets the records as they come and the columns known by then.
     func forEachPart(
@@ -41,14 +41,18 @@ struct ImportSource: Sendable {
     }
 }
 
-/// The rows of a file, without those that the plan cannot take: they were told before.
+/// The rows of a file.
 struct ImportRows: AsyncSequence {
     let source: ImportSource
     let plan: ImportPlan
+    /// Whether a record that the plan cannot take ends them with a ``LineFault``; otherwise it is left out, since it was
+    /// told before.
+    var isStrict = false
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let source: ImportSource
         let plan: ImportPlan
+        let isStrict: Bool
         var reader: SourceReader
         var file: ImportFile?
         var ready: ArraySlice<Result<SourceRecord, LineFault>> = []
@@ -57,7 +61,11 @@ struct ImportRows: AsyncSequence {
         mutating func next() async throws -> ImportRow? {
             while true {
                 while let record = ready.popFirst() {
-                    if let row = try? plan.row(from: record.get()) { return row }
+                    do throws(LineFault) {
+                        return try plan.row(from: record.get())
+                    } catch {
+                        if isStrict { throw error }
+                    }
                 }
                 if isAtEnd { return nil }
                 let file = if let file { file } else { try await ImportFile(opening: source.path) }
@@ -70,6 +78,6 @@ struct ImportRows: AsyncSequence {
     }
 
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(source: source, plan: plan, reader: SourceReader(source.reading))
+        AsyncIterator(source: source, plan: plan, isStrict: isStrict, reader: SourceReader(source.reading))
     }
 }

@@ -7,6 +7,14 @@ struct ImportSurvey: Sendable {
     private(set) var recordCount = 0
     private(set) var faults: [LineFault] = []
 
+    init() {}
+
+    /// What is known of a file whose columns somebody has written down.
+    init(columns: [String]) {
+        self.columns = columns
+        inferences = columns.map { _ in TypeInference() }
+    }
+
     /// Takes what a ``SourceReader`` gave, and the columns it knows by now.
     mutating func observe(_ records: [Result<SourceRecord, LineFault>], columns: [String]) {
         self.columns = columns
@@ -21,6 +29,7 @@ struct ImportSurvey: Sendable {
                     switch cell {
                     case .text(let field): if !field.text.isEmpty { inferences[column].observe(text: field.text) }
                     case .value(let value): inferences[column].observe(value)
+                    case .privateReference(let type, _): inferences[column].observe(referenceTo: type)
                     }
                 }
             }

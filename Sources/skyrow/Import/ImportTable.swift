@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 
 /// The table of columns that is shown before an import writes anything.
 func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
@@ -6,6 +7,7 @@ func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
         let values = "\(decimal(column.valueCount)) of \(decimal(recordCount))"
         return switch column.target {
         case .id: [column.source, "_id", "the record's id", values]
+        case .reserved(let reserved): [column.source, reserved.rawValue, reserved.meaning, values]
         case .field(let name, let type, let isNew):
             [column.source, name.rawValue, type.name + (isNew ? " (new)" : ""), values]
         case .leftOut(let reason): [column.source, "", "left out: \(reason)", values]
@@ -17,6 +19,23 @@ func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
         let padded = zip(row, widths).map { text, width in text + String(repeating: " ", count: width - text.count) }
         return padded.joined(separator: "  ").trimmingTrailingSpaces
     }.joined(separator: "\n")
+}
+
+extension ReservedColumn {
+    /// What the column holds, for a table.
+    fileprivate var meaning: String {
+        switch self {
+        case .id: "the row's id"
+        case .database: "the row's database"
+        case .owner: "the record's owner"
+        case .access: "the record's access list"
+        case .createdAt: "when it was created"
+        case .createdBy: "who created it"
+        case .updatedAt: "when it was changed"
+        case .updatedBy: "who changed it"
+        case .revision: "the row's revision"
+        }
+    }
 }
 
 /// A count with commas between thousands: `58,788`.

@@ -27,7 +27,7 @@ struct JSONElementParser: Sendable {
     private var isAtStartOfFile = true
     private var hasFailed = false
 
-    init(format: ImportFormat) {
+    init(format: FileFormat) {
         isByLine = format == .ndjson
     }
 

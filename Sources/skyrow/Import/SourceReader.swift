@@ -7,6 +7,8 @@ struct SourceRecord: Hashable, Sendable {
     enum Cell: Hashable, Sendable {
         case text(CSVField)
         case value(RecordValue)
+        /// A reference to a record of a private database, by the id that the table has.
+        case privateReference(RecordTypeName, String)
     }
 
     var line: Int
@@ -24,11 +26,21 @@ struct SourceRecord: Hashable, Sendable {
 
 /// How the bytes of a file are to be understood.
 struct ImportReading: Hashable, Sendable {
-    var format: ImportFormat
+    var format: FileFormat
     /// What stands between the fields of a CSV file.
     var delimiter = UInt8(ascii: ",")
     /// Unquoted texts of a CSV file that mean "no value", beside the empty one.
     var nullTexts: Set<String> = []
+    /// The columns of a table whose rows the file has, and the types of those that are fields; nil for any other file.
+    ///
+    /// What stands in a column of JSON is then its value, whatever it looks like.
+    var table: [Column]?
+
+    struct Column: Hashable, Sendable {
+        /// What the file calls it.
+        var name: String
+        var type: FieldType?
+    }
 }
 
 /// Takes the bytes of a file and gives its records, with the columns that it has met so far.
@@ -44,9 +56,15 @@ struct SourceReader: Sendable {
     private var indexes: [String: Int] = [:]
     /// The names that the file gives to its columns, in their order.
     private(set) var columns: [String] = []
+    private let jsonColumns: Set<String>
 
     init(_ reading: ImportReading) {
         self.reading = reading
+        jsonColumns = Set((reading.table ?? []).filter { $0.type == .json }.map(\.name))
+        if let table = reading.table, reading.format != .csv {
+            columns = table.map(\.name)
+            for (place, name) in columns.enumerated() { indexes[name] = place }
+        }
         switch reading.format {
         case .csv: parser = .csv(CSVParser(delimiter: reading.delimiter))
         case .json, .ndjson: parser = .json(JSONElementParser(format: reading.format))
@@ -87,6 +105,10 @@ struct SourceReader: Sendable {
         guard hasHeader else {
             hasHeader = true
             columns = line.fields.map(\.text)
+            if let table = reading.table, table.map(\.name) != columns {
+                let reason = "the header is not the one that was exported"
+                return .failure(LineFault(line: line.number, reason: reason, endsFile: true))
+            }
             return nil
         }
         guard line.fields.count == columns.count else {
@@ -105,20 +127,27 @@ struct SourceReader: Sendable {
         func fault(_ reason: String) -> LineFault { LineFault(line: element.line, reason: reason) }
         let document: JSONDocument
         do {
-            document = try JSONDocument(element.text)
+            // PostgreSQL nests deeper than clients may.
+            document = try JSONDocument(
+                element.text,
+                depthLimit: reading.table == nil ? JSONDocument.defaultDepthLimit : 10_000
+            )
         } catch {
             throw fault("\(error)")
         }
-        let members = try document.withRoot { root throws(LineFault) -> [(String, RecordValue)] in
+        let members = try document.withRoot { root throws(LineFault) -> [(String, SourceRecord.Cell)] in
             guard root.isObject else { throw fault("there is no JSON object") }
-            var members: [(String, RecordValue)] = []
+            var members: [(String, SourceRecord.Cell)] = []
             for (name, json) in root.uniqueMembers {
                 do throws(SkyrowError) {
-                    // Reserved members other than the id are left out, whatever they hold.
                     if name.hasPrefix("_"), name != "_id" {
-                        members.append((name, .null))
+                        members.append((name, SourceReader.reserved(json)))
+                    } else if jsonColumns.contains(name) {
+                        members.append((name, .value(.json(json.jsonText))))
+                    } else if let reference = SourceReader.privateReference(json) {
+                        members.append((name, reference))
                     } else if let value = try RecordValue(json, field: name) {
-                        members.append((name, value))
+                        members.append((name, .value(value)))
                     }
                 } catch {
                     throw fault("\(name): \(error.message)")
@@ -127,14 +156,30 @@ struct SourceReader: Sendable {
             return members
         }
         var cells: [(column: Int, cell: SourceRecord.Cell)] = []
-        for (name, value) in members {
+        for (name, cell) in members {
             let column = indexes[name] ?? columns.count
             if column == columns.count {
                 indexes[name] = column
                 columns.append(name)
             }
-            if value != .null { cells.append((column, .value(value))) }
+            if cell != .value(.null) { cells.append((column, cell)) }
         }
         return SourceRecord(line: element.line, cells: cells)
+    }
+
+    /// A reserved member, which only rows of a table have a use for and so is not judged here.
+    private static func reserved(_ json: JSONView) -> SourceRecord.Cell {
+        if json.isNull { return .value(.null) }
+        if let text = json.string { return .value(.string(text)) }
+        return .value(.json(json.jsonText))
+    }
+
+    private static func privateReference(_ json: JSONView) -> SourceRecord.Cell? {
+        guard json.isObject, json["$type"]?.equals("ref") ?? false, let text = json["$id"]?.string,
+            let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")),
+            text.utf8[text.utf8.index(after: slash)...].first == UInt8(ascii: "~"),
+            let type = try? RecordTypeName(String(text[..<slash]))
+        else { return nil }
+        return .privateReference(type, String(text[text.utf8.index(after: slash)...]))
     }
 }

@@ -53,6 +53,12 @@ struct TypeInference: Hashable, Sendable {
         if jsonType == nil || jsonType == .integer && type == .number { jsonType = type }
     }
 
+    /// Takes a reference to a record of this type.
+    mutating func observe(referenceTo type: RecordTypeName) {
+        valueCount += 1
+        jsonType = jsonType ?? .reference(type)
+    }
+
     /// The type; nil when there was no value to tell it by.
     var type: FieldType? {
         if valueCount == 0 { return nil }

@@ -142,7 +142,8 @@ struct ServiceProcess: Sendable {
 func makeClient(
     connection: String,
     _ settings: Settings,
-    logger: Logger
+    logger: Logger,
+    adjust: (inout PostgresConfiguration) -> Void = { _ in }
 ) throws(ToolError) -> (PostgresClient, schema: SQLIdentifier) {
     let schema: SQLIdentifier
     do {
@@ -150,6 +151,7 @@ func makeClient(
     } catch {
         throw .usage("\(error)")
     }
-    let configuration = PostgresConfiguration(connection: connection, schema: schema, settings)
+    var configuration = PostgresConfiguration(connection: connection, schema: schema, settings)
+    adjust(&configuration)
     return (PostgresClient(configuration: configuration, logger: logger), schema)
 }

@@ -21,7 +21,7 @@ import Testing
         let plan = try ImportPlan(
             type: try RecordTypeName("film"),
             survey: survey,
-            existing: fields,
+            known: ImportPlan.KnownFields(existing: fields),
             idColumn: idColumn
         )
         return (plan, survey, records)
@@ -31,6 +31,7 @@ import Testing
         plan.columns.map { column in
             switch column.target {
             case .id: "_id"
+            case .reserved(let column): column.rawValue
             case .field(let name, let type, let isNew): "\(name) \(type.name)\(isNew ? " new" : "")"
             case .leftOut: "-"
             }
@@ -153,6 +154,6 @@ import Testing
         (12_345, 58_788, 0.5, "12,345 of 58,788 records  24,690 a second  2 s left"),
     ])
     func progressTellsRateAndTimeLeft(done: Int, total: Int, seconds: Double, line: String) {
-        #expect(ImportProgress.line(done: done, total: total, elapsed: .seconds(seconds)) == line)
+        #expect(Progress.line(done: done, total: total, elapsed: .seconds(seconds)) == line)
     }
 }

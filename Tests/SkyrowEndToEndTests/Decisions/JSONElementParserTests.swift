@@ -3,7 +3,7 @@ import Testing
 @testable import skyrow
 
 @Suite struct JSONElementParserTests {
-    static func parse(_ text: String, _ format: ImportFormat, size: Int) -> [Result<JSONElement, LineFault>] {
+    static func parse(_ text: String, _ format: FileFormat, size: Int) -> [Result<JSONElement, LineFault>] {
         var parser = JSONElementParser(format: format)
         var elements: [Result<JSONElement, LineFault>] = []
         var rest = Array(text.utf8)[...]

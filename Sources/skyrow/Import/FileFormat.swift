@@ -1,5 +1,5 @@
-/// The form of a file to import.
-enum ImportFormat: String, Hashable, Sendable, CaseIterable {
+/// The form of a file of records.
+enum FileFormat: String, Hashable, Sendable, CaseIterable {
     /// A line of names, then a line a record (RFC 4180).
     case csv
     /// An array of objects, or objects one after the other.

@@ -1,0 +1,105 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// Reads rows in the binary form of `COPY` (PostgreSQL's manual, COPY, "Binary Format").
+struct BinaryCopyReader {
+    private let columns: [ExportColumn]
+    private var hasHeader = false
+    /// How many rows were read.
+    private(set) var rowCount = 0
+
+    init(columns: [ExportColumn]) {
+        self.columns = columns
+    }
+
+    /// Tells the rows of a chunk, which are whole ones. Throws ``PostgresError`` when they are not of these columns.
+    mutating func tell(_ chunk: [UInt8], to sink: inout some RecordSink) throws(PostgresError) {
+        let failure = chunk.withUnsafeBytes { bytes -> PostgresError? in
+            do throws(PostgresError) {
+                try tell(bytes, to: &sink)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private mutating func tell(_ bytes: UnsafeRawBufferPointer, to sink: inout some RecordSink) throws(PostgresError) {
+        var cursor = Cursor(bytes: bytes)
+        if !hasHeader {
+            hasHeader = true
+            // The signature and the flags, then the length of an extension.
+            _ = try cursor.take(15)
+            _ = try cursor.take(Int(try cursor.integer(Int32.self)))
+        }
+        while !cursor.isAtEnd {
+            let count = try cursor.integer(Int16.self)
+            if count == -1 { return }
+            guard Int(count) == columns.count else { throw PostgresError.unreadableCopy }
+            sink.beginRecord()
+            for column in columns {
+                let length = try cursor.integer(Int32.self)
+                if length < 0 {
+                    sink.member(column.key, .null)
+                } else {
+                    try tell(try cursor.take(Int(length)), column, to: &sink)
+                }
+            }
+            sink.endRecord()
+            rowCount += 1
+        }
+    }
+
+    @inline(__always)
+    private func tell(
+        _ bytes: UnsafeRawBufferPointer,
+        _ column: ExportColumn,
+        to sink: inout some RecordSink
+    ) throws(PostgresError) {
+        let key = column.key
+        switch column.kind {
+        case .id: column.typeName.withUnsafeBytes { sink.member(key, .recordID(type: $0, id: bytes)) }
+        case .reference: column.typeName.withUnsafeBytes { sink.member(key, .reference(type: $0, id: bytes)) }
+        case .text: sink.member(key, .string(bytes))
+        case .integer: sink.member(key, .integer(try word(bytes)))
+        case .number: sink.member(key, .number(Double(bitPattern: UInt64(bitPattern: try word(bytes)))))
+        case .boolean: sink.member(key, .boolean(bytes.first == 1))
+        case .plainDatetime: sink.member(key, .plainDatetime(Timestamp(microseconds: try word(bytes))))
+        case .datetime: sink.member(key, .datetime(Timestamp(microseconds: try word(bytes))))
+        // jsonb_send: one byte with the version of the format, then the text.
+        case .json: sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
+        case .bytes: sink.member(key, .bytes(bytes))
+        }
+    }
+
+    /// Eight bytes in network order.
+    private func word(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) -> Int64 {
+        guard bytes.count == 8 else { throw PostgresError.unreadableCopy }
+        return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    }
+
+    private struct Cursor {
+        let bytes: UnsafeRawBufferPointer
+        var place = 0
+
+        var isAtEnd: Bool { place == bytes.count }
+
+        mutating func take(_ count: Int) throws(PostgresError) -> UnsafeRawBufferPointer {
+            guard count >= 0, bytes.count - place >= count else { throw PostgresError.unreadableCopy }
+            defer { place += count }
+            return UnsafeRawBufferPointer(rebasing: bytes[place..<place + count])
+        }
+
+        mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type) throws(PostgresError) -> Integer {
+            Integer(bigEndian: try take(Integer.bitWidth / 8).loadUnaligned(as: Integer.self))
+        }
+    }
+}
+
+extension PostgresError {
+    fileprivate static let unreadableCopy = PostgresError(
+        code: .undecodable,
+        message: "The rows of a COPY are not of the columns that were asked for"
+    )
+}

@@ -1,0 +1,136 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The records of an application as they are at one moment, to be read type by type.
+///
+/// Lent by ``RecordStore/withExport(_:)`` and not `Sendable`, like the transaction that it is.
+package final class RecordExport {
+    /// Every record type, sorted by name.
+    package let types: [ExportedType]
+    private let transaction: PostgresTransaction
+
+    init(_ transaction: PostgresTransaction, types: [ExportedType]) {
+        self.transaction = transaction
+        self.types = types
+    }
+
+    /// Tells every record of a type to a sink, with all its columns, and returns how many there were.
+    ///
+    /// Members come in the order of the columns, ``ReservedColumn`` but the revision first, under their names there and
+    /// with `.null` where the row has NULL. Ids, and those of references, are stored ones (``StoredID``), so that what
+    /// is private of whom is not lost; columns whose type is not ours come as text.
+    ///
+    /// - Parameter flush: is called some thousand times a million records, with how many were told so far.
+    package func tell<Sink: RecordSink>(
+        _ type: ExportedType,
+        to sink: inout Sink,
+        flush: (inout Sink, Int) async throws -> Void
+    ) async throws -> Int {
+        // Parameters cannot be captured `inout` by what may run later; the copy comes back below.
+        var told = sink
+        let count = try await transaction.copyOut(type.statement) { output in
+            var reader = BinaryCopyReader(columns: type.columns)
+            for try await chunk in output {
+                try reader.tell(chunk, to: &told)
+                try await flush(&told, reader.rowCount)
+            }
+            return output.rowCount
+        }
+        sink = told
+        return count
+    }
+}
+
+/// A record type as an export finds it.
+package struct ExportedType: Sendable {
+    package let name: RecordTypeName
+    package let fields: [FieldName: FieldType]
+    /// How many records PostgreSQL thinks there are; nil when it has not looked yet.
+    package let estimate: Int?
+    /// The last number of each field's sequence that gave one.
+    package let sequences: [FieldName: Int64]
+    let columns: [ExportColumn]
+    /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
+    let statement: SQL
+
+    /// The names of the columns, in the order in which they are told.
+    package var columnNames: [String] { columns.map(\.key.name) }
+
+    init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
+        name = table.name
+        fields = table.recordType.fields
+        self.estimate = estimate
+        self.sequences = sequences
+        columns =
+            ReservedColumn.exported.map { ExportColumn($0, of: table.name) } + table.columns.map { ExportColumn($0) }
+        let selection = columns.map(\.selection).joined(separator: ", ")
+        statement =
+            "COPY (SELECT \(selection) FROM \(table.qualifiedName) AS \(ExportColumn.alias)) TO STDOUT (FORMAT binary)"
+    }
+}
+
+extension RecordStore {
+    /// Lends the application's records as they are now, whatever is written meanwhile.
+    ///
+    /// ```swift
+    /// try await store.withExport { export in
+    ///     for type in export.types { _ = try await export.tell(type, to: &sink) { sink, _ in try file.write(sink.take()) } }
+    /// }
+    /// ```
+    ///
+    /// Nothing is changed, and nobody is held up but one who wants to change a table's columns. Throws what `body` throws,
+    /// and `PostgresError`.
+    package func withExport<Success>(_ body: (RecordExport) async throws -> Success) async throws -> Success {
+        try await cache.reload()
+        let known = cache.current.tables.values.map(\.qualifiedName)
+        return try await client.withTransaction(isolation: .snapshot, retries: 0) { transaction in
+            // Before the snapshot, which a LOCK does not take: rows of a table that is rewritten or truncated after it
+            // would be missing (PostgreSQL's manual, 13.6).
+            try await transaction.lockAgainstChanges(known)
+            let catalog = try await SchemaCatalog.load(of: schema, in: transaction)
+            try await transaction.lockAgainstChanges(catalog.tables.values.map(\.qualifiedName))
+            let estimates = try await self.estimates(transaction)
+            var types: [ExportedType] = []
+            for table in catalog.tables.values.sorted(by: { $0.name < $1.name }) {
+                var sequences: [FieldName: Int64] = [:]
+                for column in table.columns where column.type == .sequence {
+                    sequences[column.field] = try await lastNumber(of: column, table, transaction)
+                }
+                types.append(ExportedType(table, estimate: estimates[table.name.rawValue], sequences: sequences))
+            }
+            return try await body(RecordExport(transaction, types: types))
+        }
+    }
+
+    private func estimates(_ transaction: PostgresTransaction) async throws -> [String: Int] {
+        let result = try await transaction.query(
+            """
+            SELECT relname, reltuples::bigint FROM pg_catalog.pg_class
+            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+                AND relkind IN ('r', 'p') AND reltuples >= 0
+            """
+        )
+        let names = try result.decodeColumn(0, as: String.self)
+        let counts = try result.decodeColumn(1, as: Int64.self)
+        return Dictionary(zip(names, counts.map { Int($0) })) { first, _ in first }
+    }
+
+    private func lastNumber(
+        of column: RecordColumn,
+        _ table: RecordTable,
+        _ transaction: PostgresTransaction
+    ) async throws -> Int64? {
+        let result = try await transaction.query(
+            "SELECT pg_sequence_last_value(pg_get_serial_sequence(\(table.sequenceOwner), \(column.identifier.name))::regclass)"
+        )
+        return try result.decode(row: 0, column: 0)
+    }
+}
+
+extension PostgresTransaction {
+    /// Lets nobody change, rewrite or truncate these tables until the transaction ends; rows may come and go.
+    func lockAgainstChanges(_ tables: [SQL]) async throws {
+        guard !tables.isEmpty else { return }
+        try await execute("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE")
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import Glibc
+import SkyrowStore
+
+/// `skyrow export`
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write records as CSV, JSON or NDJSON, as they are at one moment.",
+        discussion: """
+            One type goes to standard output or a file; several, or all of them when none is named, go into a directory, a \
+            file a type and export.json, which tells the types of the fields. All databases are exported, private ones \
+            too, with owners, access lists and times. `skyrow import` takes such a directory or file back.
+
+                skyrow export --output backup/
+                skyrow export --type movie > movie.csv
+                skyrow export --type movie --format ndjson | jq .title
+
+            Files are readable by their owner alone. Passwords are not exported; `skyrow backup` keeps everything.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Option(name: .customLong("type"), help: ArgumentHelp("A record type; may be repeated.", valueName: "name"))
+    var types: [String] = []
+
+    @Option(help: ArgumentHelp("csv, json or ndjson; otherwise the file's name tells, or csv.", valueName: "format"))
+    var format: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("A file, compressed if it ends with .gz, or a directory.", valueName: "path")
+    )
+    var output: String?
+
+    @Flag(help: "Replace files that are there.")
+    var overwrite = false
+
+    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
+    var tellsJSON = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let settings = try ExportSettings(
+                types: types,
+                format: format,
+                output: output,
+                overwrites: overwrite,
+                isDirectory: { isDirectory($0) }
+            )
+            let database = try options.loader.load()
+            let tellsJSON = tellsJSON
+            try await withClient(database) { client, schema, logger throws(ToolError) in
+                let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
+                let summary = try await ExportRun(settings: settings)(on: store)
+                tell(summary, settings, asJSON: tellsJSON)
+            }
+        }
+    }
+}
+
+/// Where the records went to standard output, what is said about them must go elsewhere.
+private func tell(_ summary: RunSummary, _ settings: ExportSettings, asJSON: Bool) {
+    let types = summary.parts.count == 1 ? summary.parts[0].name : "\(decimal(summary.parts.count)) types"
+    let sentence =
+        "\(decimal(summary.rows)) records of \(types) exported" + (summary.path.map { " to \($0)" } ?? "")
+        + " in \(summary.elapsed.inTenths), \(summary.rate) a second"
+    switch settings.destination {
+    case .standardOutput:
+        if asJSON { complain(summary.json) } else if isatty(STDERR_FILENO) == 1 { complain(sentence) }
+    case .file, .directory:
+        print(asJSON ? summary.json : sentence)
+    }
+}

@@ -1,0 +1,94 @@
+import SkyrowModel
+import SkyrowWire
+
+/// Writes CSV (RFC 4180) that `skyrow import`, and `\copy … csv header` of psql, read back.
+///
+/// A line of the columns' names, then a line a record. Nothing between two commas is NULL, `""` an empty text; ids are
+/// those of the tables, bytes are `\x` and hexadecimal digits.
+struct CSVRecordWriter: RecordFileWriter {
+    private var text: [UInt8] = []
+    private var isAtStartOfLine = true
+    /// For values that look the same in JSON.
+    private let scratch = JSONWriter(capacity: 256)
+
+    init(columns: [String], format: FileFormat) {
+        for name in columns { append(plain: name.utf8) }
+        endRecord()
+    }
+
+    mutating func beginRecord() {}
+
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
+        switch value {
+        case .null: append(plain: EmptyCollection())
+        case .boolean(let flag): append(plain: (flag ? "true" : "false").utf8)
+        case .integer(let number): append { $0.integer(number) }
+        case .number(let number):
+            if let special = spelling(ofSpecial: number) {
+                append(plain: special.description.utf8)
+            } else {
+                append { $0.number(number) }
+            }
+        case .string(let utf8), .recordID(_, let utf8), .reference(_, let utf8), .json(let utf8): append(quoting: utf8)
+        case .datetime(let instant), .plainDatetime(let instant): append(plain: instant.rfc3339.utf8)
+        case .bytes(let bytes): append(hexadecimal: bytes)
+        case .unknown(let type): append(plain: type)
+        }
+    }
+
+    mutating func endRecord() {
+        text.append(UInt8(ascii: "\n"))
+        isAtStartOfLine = true
+    }
+
+    mutating func take() -> [UInt8] {
+        defer { text.removeAll(keepingCapacity: true) }
+        return text
+    }
+
+    mutating func finish() {}
+
+    private mutating func separate() {
+        if !isAtStartOfLine { text.append(UInt8(ascii: ",")) }
+        isAtStartOfLine = false
+    }
+
+    private mutating func append(plain bytes: some Collection<UInt8>) {
+        separate()
+        text.append(contentsOf: bytes)
+    }
+
+    private mutating func append(_ write: (JSONWriter) -> Void) {
+        separate()
+        write(scratch)
+        scratch.withUnsafeBytes { text.append(contentsOf: $0) }
+        scratch.removeAll()
+    }
+
+    private mutating func append(quoting bytes: UnsafeRawBufferPointer) {
+        separate()
+        let quote = UInt8(ascii: "\"")
+        let needsQuotes =
+            bytes.isEmpty
+            || bytes.contains { byte in
+                byte == quote || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+            }
+        guard needsQuotes else { return text.append(contentsOf: bytes) }
+        text.append(quote)
+        for byte in bytes {
+            if byte == quote { text.append(quote) }
+            text.append(byte)
+        }
+        text.append(quote)
+    }
+
+    private mutating func append(hexadecimal bytes: UnsafeRawBufferPointer) {
+        separate()
+        text.append(contentsOf: "\\x".utf8)
+        for byte in bytes {
+            for digit in [byte >> 4, byte & 15] {
+                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import SkyrowModel
+import SkyrowWire
+
+/// What an exported directory holds: its file `export.json`, which is written last.
+struct ExportManifest: Hashable, Sendable {
+    struct Entry: Hashable, Sendable {
+        var type: RecordTypeName
+        /// The name of its file in the directory.
+        var file: String
+        var records: Int
+        var bytes: Int
+        /// The fields and their types, those of other types than ours too.
+        var fields: [String: String]
+        /// The last number of each field's sequence that gave one.
+        var sequences: [FieldName: Int64]
+
+        /// The fields that can be imported.
+        var knownFields: [FieldName: FieldType] {
+            var known: [FieldName: FieldType] = [:]
+            for (name, type) in fields {
+                if let name = try? FieldName(name), let type = try? FieldType(name: type) { known[name] = type }
+            }
+            return known
+        }
+    }
+
+    static let fileName = "export.json"
+    /// The version of the form of directory and files that this program writes.
+    static let version = 1
+
+    var program = SkyrowCommand.version
+    var format: FileFormat
+    var time: Timestamp
+    var types: [Entry]
+
+    // MARK: - Writing
+
+    var json: [UInt8] {
+        let writer = JSONWriter()
+        writer.beginObject()
+        writer.key("skyrow_export")
+        writer.integer(Self.version)
+        writer.key("skyrow_version")
+        writer.string(program)
+        writer.key("exported_at")
+        writer.timestamp(time)
+        writer.key("format")
+        writer.string(format.rawValue)
+        writer.key("types")
+        writer.beginArray()
+        for entry in types { entry.write(to: writer) }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    // MARK: - Reading
+
+    /// Reads the manifest of a directory.
+    ///
+    /// Throws ``ToolError`` when there is none, when it is damaged, or newer than this program.
+    init(of directory: String) throws(ToolError) {
+        let path = "\(directory)/\(Self.fileName)"
+        guard let text = contentsOfFile(path) else {
+            throw .failure("\(directory) is no complete export: there is no \(Self.fileName) in it.")
+        }
+        try self.init(json: Array(text.utf8), path: path)
+    }
+
+    init(json: [UInt8], path: String) throws(ToolError) {
+        let damaged = ToolError.failure("\(path) is damaged: it is not what skyrow export wrote.")
+        guard let document = try? JSONDocument(json) else { throw damaged }
+        self = try document.withRoot { root throws(ToolError) in
+            guard let version = root["skyrow_export"]?.wholeNumber else { throw damaged }
+            guard version <= Self.version else {
+                throw .failure(
+                    "\(path) is of version \(version), and this skyrow reads versions up to \(Self.version): use a newer one."
+                )
+            }
+            guard let format = root["format"]?.string.flatMap({ FileFormat(rawValue: $0) }),
+                let time = root["exported_at"]?.string.flatMap({ try? Timestamp(rfc3339: $0) }),
+                let entries = root["types"], entries.isArray
+            else { throw damaged }
+            var types: [Entry] = []
+            for json in entries.elements {
+                guard let entry = Entry(json) else { throw damaged }
+                types.append(entry)
+            }
+            return ExportManifest(
+                program: root["skyrow_version"]?.string ?? "",
+                format: format,
+                time: time,
+                types: types
+            )
+        }
+    }
+
+    init(program: String = SkyrowCommand.version, format: FileFormat, time: Timestamp, types: [Entry]) {
+        self.program = program
+        self.format = format
+        self.time = time
+        self.types = types
+    }
+}
+
+extension ExportManifest.Entry {
+    fileprivate func write(to writer: JSONWriter) {
+        writer.beginObject()
+        writer.key("type")
+        writer.string(type.rawValue)
+        writer.key("file")
+        writer.string(file)
+        writer.key("records")
+        writer.integer(records)
+        writer.key("bytes")
+        writer.integer(bytes)
+        writer.key("fields")
+        writer.beginObject()
+        for (name, type) in fields.sorted(by: { $0.key < $1.key }) {
+            writer.key(name)
+            writer.string(type)
+        }
+        writer.endObject()
+        if !sequences.isEmpty {
+            writer.key("sequences")
+            writer.beginObject()
+            for (name, number) in sequences.sorted(by: { $0.key < $1.key }) {
+                writer.key(name.rawValue)
+                writer.integer(number)
+            }
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    fileprivate init?(_ json: JSONView) {
+        guard let type = json["type"]?.string.flatMap({ try? RecordTypeName($0) }),
+            let file = json["file"]?.string, !file.contains("/"),
+            let records = json["records"]?.wholeNumber, let bytes = json["bytes"]?.wholeNumber,
+            let fields = json["fields"], fields.isObject
+        else { return nil }
+        self.init(type: type, file: file, records: Int(records), bytes: Int(bytes), fields: [:], sequences: [:])
+        for (name, type) in fields.uniqueMembers {
+            guard let type = type.string else { return nil }
+            self.fields[name] = type
+        }
+        for (name, number) in json["sequences"]?.uniqueMembers ?? [] {
+            guard let name = try? FieldName(name), let number = number.wholeNumber else { return nil }
+            sequences[name] = number
+        }
+    }
+}

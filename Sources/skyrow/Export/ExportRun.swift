@@ -1,0 +1,180 @@
+import Glibc
+import SkyrowModel
+import SkyrowStore
+
+/// One export, from the snapshot to the last file.
+struct ExportRun: Sendable {
+    let settings: ExportSettings
+
+    /// Throws ``ToolError`` when there is no such type, or something cannot be read or written.
+    func callAsFunction(on store: RecordStore) async throws(ToolError) -> RunSummary {
+        let start = ContinuousClock.now
+        do {
+            return try await store.withExport { export in
+                let types = try chosenTypes(of: export)
+                let parts =
+                    switch settings.format {
+                    case .csv: try await write(types, of: export, as: CSVRecordWriter.self)
+                    case .json, .ndjson: try await write(types, of: export, as: JSONRecordWriter.self)
+                    }
+                return RunSummary(
+                    command: "export",
+                    partsName: "types",
+                    parts: parts,
+                    bytes: parts.reduce(0) { $0 + ($1.bytes ?? 0) },
+                    path: path,
+                    elapsed: .now - start
+                )
+            }
+        } catch {
+            throw ToolError(databaseFailure: error)
+        }
+    }
+
+    private var path: String? {
+        switch settings.destination {
+        case .standardOutput: nil
+        case .file(let path), .directory(let path): path
+        }
+    }
+
+    private func chosenTypes(of export: RecordExport) throws(ToolError) -> [ExportedType] {
+        guard !settings.types.isEmpty else { return export.types }
+        var chosen: [ExportedType] = []
+        for name in settings.types {
+            guard let type = export.types.first(where: { $0.name == name }) else {
+                throw .failure("There is no record type \(name).")
+            }
+            chosen.append(type)
+        }
+        return chosen
+    }
+
+    private func write<Writer: RecordFileWriter>(
+        _ types: [ExportedType],
+        of export: RecordExport,
+        as _: Writer.Type
+    ) async throws -> [RunSummary.Part] {
+        let estimates = types.compactMap(\.estimate)
+        var progress = Progress(total: estimates.count == types.count ? estimates.reduce(0, +) : nil)
+        defer { progress.finish() }
+        var parts: [RunSummary.Part] = []
+        func copy(_ type: ExportedType, to output: ExportOutput) async throws {
+            var writer = Writer(columns: type.columnNames, format: settings.format)
+            let before = parts.reduce(0) { $0 + $1.rows }
+            let count = try await export.tell(type, to: &writer) { writer, count in
+                try output.write(writer.take())
+                progress.report(before + count)
+            }
+            writer.finish()
+            try output.write(writer.take())
+            parts.append(RunSummary.Part(name: type.name.rawValue, rows: count, bytes: try await output.finish()))
+        }
+        switch settings.destination {
+        case .standardOutput:
+            for type in types { try await copy(type, to: ExportOutput(descriptor: FileDescriptor(owning: dup(1)))) }
+        case .file(let path):
+            for type in types {
+                try await copy(type, to: ExportOutput(path: path, replacing: settings.overwrites))
+            }
+        case .directory(let path):
+            let directory = try ExportDirectory(path: path, replacing: settings.overwrites)
+            for type in types {
+                try await copy(
+                    type,
+                    to: ExportOutput(path: directory.path(of: type.name, settings.format), replacing: true)
+                )
+            }
+            try directory.finish(
+                ExportManifest(
+                    format: settings.format,
+                    time: currentTime(),
+                    types: zip(types, parts).map { directory.entry(of: $0, $1, settings.format) }
+                )
+            )
+        }
+        return parts
+    }
+}
+
+/// Where the text of one type goes: standard output, or a file, compressed when its name ends with `.gz`.
+final class ExportOutput {
+    private let descriptor: FileDescriptor
+    private let output: OutputFile?
+    private let compressor: GzipWriter?
+    private var count = 0
+
+    init(descriptor: FileDescriptor) {
+        self.descriptor = descriptor
+        output = nil
+        compressor = nil
+    }
+
+    init(path: String, replacing: Bool) async throws(ToolError) {
+        let output = try OutputFile(path: path, replacing: replacing)
+        self.output = output
+        descriptor = output.file
+        compressor = path.lowercased().hasSuffix(".gz") ? try await GzipWriter(to: output.file) : nil
+    }
+
+    func write(_ bytes: [UInt8]) throws(ToolError) {
+        count += bytes.count
+        if let compressor { try compressor.write(bytes) } else { try descriptor.write(bytes) }
+    }
+
+    /// Ends the file; returns how many bytes were written to it, before compression.
+    func finish() async throws(ToolError) -> Int {
+        try await compressor?.finish()
+        try output?.finish()
+        return count
+    }
+}
+
+/// A directory with a file a type and the manifest, without which it is incomplete.
+struct ExportDirectory: Sendable {
+    let path: String
+
+    /// Makes the directory; throws ``ToolError`` when it holds something already, unless it is to be replaced.
+    init(path: String, replacing: Bool) throws(ToolError) {
+        self.path = path
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
+        guard let names = contentsOfDirectory(path) else { throw .system("Cannot open the directory \(path)") }
+        guard replacing || names.isEmpty else {
+            throw .failure("The directory \(path) is not empty: give another, or --overwrite to write into it.")
+        }
+        // What was there before is no longer described by it.
+        guard unlink("\(path)/\(ExportManifest.fileName)") == 0 || errno == ENOENT else {
+            throw .system("Cannot remove \(path)/\(ExportManifest.fileName)")
+        }
+    }
+
+    func path(of type: RecordTypeName, _ format: FileFormat) -> String {
+        "\(path)/\(type).\(format.rawValue)"
+    }
+
+    func entry(of type: ExportedType, _ part: RunSummary.Part, _ format: FileFormat) -> ExportManifest.Entry {
+        ExportManifest.Entry(
+            type: type.name,
+            file: "\(type.name).\(format.rawValue)",
+            records: part.rows,
+            bytes: part.bytes ?? 0,
+            fields: Dictionary(type.fields.map { ($0.key.rawValue, $0.value.name) }) { first, _ in first },
+            sequences: type.sequences
+        )
+    }
+
+    func finish(_ manifest: ExportManifest) throws(ToolError) {
+        let file = try OutputFile(path: "\(path)/\(ExportManifest.fileName)", replacing: true)
+        try file.write(manifest.json)
+        try file.finish()
+    }
+}
+
+/// Now, by this machine's clock.
+func currentTime() -> Timestamp {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Timestamp(
+        microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000 - Timestamp.unixEpochOffset
+    )
+}

@@ -1,0 +1,79 @@
+import SkyrowModel
+
+/// What an export is to do, decided from its flags.
+struct ExportSettings: Hashable, Sendable {
+    enum Destination: Hashable, Sendable {
+        case standardOutput
+        case file(String)
+        /// A file a type, and one that says what there is.
+        case directory(String)
+    }
+
+    /// None means all.
+    var types: [RecordTypeName]
+    var format: FileFormat
+    var destination: Destination
+    /// Whether a file that is there is replaced.
+    var overwrites: Bool
+
+    /// - Parameter isDirectory: whether there is a directory of this path.
+    ///
+    /// Throws ``ToolError`` about the first flag that is wrong.
+    init(
+        types: [String],
+        format: String?,
+        output: String?,
+        overwrites: Bool = false,
+        isDirectory: (String) -> Bool
+    ) throws(ToolError) {
+        self.overwrites = overwrites
+        self.types = []
+        for text in types {
+            guard let type = try? RecordTypeName(text) else {
+                throw .usage(
+                    "--type must be the name of a record type, letters, digits and underscores; it is '\(text)'."
+                )
+            }
+            if !self.types.contains(type) { self.types.append(type) }
+        }
+        switch output {
+        case nil, "-"?: destination = .standardOutput
+        case let path? where path.isEmpty: throw .usage("--output must be the path of a file or a directory.")
+        case let path?:
+            guard !path.lowercased().hasSuffix(".tsv"), !path.lowercased().hasSuffix(".tsv.gz") else {
+                throw .usage("CSV is written with commas: give --output a name that ends with .csv.")
+            }
+            let isOfMany = self.types.count != 1 || path.hasSuffix("/") || isDirectory(path)
+            destination = isOfMany ? .directory(path.withoutTrailingSlashes) : .file(path)
+        }
+        if destination == .standardOutput, self.types.count != 1 {
+            throw .usage(
+                "Several types go into a directory: give --output with its path, or --type to write one to standard output."
+            )
+        }
+        self.format = try ExportSettings.format(format, destination)
+    }
+
+    private static func format(_ name: String?, _ destination: Destination) throws(ToolError) -> FileFormat {
+        let formats = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        if let name {
+            guard let format = FileFormat(rawValue: name) else {
+                throw .usage("--format must be one of \(formats); it is '\(name)'.")
+            }
+            return format
+        }
+        guard case .file(let path) = destination else { return .csv }
+        guard let format = FileFormat(fileName: path) else {
+            throw .usage("The name of \(path) does not tell its format: give --format with one of \(formats).")
+        }
+        return format
+    }
+}
+
+extension String {
+    fileprivate var withoutTrailingSlashes: String {
+        var text = self
+        while text.count > 1, text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,65 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowWire
+
+/// Writes records in the form in which the protocol shows them, with `_database`: a line each, or an array of them.
+///
+/// Ids are those of the tables, `note/~ann/9` for a private record of ann. `NaN` and the infinities, for which JSON has no
+/// number, are strings.
+struct JSONRecordWriter: RecordFileWriter {
+    private static let access = MemberKey(ReservedColumn.access.rawValue)
+    private static let owner = MemberKey(ReservedColumn.owner.rawValue)
+    private static let ownerID = MemberKey("_ownerID")
+
+    private let isArray: Bool
+    private var text: [UInt8] = []
+    private var isFirst = true
+    private let json = JSONWriter()
+    private var members: RecordJSONWriter
+
+    init(columns: [String], format: FileFormat) {
+        isArray = format == .json
+        members = RecordJSONWriter(json)
+    }
+
+    mutating func beginRecord() {
+        members.beginRecord()
+    }
+
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
+        switch value {
+        case .null:
+            // Left out as in the protocol, where only an access list is told that is not there.
+            if key.encoded.elementsEqual(Self.access.encoded) { members.member(key, .null) }
+        case .number(let number):
+            if let special = spelling(ofSpecial: number) {
+                let text = UnsafeRawBufferPointer(start: special.utf8Start, count: special.utf8CodeUnitCount)
+                members.member(key, .string(text))
+            } else {
+                members.member(key, value)
+            }
+        case .string where key.encoded.elementsEqual(Self.owner.encoded):
+            members.member(Self.ownerID, value)
+        case .string, .boolean, .integer, .datetime, .plainDatetime, .json, .recordID, .reference, .bytes, .unknown:
+            members.member(key, value)
+        }
+    }
+
+    mutating func endRecord() {
+        members.endRecord()
+        if isArray { text.append(contentsOf: (isFirst ? "[\n" : ",\n").utf8) }
+        json.withUnsafeBytes { text.append(contentsOf: $0) }
+        if !isArray { text.append(UInt8(ascii: "\n")) }
+        json.removeAll()
+        isFirst = false
+    }
+
+    mutating func take() -> [UInt8] {
+        defer { text.removeAll(keepingCapacity: true) }
+        return text
+    }
+
+    mutating func finish() {
+        if isArray { text.append(contentsOf: (isFirst ? "[]\n" : "\n]\n").utf8) }
+    }
+}

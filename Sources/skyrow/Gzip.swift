@@ -1,0 +1,61 @@
+import Glibc
+import Synchronization
+
+/// Compresses through gzip(1) into a file that is open.
+final class GzipWriter: Sendable {
+    private let input: Mutex<FileDescriptor?>
+    private let process: ChildProcess
+
+    /// Throws ``ToolError`` when gzip cannot be started.
+    init(to file: FileDescriptor) async throws(ToolError) {
+        // When gzip ends before its input does, that is told and no reason to end without a word.
+        signal(SIGPIPE, SIG_IGN)
+        let (reading, writing) = try FileDescriptor.pipe()
+        process = try await ChildProcess.launch(try gzip("-c", from: reading, to: file))
+        input = Mutex(writing)
+    }
+
+    func write(_ bytes: [UInt8]) throws(ToolError) {
+        guard let pipe = input.withLock({ $0 }) else { return }
+        try pipe.write(bytes)
+    }
+
+    /// Waits until everything is in the file.
+    func finish() async throws(ToolError) {
+        // The end of its input, once nobody holds the pipe open.
+        input.withLock { $0 = nil }
+        let exit = await process.exit
+        guard exit == .exited(0) else { throw .failure("gzip failed with \(exit): is the disk full?") }
+    }
+}
+
+/// Decompresses through gzip(1) what is in a file from its present place on.
+final class GzipReader: Sendable {
+    private let output: FileDescriptor
+    private let process: ChildProcess
+
+    /// Throws ``ToolError`` when gzip cannot be started.
+    init(from file: FileDescriptor) async throws(ToolError) {
+        let (reading, writing) = try FileDescriptor.pipe()
+        process = try await ChildProcess.launch(try gzip("-dc", from: file, to: writing))
+        output = reading
+    }
+
+    /// The next bytes; none at the end. Throws ``ToolError`` when they are not what gzip made, or not all of it.
+    func next() async throws(ToolError) -> [UInt8] {
+        let chunk = try output.read(upTo: 256 << 10)
+        if chunk.isEmpty, await process.exit != .exited(0) {
+            throw .failure("The file ends too early, or is not what gzip made.")
+        }
+        return chunk
+    }
+}
+
+private func gzip(_ mode: String, from input: FileDescriptor, to output: FileDescriptor) throws(ToolError) -> Command {
+    let complaints = try FileDescriptor(opening: "/dev/null", O_WRONLY)
+    return Command(
+        ["gzip", mode],
+        environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"],
+        descriptors: [input, output, complaints]
+    )
+}

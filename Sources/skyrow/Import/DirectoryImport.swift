@@ -1,0 +1,145 @@
+import Glibc
+import SkyrowModel
+import SkyrowStore
+import SkyrowWire
+
+/// Takes back what `skyrow export` wrote to a directory: all of it or nothing.
+struct DirectoryImport: Sendable {
+    let directory: String
+    let manifest: ExportManifest
+    /// Those to import, in an order in which as few references as possible are to later types.
+    let entries: [ExportManifest.Entry]
+    let isDryRun: Bool
+
+    /// - Parameter type: the only type to import; nil imports all.
+    ///
+    /// Throws ``ToolError`` when the directory is no complete export or has no such type.
+    init(directory: String, type: String?, isDryRun: Bool) throws(ToolError) {
+        self.directory = directory
+        self.isDryRun = isDryRun
+        manifest = try ExportManifest(of: directory)
+        let chosen = manifest.types.filter { type == nil || $0.type.rawValue == type }
+        guard !chosen.isEmpty || type == nil else { throw .failure("There is no type \(type ?? "") in \(directory).") }
+        entries = DirectoryImport.order(chosen)
+    }
+
+    /// Types before those that refer to them; where they refer to each other, in the order given.
+    ///
+    /// References that PostgreSQL checks only at the end, which is how Skyrow makes them, need no order; those of a table
+    /// made in psql may.
+    static func order(_ entries: [ExportManifest.Entry]) -> [ExportManifest.Entry] {
+        var ordered: [ExportManifest.Entry] = []
+        var visited: Set<RecordTypeName> = []
+        func visit(_ entry: ExportManifest.Entry) {
+            guard visited.insert(entry.type).inserted else { return }
+            for case .reference(let target) in entry.knownFields.sorted(by: { $0.key < $1.key }).map(\.value) {
+                if let other = entries.first(where: { $0.type == target }) { visit(other) }
+            }
+            ordered.append(entry)
+        }
+        for entry in entries { visit(entry) }
+        return ordered
+    }
+
+    /// Throws ``ToolError`` about the first thing that cannot be imported.
+    func callAsFunction(on store: RecordStore) async throws(ToolError) {
+        let start = ContinuousClock.now
+        var parts: [(entry: ExportManifest.Entry, plan: ImportPlan)] = []
+        for entry in entries { parts.append((entry, try await plan(entry, on: store))) }
+        let total = entries.reduce(0) { $0 + $1.records }
+        print("\(directory), exported \(manifest.time.rfc3339), \(decimal(total)) records:")
+        for entry in entries { print("\(entry.type)  \(decimal(entry.records))") }
+        fflush(nil)
+        if isDryRun {
+            for (entry, plan) in parts {
+                var count = 0
+                do {
+                    for try await _ in rows(entry, plan) { count += 1 }
+                } catch {
+                    throw explain(error, entry)
+                }
+                try check(count, entry)
+            }
+            print("Nothing was imported, as --dry-run asks.")
+            return
+        }
+        try await write(parts, total, to: store)
+        let elapsed = ContinuousClock.now - start
+        let rate = Int(Double(total) / max(elapsed.inSeconds, 1e-3))
+        print("\(decimal(total)) records imported in \(elapsed.inTenths), \(decimal(rate)) a second")
+    }
+
+    private func plan(_ entry: ExportManifest.Entry, on store: RecordStore) async throws(ToolError) -> ImportPlan {
+        var known = try await store.knownFields(of: entry.type)
+        known.declared = entry.knownFields
+        var names = ReservedColumn.exported.map(\.rawValue)
+        if manifest.format != .csv {
+            // What the protocol's form has instead of the column, and besides.
+            names = names.map { $0 == ReservedColumn.owner.rawValue ? "_ownerID" : $0 } + ["_type"]
+        }
+        return try ImportPlan(
+            type: entry.type,
+            survey: ImportSurvey(columns: names + entry.fields.keys.sorted()),
+            known: known
+        )
+    }
+
+    private func rows(_ entry: ExportManifest.Entry, _ plan: ImportPlan) -> ImportRows {
+        let reading = ImportReading(format: manifest.format, table: plan.table)
+        let source = ImportSource(path: "\(directory)/\(entry.file)", reading: reading)
+        return ImportRows(source: source, plan: plan, isStrict: true)
+    }
+
+    private func write(
+        _ parts: [(entry: ExportManifest.Entry, plan: ImportPlan)],
+        _ total: Int,
+        to store: RecordStore
+    ) async throws(ToolError) {
+        var progress = Progress(total: total)
+        defer { progress.finish() }
+        var done = 0
+        var current = parts.first?.entry
+        do {
+            try await store.withImport(
+                creating: parts.map { RecordType(name: $0.plan.type, fields: $0.plan.newFields) }
+            ) { records in
+                for (entry, plan) in parts {
+                    current = entry
+                    let count = try await records.add(rows(entry, plan), to: plan.importColumns) {
+                        progress.report(done + $0)
+                    }
+                    try check(count, entry)
+                    for (field, number) in entry.sequences {
+                        try await records.advanceSequence(field, of: entry.type, to: number)
+                    }
+                    done += count
+                }
+            }
+        } catch {
+            throw explain(error, current)
+        }
+    }
+
+    /// A file that was cut off between two lines looks whole.
+    private func check(_ count: Int, _ entry: ExportManifest.Entry) throws(ToolError) {
+        guard count == entry.records else {
+            throw .failure(
+                """
+                \(directory)/\(entry.file) has \(decimal(count)) records and \(ExportManifest.fileName) says \
+                \(decimal(entry.records)): it was changed or cut off. Nothing was imported.
+                """
+            )
+        }
+    }
+
+    private func explain(_ error: any Error, _ entry: ExportManifest.Entry?) -> ToolError {
+        let path = entry.map { "\(directory)/\($0.file)" } ?? directory
+        return switch error {
+        case let fault as LineFault: .failure("\(path), \(fault). Nothing was imported.")
+        case let fault as ImportFault where fault.line == nil:
+            .failure("\(directory): \(fault.error.message) Nothing was imported.")
+        case let fault as ImportFault: .failure("\(path), \(ImportRun.describe(fault)) Nothing was imported.")
+        default: ToolError(databaseFailure: error)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowWire
+
+// What is different in a file that has rows of a table, as `skyrow export` writes them: reserved columns are read too, and
+// ids are those of the table, which tell the database.
+
+extension ImportPlan {
+    /// Throws ``LineFault`` when a row lacks a reserved value that every row has, or its id is none of its database.
+    func check(_ row: ImportRow) throws(LineFault) {
+        func value(_ column: ReservedColumn) throws(LineFault) -> RecordValue? {
+            guard let place = reserved.firstIndex(of: column) else { return nil }
+            guard let value = row.reserved[place] else {
+                throw LineFault(line: row.line, reason: "\(column.rawValue) has no value")
+            }
+            return value
+        }
+        for column in [ReservedColumn.createdAt, .updatedAt] { _ = try value(column) }
+        guard case .string(let id)? = try value(.id), case .string(let database)? = try value(.database) else { return }
+        guard StoredID.fits(id, database: database) else {
+            throw LineFault(line: row.line, reason: "_id is no id of the database '\(database)'")
+        }
+    }
+}
+
+extension StoredID {
+    /// The rule of the tables (`_reserved_columns_fit`).
+    static func fits(_ id: String, database: String) -> Bool {
+        if database == "_public" { return (1...255).contains(id.utf8.count) && !id.hasPrefix("~") }
+        let length = id.utf8.count - database.utf8.count
+        return !database.isEmpty && !database.hasPrefix("_") && !database.contains("/")
+            && id.hasPrefix("~\(database)/") && (3...257).contains(length)
+    }
+}
+
+extension ReservedColumn {
+    /// Reads what a file has in one place for this column of a type.
+    func value(of cell: SourceRecord.Cell, _ type: RecordTypeName) throws(FieldFault) -> RecordValue {
+        switch (self, cell) {
+        case (.id, .text(let field)): return .string(field.text)
+        case (.id, .value(.string(let text))):
+            let prefix = "\(type)/"
+            guard text.hasPrefix(prefix) else { throw FieldFault("is no id of a \(type)") }
+            return .string(String(text.dropFirst(prefix.count)))
+        case (.database, .text(let field)), (.owner, .text(let field)), (.createdBy, .text(let field)),
+            (.updatedBy, .text(let field)):
+            return .string(field.text)
+        case (.database, .value(.string(let text))), (.owner, .value(.string(let text))),
+            (.createdBy, .value(.string(let text))), (.updatedBy, .value(.string(let text))):
+            return .string(text)
+        case (.createdAt, .text(let field)), (.updatedAt, .text(let field)):
+            return try FieldType.datetime.value(inText: field.text)
+        case (.createdAt, .value(.string(let text))), (.updatedAt, .value(.string(let text))):
+            return try FieldType.datetime.value(inText: text)
+        case (.access, .text(let field)): return try accessList(CSVText.json(field.text))
+        case (.access, .value(.json(let text))): return try accessList(text)
+        default: throw FieldFault("is not what this column holds")
+        }
+    }
+
+    private func accessList(_ text: JSONText?) throws(FieldFault) -> RecordValue {
+        guard let text, text.utf8.first == UInt8(ascii: "[") else { throw FieldFault("is no list of access entries") }
+        return .json(text)
+    }
+}
+
+extension FieldType {
+    /// Reads what a file has in one place for a column of this type in a row.
+    func rowValue(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
+        switch (self, cell) {
+        case (.reference, .text(let field)): return .string(field.text)
+        case (.reference(let type), .privateReference(let target, let id)):
+            guard target == type else { throw FieldFault("is not of the field's type, \(name)") }
+            return .string(id)
+        case (.json, .text(let field)):
+            guard let document = try? JSONDocument(Array(field.text.utf8), depthLimit: 10_000) else {
+                throw FieldFault("is no JSON")
+            }
+            return .json(document.withRoot { $0.jsonText })
+        default: return try value(of: cell)
+        }
+    }
+}

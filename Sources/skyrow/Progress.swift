@@ -1,0 +1,60 @@
+import Glibc
+
+/// One line on a terminal that tells how far a command is; it writes nothing where there is no terminal.
+struct Progress {
+    /// How many there will be; nil where nobody knows.
+    private let total: Int?
+    /// What is counted, `records` for instance.
+    private let unit: String
+    private let isShown: Bool
+    private let start = ContinuousClock.now
+    private var next = ContinuousClock.now
+
+    init(total: Int?, unit: String = "records") {
+        self.total = total
+        self.unit = unit
+        isShown = isatty(STDERR_FILENO) == 1
+    }
+
+    /// Tells how many are done, at most ten times a second.
+    mutating func report(_ done: Int) {
+        let now = ContinuousClock.now
+        guard isShown, now >= next else { return }
+        next = now + .milliseconds(100)
+        write("\r\(Progress.line(done: done, total: total, unit: unit, elapsed: now - start))\u{1b}[K")
+    }
+
+    /// Takes the line away.
+    func finish() {
+        if isShown { write("\r\u{1b}[K") }
+    }
+
+    /// `12,345 of 58,788 records  45,000 a second  1 s left`
+    static func line(done: Int, total: Int?, unit: String = "records", elapsed: Duration) -> String {
+        let seconds = max(elapsed.inSeconds, 1e-3)
+        let rate = Double(done) / seconds
+        // An estimate may turn out too low.
+        let total = total.map { max($0, done) }
+        var line =
+            decimal(done) + (total.map { " of \(decimal($0))" } ?? "") + " \(unit)  \(decimal(Int(rate))) a second"
+        if let total, rate > 0 { line += "  \(decimal(Int((Double(total - done) / rate).rounded(.up)))) s left" }
+        return line
+    }
+
+    private func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+
+    /// `1.9 s`
+    var inTenths: String {
+        let tenths = Int((inSeconds * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+}

@@ -1,0 +1,67 @@
+import SkyrowWire
+
+/// What a command did, for people in a sentence or with `--json` for programs.
+struct RunSummary: Hashable, Sendable {
+    struct Part: Hashable, Sendable {
+        /// The record type, or the table.
+        var name: String
+        var rows: Int
+        var bytes: Int?
+    }
+
+    /// `export`
+    var command: String
+    /// What each part is, `types` or `tables`.
+    var partsName: String
+    var parts: [Part]
+    /// What was written or read in all.
+    var bytes: Int
+    var path: String?
+    var elapsed: Duration
+
+    var rows: Int { parts.reduce(0) { $0 + $1.rows } }
+
+    /// `{"command":"export","path":"movies","rows":58788,"bytes":6127830,"seconds":1.25,"types":[…]}`
+    var json: String {
+        let writer = JSONWriter()
+        writer.beginObject()
+        writer.key("command")
+        writer.string(command)
+        if let path {
+            writer.key("path")
+            writer.string(path)
+        }
+        writer.key("rows")
+        writer.integer(rows)
+        writer.key("bytes")
+        writer.integer(bytes)
+        writer.key("seconds")
+        writer.number((elapsed.inSeconds * 1000).rounded() / 1000)
+        writer.key(partsName)
+        writer.beginArray()
+        for part in parts {
+            writer.beginObject()
+            writer.key("name")
+            writer.string(part.name)
+            writer.key("rows")
+            writer.integer(part.rows)
+            if let bytes = part.bytes {
+                writer.key("bytes")
+                writer.integer(bytes)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// `58,788 records a second`, without a unit.
+    var rate: String { decimal(Int(Double(rows) / max(elapsed.inSeconds, 1e-3))) }
+}
+
+/// `12.3 MB`
+func megabytes(_ bytes: Int) -> String {
+    let tenths = (bytes + 50_000) / 100_000
+    return "\(decimal(tenths / 10)).\(tenths % 10) MB"
+}
