@@ -82,6 +82,24 @@ package final class PostgresClient: Service {
         try await run(sql, sharing: .never, in: reads)
     }
 
+    /// Runs a statement that changes nothing and has one row at most; those of one gathering that wait at the same time
+    /// are asked in one statement.
+    ///
+    /// - Throws: as ``read(_:)``.
+    package func readOne(_ sql: SQL, gathering: PostgresGathering) async throws -> PostgresRow? {
+        let now = MonotonicTime.now
+        let request = PostgresRequest(
+            sql: sql,
+            sharing: .never,
+            gathering: gathering,
+            queuedAt: now,
+            queueDeadline: now + configuration.acquireTimeout
+        )
+        let result = try await run(request, in: reads)
+        guard let row = request.row, row < result.rowCount else { return nil }
+        return PostgresRow(result: result, index: row)
+    }
+
     /// Runs one statement that changes something, and returns after its commit.
     ///
     /// - Parameter sharing: Whether it may be committed together with other writes, which is much cheaper. The
@@ -164,6 +182,10 @@ package final class PostgresClient: Service {
             queuedAt: now,
             queueDeadline: now + configuration.acquireTimeout
         )
+        return try await run(request, in: lane)
+    }
+
+    private func run(_ request: PostgresRequest, in lane: Lane) async throws -> PostgresResult {
         do {
             let result = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in

@@ -34,9 +34,11 @@ struct RequestHeaders {
 
     /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.
     private static func bearerToken(_ value: String) -> String? {
-        let scheme = value.prefix { $0 != " " }
-        guard String(scheme).isSameHeader(as: "bearer") else { return nil }
-        let token = value.dropFirst(scheme.count).drop { $0 == " " }
-        return token.isEmpty ? nil : String(token)
+        let space = UInt8(ascii: " ")
+        guard let end = value.utf8.firstIndex(of: space), String(value[..<end]).isSameHeader(as: "bearer") else {
+            return nil
+        }
+        let token = value.utf8[end...].drop { $0 == space }
+        return token.isEmpty ? nil : String(Substring(token))
     }
 }

@@ -202,7 +202,7 @@ final class Lane: Sendable {
             _ = state.queue.pop()
             if request.take() { batch.append(request) }
         }
-        return noted(batch, worker, &state)
+        return noted(role == .read ? GatheringPlan.arranged(batch, by: \.gathering) : batch, worker, &state)
     }
 
     private func noted(_ batch: [PostgresRequest], _ worker: LaneWorker, _ state: inout State) -> [PostgresRequest] {

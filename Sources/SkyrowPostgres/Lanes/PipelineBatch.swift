@@ -7,6 +7,8 @@ struct PipelineBatch {
     private var steps: [PipelineStep] = []
     private var answers: [RequestAnswer] = []
     private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, StatementTiming)] = []
+    /// The requests that are asked in one statement each.
+    private var statements: [Range<Int>] = []
     private var runs: [Int64] = []
     /// When the answers that were read last arrived; nil once there is nothing to read but to wait.
     private var arrival: MonotonicTime?
@@ -58,15 +60,52 @@ struct PipelineBatch {
 
     /// Returns whether the sync was sent, without which nothing can have been committed.
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
-        for (index, request) in requests.enumerated() {
+        statements = GatheringPlan.runs(of: requests, by: \.gathering)
+        for (index, members) in statements.enumerated() {
             do throws(PostgresError) {
-                try connection.send(request.sql, index: index, named: true, steps: &steps)
+                try connection.send(statement(of: requests[members]), index: index, named: true, steps: &steps)
             } catch {
                 guard error.code != .connectionLost else { return false }
-                answers[index] = .failure(error, wasRun: false)
+                answer(.failure(error, wasRun: false), requests, members)
             }
         }
         return connection.sync()
+    }
+
+    private func statement(of members: ArraySlice<PostgresRequest>) throws(PostgresError) -> SQL {
+        let first = members[members.startIndex]
+        guard members.count > 1, let gathering = first.gathering else { return first.sql }
+        guard let bindings = PostgresBindings.gathered(members.map(\.sql.bindings)) else {
+            throw PostgresError(code: .misuse, message: "These statements cannot be gathered")
+        }
+        return gathering.many.binding(bindings)
+    }
+
+    /// Notes what the statement of these requests came to. One that many were gathered into fails for none of them:
+    /// each is tried alone.
+    private mutating func answer(_ answer: RequestAnswer, _ requests: [PostgresRequest], _ members: Range<Int>) {
+        guard members.count > 1 else {
+            answers[members.lowerBound] = answer
+            return
+        }
+        switch answer {
+        case .success(let result):
+            for member in members { requests[member].row = nil }
+            for row in 0..<result.rowCount {
+                guard let place = try? result.decode(row: row, column: result.columnCount - 1, as: Int64.self),
+                    (1...Int64(members.count)).contains(place)
+                else { continue }
+                requests[members.lowerBound + Int(place) - 1].row = row
+            }
+            for member in members { answers[member] = answer }
+        case .failure:
+            for member in members {
+                requests[member].isAlone = true
+                answers[member] = .aborted
+            }
+        case .none, .stale, .aborted:
+            for member in members { answers[member] = answer }
+        }
     }
 
     /// Fills `answers`; returns what became of the whole.
@@ -82,18 +121,24 @@ struct PipelineBatch {
             case .prepare:
                 if case .failure(let error) = answer { preparationFailure = error }
             case .execute(let index, _, let isFresh):
-                answers[index] = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
+                let members = statements[index]
+                let outcome = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
+                self.answer(outcome, requests, members)
                 preparationFailure = nil
-                if worker.lane.role == .read, case .success(let result) = answers[index] {
+                if worker.lane.role == .read, case .success(let result) = outcome {
                     // What has arrived together has arrived at one time, so the clock is read once for all of it.
                     let now = arrival ?? .now
                     arrival = now
                     let timing = StatementTiming(takenAt: takenAt, answeredAt: now, pipelined: requests.count)
-                    finished.append((requests[index], .success(result), timing))
-                    runs.append(timing.run)
+                    for member in members {
+                        finished.append((requests[member], .success(result), timing))
+                        runs.append(timing.run)
+                    }
                 }
-                worker.progress = index + 1
-                if index + 1 < requests.count, requests[index + 1].isCancelled {
+                worker.progress = members.upperBound
+                if index + 1 < statements.count, statements[index + 1].count == 1,
+                    requests[members.upperBound].isCancelled
+                {
                     // Its task gave up while it was not its turn; now it is.
                     connection.gate.cancel(ObjectIdentifier(requests[0]))
                 }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// One statement on its way through a lane, and the task that waits for its answer.
 ///
 /// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
-/// ``finish(_:timing:)``, who sets `timing` before; the counters are touched under the lock of the lane that holds the
+/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters and `isAlone` are touched by the worker that took it, or under the lock of the lane that holds the
 /// request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
@@ -15,10 +15,17 @@ final class PostgresRequest: @unchecked Sendable {
 
     let sql: SQL
     let sharing: PostgresCommitSharing
+    /// With which others it may be asked in one statement.
+    private let family: PostgresGathering?
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
+
+    /// Set when a statement it was gathered into failed, so that it gets an answer of its own.
+    var isAlone = false
+    /// The row of the result that is its answer, set before it is finished; nil when none is.
+    var row: Int? = 0
 
     /// In how many places it is: a queue or a batch, or several of them when a slow statement held it up.
     var copies = 1
@@ -35,14 +42,18 @@ final class PostgresRequest: @unchecked Sendable {
     init(
         sql: SQL,
         sharing: PostgresCommitSharing,
+        gathering: PostgresGathering? = nil,
         queuedAt: MonotonicTime = .now,
         queueDeadline: MonotonicTime
     ) {
         self.sql = sql
         self.sharing = sharing
+        family = gathering
         self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
     }
+
+    var gathering: PostgresGathering? { isAlone ? nil : family }
 
     var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.finished }
 

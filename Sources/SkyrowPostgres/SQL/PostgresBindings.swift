@@ -51,6 +51,26 @@ package struct PostgresBindings: Sendable {
         failure = failure ?? other.failure
     }
 
+    /// Adds an array whose elements are values of other statements, as array_send would write it.
+    mutating func append(array: PostgresOID, of element: PostgresOID, _ elements: [(bytes: [UInt8], value: Value)]) {
+        let offset = encoder.count
+        encoder.append(Int32(1))
+        encoder.append(Int32(elements.contains { $0.value.length < 0 } ? 1 : 0))
+        encoder.append(element.rawValue)
+        encoder.append(Int32(truncatingIfNeeded: elements.count))
+        encoder.append(Int32(1))
+        for (bytes, value) in elements {
+            encoder.append(Int32(truncatingIfNeeded: value.length))
+            guard value.length > 0 else { continue }
+            bytes.withUnsafeBytes { bytes in
+                encoder.append(
+                    bytes: UnsafeRawBufferPointer(rebasing: bytes[value.offset..<(value.offset + value.length)])
+                )
+            }
+        }
+        values.append(Value(type: array, offset: offset, length: encoder.count - offset))
+    }
+
     mutating func fail(_ error: PostgresError) {
         failure = failure ?? error
     }

@@ -56,6 +56,24 @@ package struct SQL: Sendable {
         return copy
     }
 
+    /// The same text with something else in the place of each value, from 0 on.
+    ///
+    /// ```swift
+    /// let condition: SQL = "r._owner = \(user)"
+    /// condition.replacingValues { _ in "q.user" }      // r._owner = q.user
+    /// ```
+    package func replacingValues(with replacement: (Int) -> SQL) -> SQL {
+        var result = SQL()
+        var position = 0
+        for (number, offset) in placeholders.enumerated() {
+            result.utf8.append(contentsOf: utf8[position..<offset])
+            result.append(replacement(number))
+            position = offset + 1 + SQL.digitCount(number + 1)
+        }
+        result.utf8.append(contentsOf: utf8[position...])
+        return result
+    }
+
     package mutating func append(_ other: SQL) {
         let shift = placeholders.count
         if other.placeholders.isEmpty || shift == 0 {

@@ -39,6 +39,11 @@ extension RecordStore {
         _ variables: AccessVariables?
     ) async throws -> RowsByID {
         guard let table = try await self.table(of: type)?.seen(by: caller) else { return .none }
+        if ids.count == 1, access.database != .union {
+            let statement = FetchStatement.one(id: ids[0], table: table, access: access, variables: variables)
+            let row = try await client.readOne(statement.sql, gathering: statement.gathering)
+            return row.map { .one(StoredRows($0.result, plan: statement.plan)[$0.index]) } ?? .none
+        }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
         return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
     }

@@ -6,7 +6,44 @@ internal import SkyrowPostgres
 /// ```sql
 /// SELECT … FROM "app"."note" AS "r" WHERE "r"."_id" = $1 AND <access>
 /// ```
+///
+/// Fetches of one record that wait at the same time, whoever asks, are one statement too: each brings its values of the
+/// condition as a row, so each record is judged for the one who asked for it
+/// (Documentation/Decisions/0015-gathered-fetches.md):
+///
+/// ```sql
+/// SELECT …, "q"."place" FROM unnest($1, $2, …) WITH ORDINALITY AS "q" ("v1", "v2", …, "place")
+/// JOIN "app"."note" AS "r" ON "r"."_id" = "q"."v1" AND <access, with "q"."v2" and so on for its values>
+/// ```
 enum FetchStatement {
+    /// The statement for one id.
+    static func one(
+        id: String,
+        table: RecordTable,
+        access: AccessScope,
+        variables: AccessVariables?
+    ) -> (sql: SQL, gathering: PostgresGathering, plan: RowPlan) {
+        let (shape, gathering) = table.shapes.gathering(.init(action: .fetchOne, access: access.shape)) {
+            let condition: SQL = "\"r\".\"_id\" = \("") AND \(access.condition(on: "r", variables: variables))"
+            let one: SQL = """
+                SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE \(condition)
+                """
+            let values = (0..<condition.bindings.count).map { SQLIdentifier.gatheredValue($0) }
+            let many: SQL = """
+                SELECT \(table.wholeRow.columns), "q"."place" \
+                FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
+                AS "q" (\(values.map { "\($0)" as SQL }.joined(separator: ", ")), "place") \
+                JOIN \(table.qualifiedName) AS "r" ON \(condition.replacingValues { "\"q\".\(values[$0])" })
+                """
+            return (one, many)
+        }
+        var bindings = PostgresBindings()
+        bindings.append(StoredID(id, in: access.database).text)
+        access.bind(into: &bindings, variables: variables)
+        return (shape.binding(bindings), gathering, table.wholeRow.plan)
+    }
+
+    /// The statement for any number of ids.
     static func make(
         ids: [String],
         table: RecordTable,
@@ -14,21 +51,15 @@ enum FetchStatement {
         variables: AccessVariables?
     ) -> (sql: SQL, selection: RecordSelection) {
         if access.database == .union { return union(ids: ids, table: table, access: access) }
-        let isOne = ids.count == 1
-        let shape = table.shapes.shape(.init(action: isOne ? .fetchOne : .fetchMany, access: access.shape)) {
-            let match: SQL = isOne ? "\"r\".\"_id\" = \("")" : "\"r\".\"_id\" = ANY(\([""]))"
-            return """
-                SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
-                WHERE \(match) AND \(access.condition(on: "r", variables: variables))
-                """
+        let shape = table.shapes.shape(.init(action: .fetchMany, access: access.shape)) {
+            """
+            SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
+            WHERE "r"."_id" = ANY(\([""])) AND \(access.condition(on: "r", variables: variables))
+            """
         }
         var bindings = PostgresBindings()
-        if isOne {
-            bindings.append(StoredID(ids[0], in: access.database).text)
-        } else {
-            let prefix = StoredID.prefix(of: access.database)
-            bindings.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
-        }
+        let prefix = StoredID.prefix(of: access.database)
+        bindings.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
         access.bind(into: &bindings, variables: variables)
         return (shape.binding(bindings), table.wholeRow)
     }
@@ -47,6 +78,14 @@ enum FetchStatement {
             ORDER BY "r"."_database" <> '_public', "r"."_id"
             """
         return (sql, selection)
+    }
+}
+
+extension SQLIdentifier {
+    /// The column with the value of a placeholder, counted from 0; a condition has a handful.
+    fileprivate static func gatheredValue(_ place: Int) -> SQLIdentifier {
+        let names: [SQLIdentifier] = ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8"]
+        return names[place]
     }
 }
 

@@ -22,6 +22,7 @@ package final class StatementShapes: Sendable {
     private static let capacity = 512
 
     private let shapes = Mutex<[Key: SQL]>([:])
+    private let gatherings = Mutex<[Key: (SQL, PostgresGathering)]>([:])
 
     package init() {}
 
@@ -34,6 +35,22 @@ package final class StatementShapes: Sendable {
             shapes[key] = built
         }
         return built
+    }
+
+    /// The statement of a shape in its two forms.
+    func gathering(_ key: Key, build: () -> (one: SQL, many: SQL)) -> (SQL, PostgresGathering) {
+        if let known = gatherings.withLock({ $0[key] }) { return known }
+        let (one, many) = build()
+        let built = (
+            one.binding(PostgresBindings()), PostgresGathering(many: many.binding(PostgresBindings()))
+        )
+        // Whoever comes first decides which object it is, so that all uses meet.
+        return gatherings.withLock { gatherings in
+            if let known = gatherings[key] { return known }
+            if gatherings.count >= Self.capacity { gatherings.removeAll(keepingCapacity: true) }
+            gatherings[key] = built
+            return built
+        }
     }
 }
 
