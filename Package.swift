@@ -79,6 +79,7 @@ let package = Package(
                 "SkyrowActions", "SkyrowModel", "SkyrowWire",
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
@@ -130,7 +131,7 @@ let package = Package(
             dependencies: [
                 "SkyrowActions", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]
         ),
         .testTarget(
@@ -139,6 +140,8 @@ let package = Package(
                 "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
                 "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),

@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 import ServiceLifecycle
 import SkyrowModel
 package import SkyrowStore
@@ -24,15 +25,18 @@ package final class ActionService: Service, Sendable {
     let passwords: PasswordHasher
     let observe: @Sendable (Observation) -> Void
 
-    /// - Parameter observe: what becomes of observations; logged and counted when missing.
+    /// - Parameters:
+    ///   - metrics: where observations are counted.
+    ///   - observe: what becomes of observations; logged and counted when missing.
     package init(
         store: RecordStore,
         configuration: ServiceConfiguration,
         clock: ServiceClock = .system,
         logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory,
         observe: (@Sendable (Observation) -> Void)? = nil
     ) {
-        let recorder = ObservationRecorder(logger: logger)
+        let recorder = ObservationRecorder(logger: logger, factory: metrics)
         let observe = observe ?? { recorder.record($0) }
         self.store = store
         self.configuration = configuration

@@ -1,29 +1,30 @@
 package import Logging
-import Metrics
+package import Metrics
 import SkyrowModel
-import Synchronization
 
 /// Turns observations into log lines and counters.
-///
-/// Every label is of a bounded set: action names and the names of registered codes.
 package final class ObservationRecorder: Sendable {
     private let logger: Logger
-    private let factory: any MetricsFactory
-    private let counters = Mutex<[Series: Counter]>([:])
+    private let actions: OutcomeCounters
+    private let refusals: OutcomeCounters
+    private let passwordHashes: Counter
+    private let passwordQueueFull: Counter
+    private let sessionsMissed: Counter
+    private let sessionsForgotten: Counter
+    private let sessionsPurged: Counter
+    private let keysPurged: Counter
 
-    fileprivate struct Series: Hashable {
-        var name: String
-        var action: ActionName?
-        var code: ErrorCode?
-    }
-
-    package convenience init(logger: Logger) {
-        self.init(logger: logger, factory: MetricsSystem.factory)
-    }
-
-    init(logger: Logger, factory: any MetricsFactory) {
+    package init(logger: Logger, factory: any MetricsFactory) {
         self.logger = logger
-        self.factory = factory
+        let names = ActionName.allCases.map(\.rawValue)
+        actions = OutcomeCounters("skyrow_actions_total", values: names, factory: factory)
+        refusals = OutcomeCounters("skyrow_refusals_total", values: [nil], factory: factory)
+        passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
+        passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
+        sessionsMissed = Counter(label: "skyrow_session_cache_misses_total", factory: factory)
+        sessionsForgotten = Counter(label: "skyrow_session_revocations_total", factory: factory)
+        sessionsPurged = Counter(label: "skyrow_purged_sessions_total", factory: factory)
+        keysPurged = Counter(label: "skyrow_purged_idempotency_keys_total", factory: factory)
     }
 
     package func record(_ observation: Observation) {
@@ -33,15 +34,15 @@ package final class ObservationRecorder: Sendable {
 
     private func count(_ observation: Observation) {
         switch observation {
-        case .answered(let action, let code): increment("skyrow_actions_total", action: action, code: code)
-        case .refused(let code): increment("skyrow_refusals_total", code: code)
-        case .passwordHashed: increment("skyrow_password_hashes_total")
-        case .passwordQueueFull: increment("skyrow_password_queue_full_total")
-        case .sessionLoaded: increment("skyrow_session_loads_total")
-        case .sessionsForgotten: increment("skyrow_session_revocations_total")
+        case .answered(let action, let code): actions.increment(action.ordinal, code)
+        case .refused(let code): refusals.increment(0, code)
+        case .passwordHashed: passwordHashes.increment()
+        case .passwordQueueFull: passwordQueueFull.increment()
+        case .sessionLoaded: sessionsMissed.increment()
+        case .sessionsForgotten: sessionsForgotten.increment()
         case .purged(let sessions, let keys):
-            increment("skyrow_purged_sessions_total", by: sessions)
-            increment("skyrow_purged_idempotency_keys_total", by: keys)
+            sessionsPurged.increment(by: sessions)
+            keysPurged.increment(by: keys)
         case .listening, .purgeFailed: break
         }
     }
@@ -70,38 +71,9 @@ package final class ObservationRecorder: Sendable {
             break
         }
     }
-
-    private func increment(_ name: String, action: ActionName? = nil, code: ErrorCode? = nil, by amount: Int = 1) {
-        let series = Series(name: name, action: action, code: code)
-        let counter = counters.withLock { counters in
-            if let counter = counters[series] { return counter }
-            let counter = Counter(label: name, dimensions: series.dimensions, factory: factory)
-            counters[series] = counter
-            return counter
-        }
-        counter.increment(by: amount)
-    }
-}
-
-extension ObservationRecorder.Series {
-    fileprivate var dimensions: [(String, String)] {
-        var dimensions: [(String, String)] = []
-        if let action {
-            dimensions.append(("action", action.rawValue))
-            dimensions.append(("outcome", code?.label ?? "OK"))
-        } else if let code {
-            dimensions.append(("outcome", code.label))
-        }
-        return dimensions
-    }
 }
 
 extension ErrorCode {
-    /// The registered name; one label stands for all others, so that labels stay bounded.
-    fileprivate var label: String {
-        ErrorCode.names[self] ?? "Other"
-    }
-
     /// Whether the failure is the service's own.
     fileprivate var isServerFault: Bool {
         rawValue >= 10_000 || self == .outcomeUnknown

@@ -21,6 +21,14 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case roleAdmin = "role:admin"
 }
 
+extension ActionName {
+    /// Its place among all actions, for tables that are looked at on every request.
+    ///
+    /// An enumeration without payloads is the number of its case, in the order of their declaration; a test holds it to
+    /// `allCases`.
+    package var ordinal: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
+}
+
 /// What an action asks of its caller before it looks at anything else.
 package enum ActionNeed: String, Hashable, Sendable, CaseIterable {
     /// A valid API or master key; an access token may come along.

@@ -65,6 +65,14 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         ErrorCode.names[self] ?? "ErrorCode(\(rawValue))"
     }
 
+    /// Every code of the registry, sorted by its number.
+    package static let registered = names.keys.sorted { $0.rawValue < $1.rawValue }
+
+    /// Its place in `registered`; nil for a code this version does not know.
+    package var ordinal: Int? { ErrorCode.ordinals[self] }
+
+    private static let ordinals = Dictionary(uniqueKeysWithValues: registered.enumerated().map { ($1, $0) })
+
     /// Every code of the registry with its name, for the manual and for the name of a code.
     package static let names: [ErrorCode: String] = [
         .notAuthenticated: "NotAuthenticated",

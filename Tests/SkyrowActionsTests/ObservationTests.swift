@@ -1,5 +1,5 @@
 import Logging
-import Metrics
+import MetricsTestKit
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct ObservationTests {
     @Test func countersHaveBoundedLabels() {
-        let metrics = CountedMetrics()
+        let metrics = TestMetrics()
         let recorder = ObservationRecorder(logger: .quiet, factory: metrics)
         recorder.record(.answered(.recordFetch, nil))
         recorder.record(.answered(.recordFetch, nil))
@@ -20,17 +20,38 @@ import Testing
         recorder.record(.refused(.accessKeyNotAccepted))
         recorder.record(.passwordHashed)
         recorder.record(.purged(sessions: 3, idempotencyKeys: 0))
+        let counts = metrics.counters.filter { !$0.values.isEmpty }.map { counter in
+            ([counter.label] + counter.dimensions.map { "\($0.0)=\($0.1)" }).joined(separator: " ")
+                + ": \(counter.totalValue)"
+        }
         #expect(
-            metrics.counts == [
-                "skyrow_actions_total action=record:fetch outcome=OK": 2,
-                "skyrow_actions_total action=record:save outcome=PermissionDenied": 1,
-                "skyrow_actions_total action=record:save outcome=Other": 2,
-                "skyrow_refusals_total outcome=AccessKeyNotAccepted": 1,
-                "skyrow_password_hashes_total": 1,
-                "skyrow_purged_sessions_total": 3,
-                "skyrow_purged_idempotency_keys_total": 0,
+            counts.sorted() == [
+                "skyrow_actions_total action=record:fetch outcome=OK: 2",
+                "skyrow_actions_total action=record:save outcome=Other: 2",
+                "skyrow_actions_total action=record:save outcome=PermissionDenied: 1",
+                "skyrow_password_hashes_total: 1",
+                "skyrow_purged_idempotency_keys_total: 0",
+                "skyrow_purged_sessions_total: 3",
+                "skyrow_refusals_total outcome=AccessKeyNotAccepted: 1",
             ]
         )
+    }
+
+    @Test func aTableHasOneObjectForEachPlace() async {
+        let table = LazyTable(count: 3) { Place($0) }
+        let found = await withTaskGroup(of: [Place].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<3).map { table[$0] } } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(found.allSatisfy { $0.map(\.number) == [0, 1, 2] })
+        for place in 0..<3 { #expect(Set(found.map { ObjectIdentifier($0[place]) }).count == 1) }
+    }
+
+    @Test func actionsAndCodesKnowTheirPlaces() {
+        #expect(ActionName.allCases.map(\.ordinal) == Array(ActionName.allCases.indices))
+        #expect(ErrorCode.registered.map(\.ordinal) == Array(ErrorCode.registered.indices))
+        #expect(ErrorCode.registered.count == ErrorCode.names.count)
+        #expect(ErrorCode(rawValue: 4711).ordinal == nil)
     }
 
     @Test func nothingThatIsLoggedIsASecret() async throws {
@@ -45,7 +66,7 @@ import Testing
                 logger: logger
             )
             try await store.prepare()
-            let recorder = ObservationRecorder(logger: logger, factory: CountedMetrics())
+            let recorder = ObservationRecorder(logger: logger, factory: TestMetrics())
             let service = ActionService(
                 store: store,
                 configuration: ServiceConfiguration(
@@ -87,45 +108,6 @@ import Testing
     }
 }
 
-/// Counts what a service counts, by name and labels.
-private final class CountedMetrics: MetricsFactory, Sendable {
-    private let values = Mutex<[String: Int64]>([:])
-
-    var counts: [String: Int64] { values.withLock { $0 } }
-
-    private final class Counted: CounterHandler {
-        let name: String
-        let metrics: CountedMetrics
-
-        init(_ name: String, _ metrics: CountedMetrics) {
-            self.name = name
-            self.metrics = metrics
-        }
-
-        func increment(by amount: Int64) {
-            metrics.values.withLock { $0[name, default: 0] += amount }
-        }
-
-        func reset() {}
-    }
-
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        Counted(([label] + dimensions.map { "\($0)=\($1)" }).joined(separator: " "), self)
-    }
-
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        NOOPMetricsHandler.instance
-    }
-
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        NOOPMetricsHandler.instance
-    }
-
-    func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyRecorder(_ handler: any RecorderHandler) {}
-    func destroyTimer(_ handler: any TimerHandler) {}
-}
-
 /// Everything that was logged, metadata included.
 private final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
@@ -148,5 +130,13 @@ private final class LogLines: Sendable {
             let text = "\(event.level) \(event.message) \(event.metadata ?? [:]) \(metadata)"
             lines.lines.withLock { $0.append(text) }
         }
+    }
+}
+
+private final class Place: Sendable {
+    let number: Int
+
+    init(_ number: Int) {
+        self.number = number
     }
 }

@@ -1,4 +1,5 @@
 import Logging
+import Metrics
 import ServiceLifecycle
 import SkyrowActions
 import SkyrowHTTP
@@ -81,6 +82,7 @@ func withService<Success: Sendable>(
     proxies: TrustedProxies = .none,
     limits: HTTPLimits = HTTPLimits(),
     logger: Logger = .silent,
+    metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     test: String = #function,
@@ -97,7 +99,8 @@ func withService<Success: Sendable>(
                     masterKey: Secret(TestService.masterKey),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1))
                 ),
-                logger: logger
+                logger: logger,
+                metrics: metrics
             )
             let running = Task {
                 await withDiscardingTaskGroup { group in
@@ -111,7 +114,8 @@ func withService<Success: Sendable>(
                 cors: cors,
                 proxies: proxies,
                 limits: limits,
-                logger: logger
+                logger: logger,
+                metrics: metrics
             )
             return try await withServer(responder, limits: limits, logger: logger) { server in
                 try await body(TestService(server: server, database: database))

@@ -8,9 +8,9 @@ extension ActionService {
     /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied`
     /// or `127 UserDisabled`.
     package func authenticate(_ credentials: Credentials, for need: ActionNeed) async throws(SkyrowError) -> Caller {
-        if let caller = try cachedCaller(credentials, for: need) { return caller }
-        // The cache had no fresh session, so there is a token to look up.
-        return try await refusing { () async throws(SkyrowError) in
+        try await refusing { () async throws(SkyrowError) in
+            if let caller = try cachedCaller(credentials, for: need) { return caller }
+            // The cache had no fresh session, so there is a token to look up.
             let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
             switch try check.start(credentials, keys: keys) {
             case .settled(let caller):
@@ -25,20 +25,22 @@ extension ActionService {
     }
 
     /// The same without waiting: nil when the database must be asked, which `authenticate` does.
+    ///
+    /// Nobody is told of a refusal; its request may not be the current one yet. `noteRefusal` does that.
     package func cachedCaller(_ credentials: Credentials, for need: ActionNeed) throws(SkyrowError) -> Caller? {
-        do {
-            let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
-            switch try check.start(credentials, keys: keys) {
-            case .settled(let caller):
-                return caller
-            case .session(let token, let key):
-                guard let session = cachedSession(TokenHash(of: token)) else { return nil }
-                return try check.judge(session, key: key, at: clock.now())
-            }
-        } catch {
-            observe(.refused(error.code))
-            throw error
+        let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
+        switch try check.start(credentials, keys: keys) {
+        case .settled(let caller):
+            return caller
+        case .session(let token, let key):
+            guard let session = cachedSession(TokenHash(of: token)) else { return nil }
+            return try check.judge(session, key: key, at: clock.now())
         }
+    }
+
+    /// Tells the observer that credentials were not enough.
+    package func noteRefusal(_ error: SkyrowError) {
+        observe(.refused(error.code))
     }
 
     private var isDevelopment: Bool {
@@ -52,7 +54,7 @@ extension ActionService {
         do {
             return try await body()
         } catch {
-            observe(.refused(error.code))
+            noteRefusal(error)
             throw error
         }
     }

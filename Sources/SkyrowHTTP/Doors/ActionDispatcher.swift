@@ -44,21 +44,33 @@ struct ActionDispatcher: Sendable {
         return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
     }
 
-    func perform(_ call: PreparedCall, id: RequestID) async -> Outcome {
+    /// Returns what became of the call, and whose it was as far as that was found out.
+    func perform(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
+        var mark = mark
+        mark.action = call.action
+        return await RequestTrace.$current.withValue(mark) { await perform(call, id: mark.id) }
+    }
+
+    private func perform(_ call: PreparedCall, id: RequestID) async -> (Outcome, UserID?) {
         let caller: Caller
-        do throws(SkyrowError) {
-            if let settled = try call.caller.get() {
-                caller = settled
-            } else {
+        switch call.caller {
+        case .success(let settled?):
+            caller = settled
+        case .success(nil):
+            do throws(SkyrowError) {
                 caller = try await service.authenticate(call.credentials, for: ActionCatalog[call.action].need)
+            } catch {
+                return (.refused(error.reported(as: id)), nil)
             }
-        } catch {
-            return .refused(error.reported(as: id))
+        case .failure(let error):
+            service.noteRefusal(error)
+            return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
-            return .answer(try await run(call.call.get(), by: caller, credentials: call.credentials, id: id))
+            let answer = try await run(call.call.get(), by: caller, credentials: call.credentials, id: id)
+            return (.answer(answer), caller.userID)
         } catch {
-            return .failed(error.reported(as: id))
+            return (.failed(error.reported(as: id)), caller.userID)
         }
     }
 

@@ -26,11 +26,11 @@ struct JSONRPCDoor: Sendable {
         case discover
         case failure(SkyrowError)
 
-        var name: String {
+        var subject: RequestSubject {
             switch self {
-            case .action(let call): call.action.rawValue
-            case .discover: "rpc.discover"
-            case .failure: "rpc"
+            case .action(let call): .action(call.action)
+            case .discover: .discover
+            case .failure: .unknown
             }
         }
     }
@@ -46,14 +46,21 @@ struct JSONRPCDoor: Sendable {
         case batch([Call])
     }
 
-    func reply(to body: ByteBuffer, headers: RequestHeaders, id: RequestID) async -> Reply {
+    /// What became of one call; no text for a notification.
+    private struct Answered: Sendable {
+        let text: ByteBuffer?
+        let error: ErrorCode?
+        let userID: UserID?
+    }
+
+    func reply(to body: ByteBuffer, headers: RequestHeaders, mark: RequestMark) async -> Reply {
         switch read(body, headers: headers) {
         case .single(let call):
-            let (text, error) = await answer(call, id: id)
-            let response = text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
-            return Reply(response, action: call.step.name, error: error?.code)
+            let answer = await answer(call, mark: mark)
+            let response = answer.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
+            return Reply(response, call.step.subject, error: answer.error, userID: answer.userID)
         case .batch(let calls):
-            return await answer(calls, id: id)
+            return await answer(calls, mark: mark)
         }
     }
 
@@ -121,40 +128,39 @@ struct JSONRPCDoor: Sendable {
 
     // MARK: - Answering
 
-    private func answer(_ call: Call, id: RequestID) async -> (text: ByteBuffer?, error: SkyrowError?) {
-        let outcome: ActionDispatcher.Outcome =
+    private func answer(_ call: Call, mark: RequestMark) async -> Answered {
+        let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
-            case .action(let prepared): await dispatcher.perform(prepared, id: id)
-            case .discover: .answer(.json(description))
-            case .failure(let error): .failed(error)
+            case .action(let prepared): await dispatcher.perform(prepared, mark: mark)
+            case .discover: (.answer(.json(description)), nil)
+            case .failure(let error): (.failed(error), nil)
             }
-        guard let callID = call.id else { return (nil, outcome.error) }
+        guard let callID = call.id else { return Answered(text: nil, error: outcome.error?.code, userID: user) }
         let writer = JSONWriter()
         switch outcome {
         case .answer(let answer): writer.answer(answer, in: .rpc(callID))
         case .refused(let error), .failed(let error): writer.failure(error, in: .rpc(callID))
         }
-        return (ByteBuffer(writer), outcome.error)
+        return Answered(text: ByteBuffer(writer), error: outcome.error?.code, userID: user)
     }
 
-    private func answer(_ calls: [Call], id: RequestID) async -> Reply {
+    private func answer(_ calls: [Call], mark: RequestMark) async -> Reply {
         var texts = [ByteBuffer?](repeating: nil, count: calls.count)
         var firstError: ErrorCode?
-        await withTaskGroup(of: (Int, ByteBuffer?, SkyrowError?).self) { group in
+        var user: UserID?
+        await withTaskGroup(of: (Int, Answered).self) { group in
             var next = 0
             func startNext() {
                 guard next < calls.count else { return }
                 let index = next
                 next += 1
-                group.addTask {
-                    let (text, error) = await answer(calls[index], id: id)
-                    return (index, text, error)
-                }
+                group.addTask { (index, await answer(calls[index], mark: mark)) }
             }
             for _ in 0..<JSONRPCDoor.concurrency { startNext() }
-            for await (index, text, error) in group {
-                texts[index] = text
-                if firstError == nil { firstError = error?.code }
+            for await (index, answered) in group {
+                texts[index] = answered.text
+                if firstError == nil { firstError = answered.error }
+                if user == nil { user = answered.userID }
                 startNext()
             }
         }
@@ -162,7 +168,7 @@ struct JSONRPCDoor: Sendable {
         let response =
             answers.isEmpty
             ? HTTPResponse(status: .noContent) : HTTPResponse(status: .ok, body: JSONRPCDoor.array(answers))
-        return Reply(response, action: "rpc", error: firstError, calls: calls.count)
+        return Reply(response, .batch, error: firstError, calls: calls.count, userID: user)
     }
 
     private static func array(_ answers: [ByteBuffer]) -> ByteBuffer {

@@ -6,41 +6,55 @@ import SkyrowWire
 /// An answer with what its log line says.
 struct Reply: Sendable {
     var response: HTTPResponse
-    /// An action's name, or what else was asked.
-    var action: String
+    var subject: RequestSubject
     /// The first failure; entries of a batch that failed alone do not count.
     var error: ErrorCode?
     /// How many calls a JSON-RPC batch had.
     var calls: Int?
+    /// Who asked, once that was found out.
+    var userID: UserID?
+    var traceID: TraceID?
 
-    init(_ response: HTTPResponse, action: String, error: ErrorCode? = nil, calls: Int? = nil) {
+    init(
+        _ response: HTTPResponse,
+        _ subject: RequestSubject,
+        error: ErrorCode? = nil,
+        calls: Int? = nil,
+        userID: UserID? = nil
+    ) {
         self.response = response
-        self.action = action
+        self.subject = subject
         self.error = error
         self.calls = calls
+        self.userID = userID
     }
+
+    /// An action's name, or what else was asked.
+    var action: String { subject.name }
 
     static func failure(
         _ error: SkyrowError,
         in envelope: Envelope,
         status: HTTPResponseStatus,
-        action: String
+        _ subject: RequestSubject,
+        userID: UserID? = nil
     ) -> Reply {
         let writer = JSONWriter(capacity: 256)
         writer.failure(error, in: envelope)
-        return Reply(HTTPResponse(status: status, body: ByteBuffer(writer)), action: action, error: error.code)
+        let response = HTTPResponse(status: status, body: ByteBuffer(writer))
+        return Reply(response, subject, error: error.code, userID: userID)
     }
 
     static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> Reply {
         let error = SkyrowError(.undefinedOperation, "This path takes \(allowed) only.")
-        var reply = failure(error, in: envelope, status: .methodNotAllowed, action: "http")
+        var reply = failure(error, in: envelope, status: .methodNotAllowed, .http)
         reply.response.fields.append(HTTPField("allow", allowed))
         return reply
     }
 
     static func health(isWell: Bool) -> Reply {
         let body = ByteBuffer(staticString: isWell ? #"{"status":"OK"}"# : #"{"status":"Unavailable"}"#)
-        return Reply(HTTPResponse(status: isWell ? .ok : .serviceUnavailable, body: body), action: "health")
+        return Reply(HTTPResponse(status: isWell ? .ok : .serviceUnavailable, body: body), .health)
     }
 }
 

@@ -7,15 +7,21 @@ struct RequestHeaders {
     private(set) var accessToken: String?
     private(set) var requestID: RequestID?
     private(set) var origin: String?
+    /// The caller's trace, when there is one field about it and it is well-formed.
+    private(set) var traceParent: TraceParent?
     private(set) var requestedMethod: String?
     private(set) var requestedHeaders: String?
 
     init(_ headers: HTTPHeaders) {
         var bearer: String?
+        var traceParents = 0
         for (name, value) in headers where !value.isEmpty {
             // Most fields are told apart by their length alone.
             switch name.utf8.count {
             case 6 where name.isSameHeader(as: "origin"): origin = value
+            case 11 where name.isSameHeader(as: "traceparent"):
+                traceParents += 1
+                traceParent = traceParents == 1 ? TraceParent(value) : nil
             case 12 where name.isSameHeader(as: "x-request-id"): requestID = RequestID(given: value)
             case 13 where name.isSameHeader(as: "authorization"): bearer = RequestHeaders.bearerToken(value)
             case 17 where name.isSameHeader(as: "x-skygear-api-key"): key = value

@@ -1,19 +1,20 @@
 package import Logging
 import NIOCore
 import NIOHTTP1
-import SkyrowModel
+package import SkyrowModel
 
-/// The id of the request that the current task works for.
+/// The request that the current task works for.
 package enum RequestTrace {
-    @TaskLocal package static var id: RequestID?
+    @TaskLocal package static var current: RequestMark?
 
-    /// Puts `request_id` on whatever is logged while a request is worked on, by any part of the service.
+    /// Puts `request_id`, `action` and `trace_id` on whatever is logged while a request is worked on, by any part of the
+    /// service.
     ///
     /// ```swift
     /// LoggingSystem.bootstrap(StreamLogHandler.standardError, metadataProvider: RequestTrace.metadataProvider)
     /// ```
     package static let metadataProvider = Logger.MetadataProvider {
-        id.map { ["request_id": .string($0.description)] } ?? [:]
+        current?.metadata ?? [:]
     }
 }
 
@@ -25,6 +26,7 @@ package struct RequestLogLine: Sendable {
     /// How many calls a JSON-RPC batch had.
     package let calls: Int?
     package let client: ClientAddress?
+    package let errorCode: Int?
     package let method: String?
     /// From the last byte of the request to the answer.
     package let microseconds: Int64?
@@ -32,27 +34,35 @@ package struct RequestLogLine: Sendable {
     package let outcome: String
     package let requestID: RequestID
     package let status: UInt
+    package let traceID: TraceID?
+    package let userID: UserID?
 
     package init(
         level: Logger.Level,
         action: String,
         calls: Int?,
         client: ClientAddress?,
+        errorCode: Int?,
         method: String?,
         microseconds: Int64?,
         outcome: String,
         requestID: RequestID,
-        status: UInt
+        status: UInt,
+        traceID: TraceID?,
+        userID: UserID?
     ) {
         self.level = level
         self.action = action
         self.calls = calls
         self.client = client
+        self.errorCode = errorCode
         self.method = method
         self.microseconds = microseconds
         self.outcome = outcome
         self.requestID = requestID
         self.status = status
+        self.traceID = traceID
+        self.userID = userID
     }
 
     /// The line as a logger takes it.
@@ -65,8 +75,11 @@ package struct RequestLogLine: Sendable {
         ]
         if let calls { metadata["calls"] = .stringConvertible(calls) }
         if let client { metadata["client"] = .stringConvertible(client) }
+        if let errorCode { metadata["error_code"] = .stringConvertible(errorCode) }
         if let method { metadata["method"] = .string(method) }
         if let microseconds { metadata["microseconds"] = .stringConvertible(microseconds) }
+        if let traceID { metadata["trace_id"] = .stringConvertible(traceID) }
+        if let userID { metadata["user_id"] = .string(userID) }
         return metadata
     }
 }
@@ -95,11 +108,14 @@ struct RequestLog: Sendable {
             action: reply.action,
             calls: reply.calls,
             client: client.address,
+            errorCode: reply.error?.rawValue,
             method: method.map(RequestLog.name),
             microseconds: arrival.map { (NIODeadline.now() - $0).nanoseconds / 1000 },
             outcome: reply.error?.name ?? "OK",
             requestID: id,
-            status: reply.response.status.code
+            status: reply.response.status.code,
+            traceID: reply.traceID,
+            userID: reply.userID
         )
         if let output {
             output.write(line)

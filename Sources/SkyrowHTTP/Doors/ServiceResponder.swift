@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 import NIOCore
 package import NIOHTTP1
 package import SkyrowActions
@@ -19,17 +20,20 @@ package struct ServiceResponder: HTTPResponder {
     private let proxies: TrustedProxies
     private let limits: HTTPLimits
     private let log: RequestLog
+    private let metrics: RequestMetrics
 
     /// - Parameters:
     ///   - limits: the same as the server's, for the sentences that name them.
     ///   - requestLog: where the lines about requests go; the logger when nil.
+    ///   - metrics: where requests are counted.
     package init(
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
         proxies: TrustedProxies = .none,
         limits: HTTPLimits = HTTPLimits(),
         logger: Logger,
-        requestLog: (any RequestLogOutput)? = nil
+        requestLog: (any RequestLogOutput)? = nil,
+        metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.service = service
         let dispatcher = ActionDispatcher(service: service)
@@ -39,15 +43,17 @@ package struct ServiceResponder: HTTPResponder {
         self.proxies = proxies
         self.limits = limits
         log = RequestLog(logger: logger, output: requestLog)
+        self.metrics = RequestMetrics(factory: metrics)
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let headers = RequestHeaders(request.head.headers)
         let id = headers.requestID ?? request.id
         let client = proxies.client(of: request.peer, headers: request.head.headers)
-        let reply = await RequestTrace.$id.withValue(id) {
-            await route(request, headers: headers, id: id)
-        }
+        let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
+        var reply = await route(request, headers: headers, mark: mark)
+        reply.traceID = mark.traceID
+        metrics.record(reply, time: .now() - request.arrival)
         log.record(reply, method: request.head.method, id: id, client: client, since: request.arrival)
         return finished(reply.response, headers: headers, id: id)
     }
@@ -62,21 +68,23 @@ package struct ServiceResponder: HTTPResponder {
             case .rpc: .rpc(.null)
             case nil, .health, .readiness, .unserved, .skygear: .v1
             }
-        let reply = Reply.failure(error, in: envelope, status: fault.status, action: "http")
+        var reply = Reply.failure(error, in: envelope, status: fault.status, .http)
+        reply.traceID = headers.traceParent?.traceID
+        metrics.record(reply, time: nil)
         log.record(reply, method: head?.method, id: id, client: client, since: nil)
         return finished(reply.response, headers: headers, id: id)
     }
 
-    private func route(_ request: HTTPRequest, headers: RequestHeaders, id: RequestID) async -> Reply {
+    private func route(_ request: HTTPRequest, headers: RequestHeaders, mark: RequestMark) async -> Reply {
         let method = request.head.method
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
-            return Reply(response, action: "preflight")
+            return Reply(response, .preflight)
         }
         switch Route(uri: request.head.uri) {
         case .rpc:
             guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
-            return await rpc.reply(to: request.body, headers: headers, id: id)
+            return await rpc.reply(to: request.body, headers: headers, mark: mark)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: true)
@@ -84,9 +92,9 @@ package struct ServiceResponder: HTTPResponder {
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: service.isReady)
         case .unserved:
-            return .failure(.undefinedRoute, in: .v1, status: .notFound, action: "http")
+            return .failure(.undefinedRoute, in: .v1, status: .notFound, .http)
         case .skygear(let path):
-            return await skygear.reply(to: request.body, path: path, headers: headers, id: id)
+            return await skygear.reply(to: request.body, path: path, headers: headers, mark: mark)
         }
     }
 

@@ -21,24 +21,25 @@ struct SkygearDoor: Sendable {
         case failure(SkyrowError)
     }
 
-    func reply(to body: ByteBuffer, path: Substring, headers: RequestHeaders, id: RequestID) async -> Reply {
+    func reply(to body: ByteBuffer, path: Substring, headers: RequestHeaders, mark: RequestMark) async -> Reply {
         switch read(body, path: path, credentials: headers.credentials) {
         case .home:
-            return Reply(SkygearDoor.home, action: "home")
+            return Reply(SkygearDoor.home, .home)
         case .failure(let error):
-            return .failure(error, in: .v1, status: error.code.httpStatus, action: "skygear")
+            return .failure(error, in: .v1, status: error.code.httpStatus, .unknown)
         case .action(let call):
-            let outcome = await dispatcher.perform(call, id: id)
+            let (outcome, user) = await dispatcher.perform(call, mark: mark)
+            let subject = RequestSubject.action(call.action)
             switch outcome {
             case .answer(let answer):
                 let writer = JSONWriter()
                 writer.answer(answer, in: .v1)
-                return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), action: call.action.rawValue)
+                return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), subject, userID: user)
             case .refused(let error):
                 let status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
-                return .failure(error, in: .v1, status: status, action: call.action.rawValue)
+                return .failure(error, in: .v1, status: status, subject, userID: user)
             case .failed(let error):
-                return .failure(error, in: .v1, status: error.code.httpStatus, action: call.action.rawValue)
+                return .failure(error, in: .v1, status: error.code.httpStatus, subject, userID: user)
             }
         }
     }

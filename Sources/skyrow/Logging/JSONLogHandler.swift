@@ -77,6 +77,10 @@ extension LogOutput: RequestLogOutput {
             writer.key("client")
             writer.string(client.description)
         }
+        if let code = line.errorCode {
+            writer.key("error_code")
+            writer.string("\(code)")
+        }
         if let method = line.method {
             writer.key("method")
             writer.string(method)
@@ -91,6 +95,14 @@ extension LogOutput: RequestLogOutput {
         writer.string(line.requestID.description)
         writer.key("status")
         writer.string("\(line.status)")
+        if let trace = line.traceID {
+            writer.key("trace_id")
+            writer.string(trace.description)
+        }
+        if let user = line.userID {
+            writer.key("user_id")
+            writer.string(user)
+        }
         writer.endObject()
         writer.withUnsafeBytes { append($0, isUrgent: line.level >= .warning) }
     }

@@ -57,22 +57,28 @@ import Testing
             action: "record:fetch",
             calls: nil,
             client: ClientAddress("192.0.2.7"),
+            errorCode: nil,
             method: "POST",
             microseconds: 1234,
             outcome: "OK",
             requestID: RequestIDGenerator.one,
-            status: 200
+            status: 200,
+            traceID: TraceID(high: 0x4bf9_2f35_77b3_4da6, low: 0xa3ce_929d_0e0e_4736),
+            userID: "ann \"a\""
         ),
         RequestLogLine(
             level: .error,
             action: "a \"quote\"",
             calls: 2,
             client: nil,
+            errorCode: 10_000,
             method: nil,
             microseconds: nil,
             outcome: "UnexpectedError",
             requestID: RequestIDGenerator.one,
-            status: 500
+            status: 500,
+            traceID: nil,
+            userID: nil
         ),
     ])
     func aRequestsLineIsAsTheLoggersOwn(_ request: RequestLogLine) throws {

@@ -1,0 +1,34 @@
+package import Metrics
+package import SkyrowModel
+
+/// Counters of one name by who or what was asked and how it ended, without a lock or a label text to be made in between.
+///
+/// The labels are of a bounded set: the names given, and for the outcome `OK`, the registered errors and `Other`.
+package final class OutcomeCounters: Sendable {
+    private let counters: LazyTable<Counter>
+
+    /// - Parameters:
+    ///   - label: the name of the label that the places have.
+    ///   - values: its values, by place; one that is nil is left out.
+    package init(
+        _ name: String,
+        label: String = "action",
+        values: [String?],
+        factory: any MetricsFactory
+    ) {
+        counters = LazyTable(count: values.count * OutcomeCounters.outcomes.count) { index in
+            let (place, outcome) = index.quotientAndRemainder(dividingBy: OutcomeCounters.outcomes.count)
+            var dimensions = [("outcome", OutcomeCounters.outcomes[outcome])]
+            if let value = values[place] { dimensions.insert((label, value), at: 0) }
+            return Counter(label: name, dimensions: dimensions, factory: factory)
+        }
+    }
+
+    /// - Parameter code: how it ended; nil is well.
+    package func increment(_ place: Int, _ code: ErrorCode?) {
+        let outcome = code.map { $0.ordinal.map { $0 + 1 } ?? OutcomeCounters.outcomes.count - 1 } ?? 0
+        counters[place * OutcomeCounters.outcomes.count + outcome].increment()
+    }
+
+    private static let outcomes = ["OK"] + ErrorCode.registered.map(\.name) + ["Other"]
+}

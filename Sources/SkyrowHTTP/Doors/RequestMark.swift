@@ -1,0 +1,23 @@
+import Logging
+package import SkyrowModel
+
+/// The request that a task works for, as far as whatever it logs wants to know.
+package struct RequestMark: Sendable {
+    package let id: RequestID
+    /// The trace that the request is part of, ours or its caller's.
+    package let traceID: TraceID?
+    /// What is being done; nil before that is known.
+    package internal(set) var action: ActionName?
+
+    init(id: RequestID, traceID: TraceID? = nil) {
+        self.id = id
+        self.traceID = traceID
+    }
+
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["request_id": .string(id.description)]
+        if let action { metadata["action"] = .string(action.rawValue) }
+        if let traceID { metadata["trace_id"] = .string(traceID.description) }
+        return metadata
+    }
+}

@@ -1,0 +1,55 @@
+import SkyrowModel
+
+/// What a request asked for, by the few names that logs and metrics have for it.
+enum RequestSubject: Hashable, Sendable {
+    case action(ActionName)
+    /// A JSON-RPC batch.
+    case batch
+    case discover
+    /// The answer of the v1 envelope to nothing in particular.
+    case home
+    /// `/healthz` and `/readyz`
+    case health
+    case metrics
+    case preflight
+    /// A body that could not be read, or that named no action of ours: whatever it named is not repeated.
+    case unknown
+    /// What HTTP alone was reason to refuse: a path, a method, a size, a time.
+    case http
+
+    /// Every subject, each in the place that its `ordinal` says.
+    static let all: [RequestSubject] =
+        ActionName.allCases.map { .action($0) }
+        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http]
+
+    var ordinal: Int {
+        let count = RequestSubject.actionCount
+        return switch self {
+        case .action(let name): name.ordinal
+        case .batch: count
+        case .discover: count + 1
+        case .home: count + 2
+        case .health: count + 3
+        case .metrics: count + 4
+        case .preflight: count + 5
+        case .unknown: count + 6
+        case .http: count + 7
+        }
+    }
+
+    private static let actionCount = ActionName.allCases.count
+
+    var name: String {
+        switch self {
+        case .action(let name): name.rawValue
+        case .batch: "rpc.batch"
+        case .discover: "rpc.discover"
+        case .home: "home"
+        case .health: "health"
+        case .metrics: "metrics"
+        case .preflight: "preflight"
+        case .unknown: "unknown"
+        case .http: "http"
+        }
+    }
+}
