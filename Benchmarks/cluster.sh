@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A PostgreSQL cluster of the benchmark's own: stock configuration (synchronous commit and fsync on), one Unix socket,
+# A PostgreSQL cluster of the benchmark's own: stock configuration (synchronous commit and fsync on)
+# but for the cache, which is as large as the service makes that of its own cluster; one Unix socket,
 # no TCP, removed at the end.
 
 find_postgres() {
@@ -27,6 +28,11 @@ as_postgres() {
     fi
 }
 
+# As in Sources/skyrow/Postgres/ClusterSettings.swift: an eighth of the memory, 128 MB to 1 GB.
+cache_size() {
+    awk '$1 == "MemTotal:" { size = int($2 / 8192); print (size < 128 ? 128 : size > 1024 ? 1024 : size) }' /proc/meminfo
+}
+
 start_cluster() {
     CLUSTER=$WORK/cluster
     CLUSTER_LOG=$WORK/postgres.log
@@ -39,6 +45,7 @@ start_cluster() {
 listen_addresses = ''
 unix_socket_directories = '$CLUSTER'
 log_line_prefix = ''
+shared_buffers = $(cache_size)MB
 CONFIGURATION
     (cd / && as_postgres "$POSTGRES_BIN/pg_ctl" --pgdata "$CLUSTER" --log "$CLUSTER_LOG" --wait start) \
         >/dev/null || die "PostgreSQL did not start: $(tail -n 3 "$CLUSTER_LOG")"

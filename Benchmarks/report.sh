@@ -29,7 +29,7 @@ machine() {
     model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
     cat <<EOT
 - $(getconf _NPROCESSORS_ONLN) cores (${model:-unknown processor}), $(awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo) GB of memory, $(uname -s) $(uname -r), shared by the service, PostgreSQL and the load.
-- $("$POSTGRES_BIN/postgres" --version | sed 's/^postgres (PostgreSQL) /PostgreSQL /'), stock configuration: \`synchronous_commit\` $(sql 'SHOW synchronous_commit'), \`fsync\` $(sql 'SHOW fsync'), \`shared_buffers\` $(sql 'SHOW shared_buffers').
+- $("$POSTGRES_BIN/postgres" --version | sed 's/^postgres (PostgreSQL) /PostgreSQL /'), stock configuration but for the cache: \`synchronous_commit\` $(sql 'SHOW synchronous_commit'), \`fsync\` $(sql 'SHOW fsync'), \`shared_buffers\` $(sql 'SHOW shared_buffers').
 - Skyrow at $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo 'no commit')$(git -C "$ROOT" diff --quiet HEAD 2>/dev/null || echo ' with changes')${GIVEN_BINARY:+, an executable given with \`--binary\`}, $(date --utc +%Y-%m-%d).
 - The service in development mode, its request log at \`${SKYROW_LOG_LEVEL:-info}\` into a file.
 - $ROUNDS interleaved rounds of $DURATION s each, $CONNECTIONS connections, $ROWS rows; the load average before the run was $LOAD_BEFORE.

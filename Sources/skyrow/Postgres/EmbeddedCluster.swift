@@ -20,27 +20,6 @@ struct EmbeddedCluster: Sendable {
         return try .next(after: observation, at: directory.cluster)
     }
 
-    /// The settings of a new cluster, at the end of its `postgresql.conf`, where the operator may change them.
-    static let settings = """
-
-        # Skyrow's choices for a small machine, made once with the cluster; change them as you like.
-        # The service itself sets listen_addresses, port and unix_socket_* on the command line.
-        shared_buffers = 128MB
-        effective_cache_size = 512MB
-        random_page_cost = 1.1
-        jit = off
-        max_wal_size = 2GB
-        checkpoint_timeout = 15min
-        wal_compression = on
-        timezone = 'UTC'
-        log_timezone = 'UTC'
-        log_checkpoints = off
-        # No statement's text or error in the log: the service logs what concerns it.
-        log_min_messages = log
-        log_min_error_statement = panic
-
-        """
-
     /// Makes the cluster under another name first and renames it, so that an interrupted start leaves nothing half made.
     ///
     /// It is UTF-8 in the locale C.UTF-8, whose order no update of the system's libraries changes, with data checksums.
@@ -58,7 +37,7 @@ struct EmbeddedCluster: Sendable {
             ]
         )
         let configuration = try FileDescriptor(opening: "\(unfinished)/postgresql.conf", O_WRONLY | O_APPEND)
-        try configuration.write(Self.settings.utf8)
+        try configuration.write(ClusterSettings.ofThisMachine.text.utf8)
         guard fsync(configuration.number) == 0 else { throw .system("Cannot write postgresql.conf") }
         try await run(
             majorVersion,

@@ -75,6 +75,7 @@ struct ServiceProcess: Sendable {
             logger: logger
         ) { port in
             announce(keys, port: port ?? settings.listening.port, directory: directory)
+            StartupMemory.release()
         }
         // Shutdown goes the other way: the server first, the database last.
         var services: [any Service] = [

@@ -1,0 +1,47 @@
+import Glibc
+
+/// The settings of a new cluster, at the end of its `postgresql.conf`, where the operator may change them.
+struct ClusterSettings: Hashable, Sendable {
+    /// In megabytes.
+    let sharedBuffers: Int
+    let effectiveCacheSize: Int
+
+    /// For a machine with so many megabytes of memory.
+    ///
+    /// An eighth of it caches pages, a gigabyte at most: twice what a million small records take, and little enough that
+    /// the server still starts in a tenth of a second. What lies beyond it is in the system's cache.
+    init(machineMemory: Int) {
+        sharedBuffers = min(max(machineMemory / 8, 128), 1024)
+        effectiveCacheSize = max(machineMemory / 2, 512)
+    }
+
+    /// For this machine.
+    static var ofThisMachine: ClusterSettings {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        let pageSize = sysconf(Int32(_SC_PAGESIZE))
+        guard pages > 0, pageSize > 0 else { return ClusterSettings(machineMemory: 1024) }
+        return ClusterSettings(machineMemory: pages * pageSize >> 20)
+    }
+
+    var text: String {
+        """
+
+        # Skyrow's choices for this machine, made once with the cluster; change them as you like.
+        # The service itself sets listen_addresses, port and unix_socket_* on the command line.
+        shared_buffers = \(sharedBuffers)MB
+        effective_cache_size = \(effectiveCacheSize)MB
+        random_page_cost = 1.1
+        jit = off
+        max_wal_size = 2GB
+        checkpoint_timeout = 15min
+        wal_compression = on
+        timezone = 'UTC'
+        log_timezone = 'UTC'
+        log_checkpoints = off
+        # No statement's text or error in the log: the service logs what concerns it.
+        log_min_messages = log
+        log_min_error_statement = panic
+
+        """
+    }
+}
