@@ -51,9 +51,10 @@ import Testing
         let items: [(String, PostgresGathering?)] = [("1", a), ("2", nil), ("3", b), ("4", a), ("5", nil), ("6", b)]
         let arranged = GatheringPlan.arranged(items, by: \.1)
         #expect(arranged.map(\.0) == ["1", "4", "2", "3", "6", "5"])
-        #expect(GatheringPlan.runs(of: arranged, by: \.1) == [0..<2, 2..<3, 3..<5, 5..<6])
+        #expect(GatheringPlan.runs(of: arranged.map(\.1)).map(\.members) == [0..<2, 2..<3, 3..<5, 5..<6])
         #expect(GatheringPlan.arranged(items.filter { $0.1 === a }, by: \.1).map(\.0) == ["1", "4"])
-        #expect(GatheringPlan.runs(of: [] as [(String, PostgresGathering?)], by: \.1).isEmpty)
+        #expect(GatheringPlan.runs(of: arranged.map(\.1)).map { $0.gathering === a } == [true, false, false, false])
+        #expect(GatheringPlan.runs(of: []).isEmpty)
     }
 
     @Test func gatheredValuesAreTheArraysOfThem() throws {
@@ -143,6 +144,19 @@ import Testing
                 ]
             )
             #expect(try outcomes.map { try $0.get() } == [60, 0, 20, 15])
+        }
+    }
+
+    /// A read that was held up may be asked on two connections, in different company.
+    @Test func theRowBelongsToTheAnswerThatCounts() async throws {
+        try await withTemporaryDatabase { url in
+            try await withPostgresClient(url) { client in
+                let result = try await client.read("SELECT n FROM generate_series(1, 4) AS n")
+                let request = PostgresRequest(sql: "SELECT 1", sharing: .never, queueDeadline: .distantFuture)
+                request.finish(.success(result), row: 3)
+                request.finish(.success(result), row: 1)
+                #expect(request.row == 3)
+            }
         }
     }
 }

@@ -50,16 +50,23 @@ enum GatheringPlan {
         return groups.flatMap(\.self)
     }
 
+    /// Neighbours that are asked in one statement.
+    struct Run {
+        var members: Range<Int>
+        /// What they share; nil for one that is asked by itself.
+        var gathering: PostgresGathering?
+    }
+
     /// The neighbours that share a gathering, and each of the others by itself.
-    static func runs<Element>(of elements: [Element], by gathering: (Element) -> PostgresGathering?) -> [Range<Int>] {
-        var runs: [Range<Int>] = []
+    static func runs(of gatherings: [PostgresGathering?]) -> [Run] {
+        var runs: [Run] = []
         var start = 0
-        while start < elements.count {
+        while start < gatherings.count {
             var end = start + 1
-            if let own = gathering(elements[start]) {
-                while end < elements.count, gathering(elements[end]) === own { end += 1 }
+            if let own = gatherings[start] {
+                while end < gatherings.count, gatherings[end] === own { end += 1 }
             }
-            runs.append(start..<end)
+            runs.append(Run(members: start..<end, gathering: end - start > 1 ? gatherings[start] : nil))
             start = end
         }
         return runs

@@ -6,9 +6,11 @@ struct PipelineBatch {
     private let connection: PostgresConnection
     private var steps: [PipelineStep] = []
     private var answers: [RequestAnswer] = []
-    private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, StatementTiming)] = []
+    /// The row of the result that answers each request; nil for none.
+    private var rows: [Int?] = []
+    private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, row: Int?, StatementTiming)] = []
     /// The requests that are asked in one statement each.
-    private var statements: [Range<Int>] = []
+    private var statements: [GatheringPlan.Run] = []
     private var runs: [Int64] = []
     /// When the answers that were read last arrived; nil once there is nothing to read but to wait.
     private var arrival: MonotonicTime?
@@ -28,6 +30,8 @@ struct PipelineBatch {
         steps.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
         answers.append(contentsOf: repeatElement(.none, count: requests.count))
+        rows.removeAll(keepingCapacity: true)
+        rows.append(contentsOf: repeatElement(0, count: requests.count))
         runs.removeAll(keepingCapacity: true)
         arrival = nil
         let takenAt = worker.takenAt
@@ -60,22 +64,21 @@ struct PipelineBatch {
 
     /// Returns whether the sync was sent, without which nothing can have been committed.
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
-        statements = GatheringPlan.runs(of: requests, by: \.gathering)
-        for (index, members) in statements.enumerated() {
+        statements = GatheringPlan.runs(of: requests.map(\.gathering))
+        for (index, run) in statements.enumerated() {
             do throws(PostgresError) {
-                try connection.send(statement(of: requests[members]), index: index, named: true, steps: &steps)
+                try connection.send(statement(of: run, requests), index: index, named: true, steps: &steps)
             } catch {
                 guard error.code != .connectionLost else { return false }
-                answer(.failure(error, wasRun: false), requests, members)
+                answer(.failure(error, wasRun: false), requests, run.members)
             }
         }
         return connection.sync()
     }
 
-    private func statement(of members: ArraySlice<PostgresRequest>) throws(PostgresError) -> SQL {
-        let first = members[members.startIndex]
-        guard members.count > 1, let gathering = first.gathering else { return first.sql }
-        guard let bindings = PostgresBindings.gathered(members.map(\.sql.bindings)) else {
+    private func statement(of run: GatheringPlan.Run, _ requests: [PostgresRequest]) throws(PostgresError) -> SQL {
+        guard let gathering = run.gathering else { return requests[run.members.lowerBound].sql }
+        guard let bindings = PostgresBindings.gathered(requests[run.members].map(\.sql.bindings)) else {
             throw PostgresError(code: .misuse, message: "These statements cannot be gathered")
         }
         return gathering.many.binding(bindings)
@@ -90,17 +93,17 @@ struct PipelineBatch {
         }
         switch answer {
         case .success(let result):
-            for member in members { requests[member].row = nil }
+            for member in members { rows[member] = nil }
             for row in 0..<result.rowCount {
                 guard let place = try? result.decode(row: row, column: result.columnCount - 1, as: Int64.self),
                     (1...Int64(members.count)).contains(place)
                 else { continue }
-                requests[members.lowerBound + Int(place) - 1].row = row
+                rows[members.lowerBound + Int(place) - 1] = row
             }
             for member in members { answers[member] = answer }
         case .failure:
             for member in members {
-                requests[member].isAlone = true
+                requests[member].separate()
                 answers[member] = .aborted
             }
         case .none, .stale, .aborted:
@@ -121,7 +124,7 @@ struct PipelineBatch {
             case .prepare:
                 if case .failure(let error) = answer { preparationFailure = error }
             case .execute(let index, _, let isFresh):
-                let members = statements[index]
+                let members = statements[index].members
                 let outcome = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
                 self.answer(outcome, requests, members)
                 preparationFailure = nil
@@ -131,12 +134,12 @@ struct PipelineBatch {
                     arrival = now
                     let timing = StatementTiming(takenAt: takenAt, answeredAt: now, pipelined: requests.count)
                     for member in members {
-                        finished.append((requests[member], .success(result), timing))
+                        finished.append((requests[member], .success(result), rows[member], timing))
                         runs.append(timing.run)
                     }
                 }
                 worker.progress = members.upperBound
-                if index + 1 < statements.count, statements[index + 1].count == 1,
+                if index + 1 < statements.count, statements[index + 1].members.count == 1,
                     requests[members.upperBound].isCancelled
                 {
                     // Its task gave up while it was not its turn; now it is.
@@ -177,9 +180,9 @@ struct PipelineBatch {
             )
             switch answer.disposition(in: situation) {
             case .alreadyFinished: break
-            case .succeed(let result): finished.append((request, .success(result), timing))
-            case .fail(let error): finished.append((request, .failure(error), timing))
-            case .cancelled: finished.append((request, .failure(CancellationError()), timing))
+            case .succeed(let result): finished.append((request, .success(result), 0, timing))
+            case .fail(let error): finished.append((request, .failure(error), nil, timing))
+            case .cancelled: finished.append((request, .failure(CancellationError()), nil, timing))
             case .again(let repetition): again[repetition, default: []].append(request)
             case .reconnectAndAgain:
                 connection.gate.markBroken()
@@ -207,7 +210,7 @@ struct PipelineBatch {
     }
 
     private mutating func resumeFinished() {
-        for (request, outcome, timing) in finished { request.finish(outcome, timing: timing) }
+        for (request, outcome, row, timing) in finished { request.finish(outcome, row: row, timing: timing) }
         finished.removeAll(keepingCapacity: true)
         arrival = nil
     }

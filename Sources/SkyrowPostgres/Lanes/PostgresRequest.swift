@@ -3,7 +3,7 @@ internal import Synchronization
 /// One statement on its way through a lane, and the task that waits for its answer.
 ///
 /// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
-/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters and `isAlone` are touched by the worker that took it, or under the lock of the lane that holds the
+/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the lane that holds the
 /// request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
@@ -15,17 +15,14 @@ final class PostgresRequest: @unchecked Sendable {
 
     let sql: SQL
     let sharing: PostgresCommitSharing
-    /// With which others it may be asked in one statement.
     private let family: PostgresGathering?
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
 
-    /// Set when a statement it was gathered into failed, so that it gets an answer of its own.
-    var isAlone = false
-    /// The row of the result that is its answer, set before it is finished; nil when none is.
-    var row: Int? = 0
+    /// The row of the result that is its answer, once it is answered; nil when none is.
+    private(set) var row: Int?
 
     /// In how many places it is: a queue or a batch, or several of them when a slow statement held it up.
     var copies = 1
@@ -38,6 +35,7 @@ final class PostgresRequest: @unchecked Sendable {
 
     private let phase = Atomic<UInt8>(Phase.new)
     private let cancelRequested = Atomic<Bool>(false)
+    private let alone = Atomic<Bool>(false)
 
     init(
         sql: SQL,
@@ -53,7 +51,13 @@ final class PostgresRequest: @unchecked Sendable {
         self.queueDeadline = queueDeadline
     }
 
-    var gathering: PostgresGathering? { isAlone ? nil : family }
+    /// With which others it may be asked in one statement; nil for one that goes by itself.
+    var gathering: PostgresGathering? { alone.load(ordering: .relaxed) ? nil : family }
+
+    /// Lets it go by itself from now on, because a statement it was gathered into failed.
+    func separate() {
+        alone.store(true, ordering: .relaxed)
+    }
 
     var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.finished }
 
@@ -99,9 +103,13 @@ final class PostgresRequest: @unchecked Sendable {
     }
 
     /// Answers the waiting task; the first answer counts, later ones are dropped.
-    func finish(_ outcome: Result<PostgresResult, any Error>, timing: StatementTiming? = nil) {
+    ///
+    /// - Parameter row: The row of the result that is meant, which belongs to this result and no other: a read that was
+    ///   held up may be answered by two.
+    func finish(_ outcome: Result<PostgresResult, any Error>, row: Int? = 0, timing: StatementTiming? = nil) {
         guard phase.exchange(Phase.finished, ordering: .acquiringAndReleasing) != Phase.finished else { return }
         self.timing = timing
+        self.row = row
         resume(outcome)
     }
 
