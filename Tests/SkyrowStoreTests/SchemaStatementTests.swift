@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        Row(.createType(type("note")), #"SELECT "app"._create_type($1)"#),
+        Row(.createType(type("note")), #"SELECT "app"._create_type('note')"#),
         Row(
             .addField(field("title"), .string, to: type("note")),
             #"ALTER TABLE "app"."note" ADD COLUMN "title" text"#,

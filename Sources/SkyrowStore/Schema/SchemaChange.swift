@@ -12,6 +12,25 @@ package enum SchemaChange: Hashable, Sendable {
     case renameField(FieldName, to: FieldName, of: RecordTypeName)
     /// `ALTER TABLE note DROP COLUMN title`
     case deleteField(FieldName, of: RecordTypeName)
+
+    // Of a schema file only:
+
+    /// `ALTER TABLE note RENAME TO memo`
+    case renameType(RecordTypeName, to: RecordTypeName)
+    /// `DROP TABLE note`
+    case deleteType(RecordTypeName)
+    /// `ALTER TABLE note ALTER COLUMN stars TYPE bigint USING …`
+    case convertField(FieldName, FieldConversion, of: RecordTypeName)
+    /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
+    case setDefault(RecordValue?, FieldName, of: RecordTypeName)
+    /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table
+    case setComment(String, FieldName?, of: RecordTypeName)
+    /// `CREATE INDEX ON note (stars)`
+    case createIndex(DocumentedIndex, of: RecordTypeName)
+    /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
+    case deleteIndex(InventoryIndex, of: RecordTypeName)
+    /// What Skyrow would have made otherwise.
+    case mend(SchemaDrift)
 }
 
 /// What somebody wants of the schema, before it is known what that takes.

@@ -186,8 +186,12 @@ package struct SchemaPlan: Hashable, Sendable {
     // MARK: Refusals
 
     /// PostgreSQL gives each table columns of these names (its manual, 5.5).
+    static func isSystemName(_ name: FieldName) -> Bool {
+        ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(name.rawValue)
+    }
+
     private func refuseSystemName(_ name: FieldName) throws(SkyrowError) {
-        guard ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(name.rawValue) else { return }
+        guard SchemaPlan.isSystemName(name) else { return }
         throw .invalidArgument("A field cannot be named \(name); PostgreSQL keeps that name.", name.rawValue)
     }
 

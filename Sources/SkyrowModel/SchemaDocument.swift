@@ -1,0 +1,114 @@
+/// The schema as a file says it, for `skyrow schema diff` and `apply`: the form of `schema:fetch` with what else Skyrow
+/// keeps in order, such as indexes and defaults.
+package struct SchemaDocument: Hashable, Sendable {
+    package var types: [RecordTypeName: DocumentedType]
+    /// The keys of ``SchemaDrift`` that are as they should be.
+    package var acceptedDrift: Set<String>
+
+    package init(types: [RecordTypeName: DocumentedType] = [:], acceptedDrift: Set<String> = []) {
+        self.types = types
+        self.acceptedDrift = acceptedDrift
+    }
+}
+
+/// A record type as a file says it.
+package struct DocumentedType: Hashable, Sendable {
+    /// What the type was called before, where it still has that name.
+    package var renamedFrom: RecordTypeName?
+    /// nil for Skyrow's own sentence.
+    package var comment: String?
+    package var fields: [FieldName: DocumentedField]
+    package var indexes: Set<DocumentedIndex>
+
+    package init(
+        renamedFrom: RecordTypeName? = nil,
+        comment: String? = nil,
+        fields: [FieldName: DocumentedField] = [:],
+        indexes: Set<DocumentedIndex> = []
+    ) {
+        self.renamedFrom = renamedFrom
+        self.comment = comment
+        self.fields = fields
+        self.indexes = indexes
+    }
+}
+
+/// A field as a file says it.
+package struct DocumentedField: Hashable, Sendable {
+    /// `.unknown` is a column of a type that is not ours, which a file can mention and not make.
+    package var type: FieldType
+    /// Whether PostgreSQL computes the values; a file can mention that and not make it.
+    package var isGenerated: Bool
+    package var renamedFrom: FieldName?
+    /// What a new record has that is saved without the field; of the field's own type.
+    package var standard: RecordValue?
+    /// nil for Skyrow's own sentence.
+    package var comment: String?
+
+    package init(
+        _ type: FieldType,
+        isGenerated: Bool = false,
+        renamedFrom: FieldName? = nil,
+        standard: RecordValue? = nil,
+        comment: String? = nil
+    ) {
+        self.type = type
+        self.isGenerated = isGenerated
+        self.renamedFrom = renamedFrom
+        self.standard = standard
+        self.comment = comment
+    }
+
+    /// Whether a field of this type can have that default: a value of its own type, of json the empty array or object.
+    package static func canDefault(_ type: FieldType, to value: RecordValue) -> Bool {
+        switch (type, value) {
+        case (.string, .string), (.integer, .integer), (.boolean, .boolean): true
+        case (.number, .number(let number)): number.isFinite
+        case (.json, .json(let text)): [Array("[]".utf8), Array("{}".utf8)].contains(text.utf8)
+        case (.string, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.json, _), (.reference, _),
+            (.sequence, _), (.bytes, _), (.unknown, _):
+            false
+        }
+    }
+}
+
+/// An index over fields as a file says it; those that Skyrow makes by itself are in no file.
+package struct DocumentedIndex: Hashable, Sendable, Comparable {
+    package enum Method: String, Hashable, Sendable, CaseIterable {
+        case btree, hash, gin, gist, brin
+    }
+
+    package struct Column: Hashable, Sendable {
+        /// A field, or a reserved column such as `_created_at`.
+        package var name: String
+        package var isDescending: Bool
+
+        package init(_ name: String, isDescending: Bool = false) {
+            self.name = name
+            self.isDescending = isDescending
+        }
+
+        /// `stars`, `stars desc`
+        package var text: String { isDescending ? "\(name) desc" : name }
+    }
+
+    package var columns: [Column]
+    package var isUnique: Bool
+    package var method: Method
+
+    package init(_ columns: [Column], isUnique: Bool = false, method: Method = .btree) {
+        self.columns = columns
+        self.isUnique = isUnique
+        self.method = method
+    }
+
+    /// `unique (city, stars desc)`
+    package var text: String {
+        let names = columns.map(\.text).joined(separator: ", ")
+        return (isUnique ? "unique " : "") + (method == .btree ? "" : "\(method.rawValue) ") + "(\(names))"
+    }
+
+    package static func < (a: DocumentedIndex, b: DocumentedIndex) -> Bool {
+        a.text < b.text
+    }
+}

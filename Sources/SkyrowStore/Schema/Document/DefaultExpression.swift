@@ -1,0 +1,68 @@
+internal import SkyrowModel
+
+extension RecordValue {
+    /// The text between the quotes of a column's default; nil for what is none.
+    var defaultText: String? {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .boolean(let flag): "\(flag)"
+        case .json(let text): String(decoding: text.utf8, as: UTF8.self)
+        case .null, .datetime, .reference, .sequence, .bytes: nil
+        }
+    }
+
+    /// Reads the default of a column of this type as PostgreSQL prints it, `'0'::bigint`; nil for what a schema file cannot
+    /// say, such as `now()`.
+    init?(defaultExpression expression: String, type: FieldType) {
+        guard let text = constant(in: expression) else { return nil }
+        let value: RecordValue?
+        switch type {
+        case .string: value = .string(text)
+        case .integer: value = Int64(text).map { .integer($0) }
+        case .number: value = Double(text).map { .number($0) }
+        case .boolean: value = ["true": true, "t": true, "false": false, "f": false][text].map { .boolean($0) }
+        case .json: value = .json(JSONText(validated: Array(text.utf8)))
+        case .datetime, .reference, .sequence, .bytes, .unknown: value = nil
+        }
+        guard let value, DocumentedField.canDefault(type, to: value) else { return nil }
+        self = value
+    }
+}
+
+/// The constant that an expression is, without its quotes, parentheses and cast: `('-1'::integer)::bigint` is `-1`.
+private func constant(in expression: String) -> String? {
+    var text = expression[...]
+    while text.hasPrefix("("), let close = text.lastIndex(of: ")") {
+        guard isCastOrNothing(text[text.index(after: close)...]) else { return nil }
+        text = text[text.index(after: text.startIndex)..<close]
+    }
+    let isEscaped = text.hasPrefix("E'")
+    if isEscaped { text = text.dropFirst() }
+    guard text.hasPrefix("'") else {
+        let number = text.prefix { !":".contains($0) }
+        let isBare = number == "true" || number == "false" || Double(number) != nil
+        return isBare && isCastOrNothing(text[number.endIndex...]) ? String(number) : nil
+    }
+    var content = ""
+    var rest = text.dropFirst()
+    while let character = rest.popFirst() {
+        if character == "'" {
+            guard rest.first == "'" else { return isCastOrNothing(rest) ? content : nil }
+            rest.removeFirst()
+        } else if isEscaped, character == "\\" {
+            // PostgreSQL prints a backslash doubled and no other escape.
+            guard rest.popFirst() == "\\" else { return nil }
+        }
+        content.append(character)
+    }
+    return nil
+}
+
+/// Whether this is `::type name`, or nothing.
+private func isCastOrNothing(_ text: Substring) -> Bool {
+    guard !text.isEmpty else { return true }
+    return text.hasPrefix("::")
+        && text.dropFirst(2).allSatisfy { $0.isLetter || $0.isNumber || $0 == " " || $0 == "_" || $0 == "\"" }
+}

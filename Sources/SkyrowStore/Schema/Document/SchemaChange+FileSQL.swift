@@ -1,0 +1,65 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+extension SchemaChange {
+    /// The statements of a change that only a schema file asks for.
+    func fileStatements(in schema: SQLIdentifier) throws -> [SQL] {
+        switch self {
+        case .renameType(let type, let newName):
+            // Readers who catch up look for deletions under the name that the type has now.
+            [
+                "ALTER TABLE \(try Self.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
+                "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+            ]
+        case .convertField(let field, let conversion, let type):
+            try conversion.statements(field, of: type, in: schema)
+        case .setDefault(let value, let field, let type):
+            [try Self.setDefault(value, field, Self.table(type, schema))]
+        case .setComment(let text, nil, let type):
+            ["COMMENT ON TABLE \(try Self.table(type, schema)) IS \(literal: text)"]
+        case .setComment(let text, let field?, let type):
+            [
+                """
+                COMMENT ON COLUMN \(try Self.table(type, schema)).\(try SQLIdentifier(field.rawValue)) \
+                IS \(literal: text)
+                """
+            ]
+        case .createIndex(let index, let type):
+            [try Self.createIndex(index, on: Self.table(type, schema))]
+        case .deleteIndex(let index, let type):
+            [
+                index.isConstraint
+                    ? "ALTER TABLE \(try Self.table(type, schema)) DROP CONSTRAINT \(try SQLIdentifier(index.name))"
+                    : "DROP INDEX \(schema).\(try SQLIdentifier(index.name))"
+            ]
+        case .mend(let drift):
+            try drift.mend(in: schema) ?? []
+        case .createType, .addField, .widenField, .renameField, .deleteField, .deleteType:
+            []
+        }
+    }
+
+    private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {
+        let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(try SQLIdentifier(field.rawValue))"
+        guard let text = value?.defaultText else { return "\(alter) DROP DEFAULT" }
+        // A quoted literal takes the type of its column.
+        return "\(alter) SET DEFAULT \(literal: text)"
+    }
+
+    private static func createIndex(_ index: DocumentedIndex, on table: SQL) throws -> SQL {
+        let columns = try index.columns.map { column -> SQL in
+            let order: SQL = column.isDescending ? " DESC" : ""
+            return "\(try SQLIdentifier(column.name))\(order)"
+        }
+        let method: SQL =
+            switch index.method {
+            case .btree: ""
+            case .hash: " USING hash"
+            case .gin: " USING gin"
+            case .gist: " USING gist"
+            case .brin: " USING brin"
+            }
+        let unique: SQL = index.isUnique ? "UNIQUE " : ""
+        return "CREATE \(unique)INDEX ON \(table)\(method) (\(columns.joined(separator: ", ")))"
+    }
+}

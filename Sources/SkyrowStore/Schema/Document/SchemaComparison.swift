@@ -1,0 +1,122 @@
+internal import SkyrowModel
+
+/// Works out a ``SchemaDifference``: which table is which type's, and what becomes of each.
+struct SchemaComparison {
+    private let document: SchemaDocument
+    private let inventory: SchemaInventory
+
+    private(set) var changes: [SchemaDifference.Change] = []
+    private(set) var refusals: [String] = []
+    /// The types that stay: the names they have now, and those they will have.
+    private var kept: [RecordTypeName: RecordTypeName] = [:]
+    /// The fields that stay in each of them, likewise, by the type's name of now.
+    private var keptFields: [RecordTypeName: [FieldName: FieldName]] = [:]
+    /// The drift that changes take care of.
+    private var settled: Set<SchemaDrift> = []
+
+    init(_ document: SchemaDocument, _ inventory: SchemaInventory) {
+        self.document = document
+        self.inventory = inventory
+        matchTypes()
+        let formerNames = Dictionary(kept.map { ($0.value, $0.key) }) { first, _ in first }
+        for (name, type) in document.types.sorted(by: { $0.key < $1.key }) {
+            if let former = formerNames[name], let table = inventory.tables[former] {
+                compare(type, named: name, with: table, named: former)
+            } else {
+                create(type, named: name)
+            }
+            refuseLostReferences(of: type, named: name)
+        }
+        for name in inventory.tables.keys.sorted() where kept[name] == nil { add(.deleteType(name), .records(name)) }
+    }
+
+    /// The drift of what stays, under the names it will have.
+    var drift: [SchemaDrift] {
+        inventory.drift.compactMap { drift in
+            guard !settled.contains(drift) else { return nil }
+            guard let type = try? RecordTypeName(drift.relation), inventory.tables[type] != nil else { return drift }
+            guard let newName = kept[type] else { return nil }
+            var drift = drift
+            if let field = drift.field {
+                guard let newField = keptFields[type]?[field] else { return nil }
+                drift.field = newField
+            }
+            drift.relation = newName.rawValue
+            return drift
+        }
+    }
+
+    private mutating func add(_ change: SchemaChange, _ loss: SchemaLoss? = nil) {
+        changes.append(SchemaDifference.Change(change: change, loss: loss))
+    }
+
+    /// Finds the table of each type, and renames where the file says so and the table has its former name still.
+    private mutating func matchTypes() {
+        for (name, type) in document.types.sorted(by: { $0.key < $1.key }) {
+            if inventory.tables[name] != nil {
+                kept[name] = name
+                continue
+            }
+            guard let former = type.renamedFrom, inventory.tables[former] != nil else { continue }
+            if former == .user {
+                refusals.append("The type user cannot be renamed: accounts need it.")
+            } else if document.types[former] != nil {
+                refusals.append("\(name) is renamed from \(former), which the file has as well: keep one of them.")
+            } else if let other = kept[former] {
+                refusals.append("\(name) and \(other) are both renamed from \(former).")
+            } else {
+                refuseTakenName(name)
+                kept[former] = name
+                add(.renameType(former, to: name))
+            }
+        }
+        // A file that does not speak of accounts leaves them alone.
+        if document.types[.user] == nil, let user = inventory.tables[.user] {
+            kept[.user] = .user
+            keptFields[.user] = Dictionary(user.fields.keys.map { ($0, $0) }) { first, _ in first }
+        }
+    }
+
+    private mutating func refuseTakenName(_ name: RecordTypeName) {
+        guard inventory.otherNames.contains(name.rawValue) else { return }
+        refusals.append("The database has a relation named \(name) that is no record type; choose another name.")
+    }
+
+    private mutating func refuseLostReferences(of type: DocumentedType, named name: RecordTypeName) {
+        for (field, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
+            guard case .reference(let target) = wanted.type, target != .user, document.types[target] == nil else {
+                continue
+            }
+            refusals.append("\(name).\(field) refers to the type \(target), which the file does not have.")
+        }
+    }
+
+    private mutating func create(_ type: DocumentedType, named name: RecordTypeName) {
+        refuseTakenName(name)
+        add(.createType(name))
+        if let comment = type.comment { add(.setComment(comment, nil, of: name)) }
+        var comparison = TableComparison(type, named: name, with: InventoryTable(), named: name, renamed: kept)
+        comparison.compareFields()
+        comparison.compareIndexes()
+        changes += comparison.changes
+        refusals += comparison.refusals
+    }
+
+    private mutating func compare(
+        _ type: DocumentedType,
+        named name: RecordTypeName,
+        with table: InventoryTable,
+        named former: RecordTypeName
+    ) {
+        var comparison = TableComparison(type, named: name, with: table, named: former, renamed: kept)
+        comparison.compareComment()
+        comparison.compareFields()
+        comparison.compareIndexes()
+        changes += comparison.changes
+        refusals += comparison.refusals
+        keptFields[former] = comparison.keptFields
+        for drift in inventory.drift where drift.relation == former.rawValue {
+            if comparison.settles(drift) { settled.insert(drift) }
+        }
+    }
+}

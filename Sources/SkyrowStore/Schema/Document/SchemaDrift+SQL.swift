@@ -1,0 +1,60 @@
+internal import SkyrowModel
+package import SkyrowPostgres
+
+extension SchemaDrift {
+    /// Whether `skyrow schema apply` puts it right.
+    package var isMendable: Bool {
+        switch fault {
+        case .noComment, .reservedDefault, .reservedNull, .noPart, .noReferenceIndex, .immediateForeignKey,
+            .unvalidatedForeignKey, .narrowColumn:
+            true
+        case .unsupportedType, .generated, .required, .unreadableName, .invalidIndex, .halfMade:
+            false
+        }
+    }
+
+    /// The statements that put it right without asking anybody; nil where that takes a decision.
+    func mend(in schema: SQLIdentifier) throws -> [SQL]? {
+        isMendable ? try statements(in: schema) : nil
+    }
+
+    /// The statements that put it right in one way; empty where a person has to find one.
+    func statements(in schema: SQLIdentifier) throws -> [SQL] {
+        let table: SQL = "\(schema).\(try SQLIdentifier(relation))"
+        let column = try field.map { try SQLIdentifier($0.rawValue) }
+        switch fault {
+        case .noComment(let comment):
+            guard let column else { return ["COMMENT ON TABLE \(table) IS \(literal: comment)"] }
+            return ["COMMENT ON COLUMN \(table).\(column) IS \(literal: comment)"]
+        case .reservedDefault(let reserved):
+            return [reserved.setDefault(on: table, in: schema)]
+        case .reservedNull(let reserved):
+            return ["ALTER TABLE \(table) ALTER COLUMN \(reserved.identifier) SET NOT NULL"]
+        case .noPart(let part):
+            return part.statements(on: table, in: schema)
+        case .noReferenceIndex:
+            return column.map { ["CREATE INDEX ON \(table) (\($0)) WHERE \($0) IS NOT NULL"] } ?? []
+        case .immediateForeignKey(let name):
+            let key = try SQLIdentifier(name)
+            return ["ALTER TABLE \(table) ALTER CONSTRAINT \(key) DEFERRABLE INITIALLY IMMEDIATE"]
+        case .unvalidatedForeignKey(let name):
+            return ["ALTER TABLE \(table) VALIDATE CONSTRAINT \(try SQLIdentifier(name))"]
+        case .narrowColumn(let sqlType):
+            let wide: SQL = sqlType == "real" ? "double precision" : "bigint"
+            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE \(wide)"] } ?? []
+        case .unsupportedType:
+            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE text USING \($0)::text"] } ?? []
+        case .required:
+            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) DROP NOT NULL"] } ?? []
+        case .invalidIndex(let name):
+            return ["DROP INDEX \(schema).\(try SQLIdentifier(name))"]
+        case .generated, .unreadableName, .halfMade:
+            return []
+        }
+    }
+
+    /// The statements to paste into psql, nothing of them bound.
+    package func remedy(in schema: SQLIdentifier) -> [String] {
+        ((try? statements(in: schema)) ?? []).map { "\($0.text);" }
+    }
+}

@@ -1,0 +1,33 @@
+package import SkyrowModel
+
+extension SchemaInventory {
+    /// The file that says what there is; comparing it with the same database finds nothing but drift.
+    package var document: SchemaDocument {
+        var document = SchemaDocument()
+        for (name, table) in tables {
+            var type = DocumentedType()
+            if name != .user, let comment = table.comment, comment != name.tableComment { type.comment = comment }
+            for (field, column) in table.fields {
+                var documented = DocumentedField(column.documentedType, isGenerated: column.isGenerated)
+                if !column.isGenerated, let standard = column.column.standard {
+                    documented.standard = RecordValue(defaultExpression: standard, type: column.type)
+                }
+                let isAccountField = name == .user && AccountField.all.contains(field.rawValue)
+                if !isAccountField, let comment = column.column.comment, comment != column.type.columnComment {
+                    documented.comment = comment
+                }
+                type.fields[field] = documented
+            }
+            type.indexes = Set(table.indexes.filter(\.isWritable).compactMap(\.described))
+            document.types[name] = type
+        }
+        return document
+    }
+}
+
+extension InventoryField {
+    /// The field's type, with the SQL type of one that is not ours.
+    fileprivate var documentedType: FieldType {
+        if case .unknown = type { .unknown(sqlType) } else { type }
+    }
+}

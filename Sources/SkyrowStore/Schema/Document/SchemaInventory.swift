@@ -1,0 +1,111 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// What the record tables are made of, down to their comments and indexes: what a schema file is compared with.
+package struct SchemaInventory: Sendable {
+    package let schema: SQLIdentifier
+    package var tables: [RecordTypeName: InventoryTable]
+    /// What else in the schema bears a name that a record type might want.
+    package var otherNames: Set<String>
+    /// Tables that have some of the reserved columns but not all, with those that they lack; clients do not see them.
+    package var halfMade: [String: [ReservedColumn]]
+
+    package init(
+        schema: SQLIdentifier,
+        tables: [RecordTypeName: InventoryTable] = [:],
+        otherNames: Set<String> = [],
+        halfMade: [String: [ReservedColumn]] = [:]
+    ) {
+        self.schema = schema
+        self.tables = tables
+        self.otherNames = otherNames
+        self.halfMade = halfMade
+    }
+}
+
+/// A record table as PostgreSQL describes it.
+package struct InventoryTable: Hashable, Sendable {
+    package var comment: String?
+    package var reserved: [ReservedColumn: InventoryColumn]
+    package var fields: [FieldName: InventoryField]
+    /// Columns whose names no field can have.
+    package var otherColumns: [String]
+    package var indexes: [InventoryIndex]
+    package var triggers: [InventoryTrigger]
+    package var checks: [InventoryCheck]
+    package var foreignKeys: [InventoryForeignKey]
+
+    package init(
+        comment: String? = nil,
+        reserved: [ReservedColumn: InventoryColumn] = [:],
+        fields: [FieldName: InventoryField] = [:],
+        otherColumns: [String] = [],
+        indexes: [InventoryIndex] = [],
+        triggers: [InventoryTrigger] = [],
+        checks: [InventoryCheck] = [],
+        foreignKeys: [InventoryForeignKey] = []
+    ) {
+        self.comment = comment
+        self.reserved = reserved
+        self.fields = fields
+        self.otherColumns = otherColumns
+        self.indexes = indexes
+        self.triggers = triggers
+        self.checks = checks
+        self.foreignKeys = foreignKeys
+    }
+}
+
+/// What a reserved column and that of a field have in common.
+package struct InventoryColumn: Hashable, Sendable {
+    package var isNotNull = false
+    /// The default as PostgreSQL prints it, `'_public'::text`; also of a generated column.
+    package var standard: String?
+    package var comment: String?
+}
+
+/// The column of a field.
+package struct InventoryField: Hashable, Sendable {
+    package var type: FieldType
+    package var oid: PostgresOID
+    /// As PostgreSQL prints it, `character varying(20)`.
+    package var sqlType: String
+    package var column = InventoryColumn()
+    package var isIdentity = false
+    package var isGenerated = false
+}
+
+/// An index, with what a schema file can say of one when it can.
+package struct InventoryIndex: Hashable, Sendable {
+    package var name: String
+    /// nil when it has expressions, a condition, or whatever else a file cannot say.
+    package var described: DocumentedIndex?
+    /// The columns in their order; nil in the place of an expression.
+    package var columns: [String?]
+    /// The condition as PostgreSQL prints it.
+    package var condition: String?
+    package var isValid = true
+    package var isPrimary = false
+    /// Whether it belongs to a constraint of the same name.
+    package var isConstraint = false
+}
+
+package struct InventoryTrigger: Hashable, Sendable {
+    package var name: String
+    /// The function it calls, of the application's schema.
+    package var function: String
+    package var isEnabled = true
+}
+
+package struct InventoryCheck: Hashable, Sendable {
+    package var name: String
+    package var isValidated = true
+}
+
+/// A foreign key of one field.
+package struct InventoryForeignKey: Hashable, Sendable {
+    package var name: String
+    package var field: FieldName
+    package var isDeferrable = true
+    package var isValidated = true
+}

@@ -1,0 +1,210 @@
+internal import SkyrowModel
+
+/// What becomes of one record table; of an empty one for a type that is yet to be made.
+struct TableComparison {
+    let type: DocumentedType
+    /// The name that the type will have.
+    let name: RecordTypeName
+    let table: InventoryTable
+    /// The name that it has.
+    let former: RecordTypeName
+    /// The names that types have, and those they will have.
+    private let renamed: [RecordTypeName: RecordTypeName]
+
+    private(set) var changes: [SchemaDifference.Change] = []
+    private(set) var refusals: [String] = []
+    /// The fields that stay: the names they have, and those they will have.
+    private(set) var keptFields: [FieldName: FieldName] = [:]
+    /// Fields, by the names they have, that get another type; their drift goes with that.
+    private var converted: [FieldName: FieldConversion] = [:]
+    /// Fields, by the names they have, or the type itself, that get a comment.
+    private var commented: Set<FieldName?> = []
+
+    init(
+        _ type: DocumentedType,
+        named name: RecordTypeName,
+        with table: InventoryTable,
+        named former: RecordTypeName,
+        renamed: [RecordTypeName: RecordTypeName]
+    ) {
+        self.type = type
+        self.name = name
+        self.table = table
+        self.former = former
+        self.renamed = renamed
+    }
+
+    mutating func add(_ change: SchemaChange, _ loss: SchemaLoss? = nil) {
+        changes.append(SchemaDifference.Change(change: change, loss: loss))
+    }
+
+    mutating func refuse(_ sentence: String) {
+        refusals.append(sentence)
+    }
+
+    /// Whether a drift of the table goes with one of the changes.
+    func settles(_ drift: SchemaDrift) -> Bool {
+        if case .noComment = drift.fault { return commented.contains(drift.field) }
+        guard let field = drift.field, let conversion = converted[field] else { return false }
+        return switch drift.fault {
+        case .narrowColumn, .unsupportedType, .noReferenceIndex, .immediateForeignKey, .unvalidatedForeignKey: true
+        case .required: conversion.from == .sequence
+        case .noComment, .reservedDefault, .reservedNull, .noPart, .generated, .unreadableName, .invalidIndex,
+            .halfMade:
+            false
+        }
+    }
+
+    // MARK: Fields
+
+    mutating func compareFields() {
+        let wanted = type.fields.sorted { $0.key < $1.key }
+        for (field, documented) in wanted {
+            if table.fields[field] != nil {
+                keptFields[field] = field
+            } else if let formerField = documented.renamedFrom, table.fields[formerField] != nil {
+                rename(formerField, to: field)
+            }
+        }
+        let formerNames = Dictionary(keptFields.map { ($0.value, $0.key) }) { first, _ in first }
+        for (field, documented) in wanted {
+            if let formerField = formerNames[field], let column = table.fields[formerField] {
+                compare(documented, named: field, with: column, named: formerField)
+            } else {
+                create(documented, named: field)
+            }
+        }
+        for field in table.fields.keys.sorted() where keptFields[field] == nil {
+            if isAccountField(field) {
+                keptFields[field] = field
+            } else {
+                add(.deleteField(field, of: name), .values(field, former))
+            }
+        }
+    }
+
+    /// Whether accounts need the field.
+    private func isAccountField(_ field: FieldName) -> Bool {
+        former == .user && AccountField.all.contains(field.rawValue)
+    }
+
+    private mutating func rename(_ formerField: FieldName, to field: FieldName) {
+        if isAccountField(formerField) {
+            refuse("The field \(formerField) of user cannot be renamed: accounts need it.")
+        } else if type.fields[formerField] != nil {
+            refuse("\(name).\(field) is renamed from \(formerField), which the file has as well: keep one of them.")
+        } else if let other = keptFields[formerField] {
+            refuse("\(name).\(field) and \(name).\(other) are both renamed from \(formerField).")
+        } else {
+            keptFields[formerField] = field
+            add(.renameField(formerField, to: field, of: name))
+        }
+    }
+
+    private mutating func create(_ wanted: DocumentedField, named field: FieldName) {
+        if SchemaPlan.isSystemName(field) {
+            refuse("\(name).\(field) cannot be made: PostgreSQL keeps that name.")
+        } else if case .unknown(let sqlType) = wanted.type {
+            refuse("\(name).\(field) is of the SQL type \(sqlType), which can be made in psql only.")
+        } else if wanted.isGenerated {
+            refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
+        } else {
+            add(.addField(field, wanted.type, to: name))
+            if let standard = wanted.standard { add(.setDefault(standard, field, of: name)) }
+            if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
+        }
+    }
+
+    private mutating func compare(
+        _ wanted: DocumentedField,
+        named field: FieldName,
+        with column: InventoryField,
+        named formerField: FieldName
+    ) {
+        let isConverted = convert(wanted, named: field, with: column, named: formerField)
+        if !column.isGenerated {
+            let standard = column.column.standard
+            let value = standard.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
+            // A default that a file cannot say is left alone.
+            let isSayable = standard == nil || value != nil
+            if isSayable || isConverted, (isConverted ? nil : value) != wanted.standard {
+                add(.setDefault(wanted.standard, field, of: name))
+            }
+        }
+        guard !isAccountField(formerField) else { return }
+        compareComment(
+            column.column.comment,
+            with: wanted.comment,
+            standards: (column.type.columnComment, wanted.type.columnComment),
+            of: (formerField, field)
+        )
+    }
+
+    /// Gives a column another type where the file says so; true when it does.
+    private mutating func convert(
+        _ wanted: DocumentedField,
+        named field: FieldName,
+        with column: InventoryField,
+        named formerField: FieldName
+    ) -> Bool {
+        var known = column.type
+        if case .reference(let target) = known { known = .reference(renamed[target] ?? target) }
+        if case .unknown = wanted.type, case .unknown = known { return false }
+        guard wanted.isGenerated == column.isGenerated else {
+            refuse("\(name).\(field) is \(column.isGenerated ? "" : "not ")computed by PostgreSQL: change it in psql.")
+            return false
+        }
+        guard known != wanted.type else { return false }
+        guard !isAccountField(formerField) else {
+            refuse("The field \(formerField) of user keeps its type: accounts need it.")
+            return false
+        }
+        guard var conversion = FieldConversion(from: known, to: wanted.type), !column.isGenerated else {
+            refuse(
+                "\(name).\(field) is of the type \(known.name) and cannot become \(wanted.type.name) in place: add a field "
+                    + "of another name, copy what is to be kept in psql, and delete this one."
+            )
+            return false
+        }
+        conversion.hasDefault = column.column.standard != nil
+        if case .reference = known {
+            conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
+            let indexes = table.indexes.filter {
+                RecordTablePart.isOfReference($0) && $0.columns == [formerField.rawValue]
+            }
+            conversion.indexes = indexes.map(\.name)
+        }
+        add(
+            .convertField(field, conversion, of: name),
+            conversion.isNarrowing ? .misfits(formerField, conversion, former) : nil
+        )
+        converted[formerField] = conversion
+        return true
+    }
+
+    // MARK: Comments
+
+    mutating func compareComment() {
+        // The table user has a sentence of its own.
+        guard former != .user || type.comment != nil else { return }
+        compareComment(
+            table.comment,
+            with: type.comment,
+            standards: (former.tableComment, name.tableComment),
+            of: (nil, nil)
+        )
+    }
+
+    /// Sets a comment where there is another one. That there is none is drift, which is mended with the sentence of now.
+    private mutating func compareComment(
+        _ known: String?,
+        with wanted: String?,
+        standards: (now: String, then: String),
+        of field: (now: FieldName?, then: FieldName?)
+    ) {
+        guard known != wanted ?? standards.then else { return }
+        if known == nil, wanted == nil, standards.now == standards.then { return }
+        add(.setComment(wanted ?? standards.then, field.then, of: name))
+        commented.insert(field.now)
+    }
+}
