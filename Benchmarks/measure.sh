@@ -70,7 +70,7 @@ run_wrk() {
     printf '%s %s %s %s %s\n' "$requests" "$microseconds" "$p50" "$p99" "$bytes"
 }
 
-# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,p50,p99}; dies of any wrong answer.
+# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,time,p50,p99}; dies of any wrong answer.
 #
 # For a second every answer is checked; the answers of the measured run, in which wrk does not look into them, must
 # have the same mean size, so an error or a short answer among them cannot pass unseen.
@@ -90,6 +90,7 @@ measure_wrk() {
     record "$name.rate" "$(divide "$((requests * 1000))" "$((microseconds / 1000))")"
     record "$name.server" "$(divide "$((server_after - server_before))" "$requests")"
     record "$name.database" "$(divide "$((database_after - database_before))" "$requests")"
+    record "$name.time" "$(divide "$((server_after - server_before + database_after - database_before))" "$requests")"
     record "$name.p50" "$(divide "$p50" 1000)"
     record "$name.p99" "$(divide "$p99" 1000)"
 }

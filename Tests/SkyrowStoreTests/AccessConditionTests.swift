@@ -6,8 +6,9 @@ import Testing
 @testable import SkyrowStore
 
 @Suite(.timeLimit(.minutes(2))) struct AccessConditionTests {
+    static let many = Caller(kind: .user("carl"), roles: (0..<50).map { "role\($0)" })
     static let callers: [Caller] = [
-        .anonymous, .ann, Caller(kind: .user("ann"), roles: ["a", "b"]), .master,
+        .anonymous, .ann, Caller(kind: .user("ann"), roles: ["a", "b"]), many, .master,
         Caller(kind: .master(actingAs: "ann")),
     ]
     static let databases: [DatabaseScope] = [.everyone, .user("ann"), .user("bob"), .union]
@@ -16,24 +17,31 @@ import Testing
     func valuesAreBoundInTheOrderOfThePlaceholders(_ caller: Caller, _ database: DatabaseScope) {
         for level in AccessLevel.allCases {
             let scope = AccessScope(caller: caller, level: level, database: database)
-            let bound = BoundValues { scope.bind(into: &$0, variables: nil) }
-            #expect(bound == BoundValues(scope.condition(on: "r", variables: nil).bindings))
+            for rows in [AccessScope.Rows.one, .many] {
+                let bound = BoundValues { scope.bind(into: &$0, variables: nil, rows: rows) }
+                #expect(bound == BoundValues(scope.condition(on: "r", variables: nil, rows: rows).bindings))
+            }
         }
     }
 
     @Test func theTextIsTheSameForEveryCallerOfAKind() {
-        func text(_ caller: Caller, _ level: AccessLevel = .read) -> String {
-            AccessScope(caller: caller, level: level, database: .everyone).condition(on: "r", variables: nil).text
+        func text(_ caller: Caller, _ level: AccessLevel = .read, _ rows: AccessScope.Rows = .many) -> String {
+            AccessScope(caller: caller, level: level, database: .everyone)
+                .condition(on: "r", variables: nil, rows: rows).text
         }
-        let roles = Caller(kind: .user("carl"), roles: (0..<50).map { "role\($0)" })
-        #expect(text(.ann) == text(roles))
+        #expect(text(.ann) == text(Caller(kind: .user("carl"), roles: ["a", "b", "c", "d"])))
+        #expect(text(.ann) == text(Self.many, .read, .one))
+        #expect(text(Self.many) == text(Caller(kind: .user("ann"), roles: ["a", "b", "c", "d", "e"])))
         #expect(
             text(.ann) == #""r"."_database" = '_public' AND ("r"."_access" IS NULL OR "r"."_owner" = $1 "#
-                + #"OR "r"."_access" @> '[{"public": true, "level": "read"}]' "#
-                + #"OR "r"."_access" @> '[{"public": true, "level": "write"}]' "#
+                + #"OR ("r"."_access" @> '[{"public": true}]' "#
+                + #"AND ("r"."_access" @> '[{"public": true, "level": "read"}]' "#
+                + #"OR "r"."_access" @> '[{"public": true, "level": "write"}]')) "#
                 + #"OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) "#
                 + #"&& (@.level == "read" || @.level == "write"))', (SELECT $2::text::jsonb), true))"#
         )
+        let entry = #"CASE WHEN "r"."_access" -> 3 ->> 'level' IN ('write') THEN "r"."_access" -> 3 ->> 'role' END]"#
+        #expect(text(Self.many, .write).contains(entry))
         #expect(text(.anonymous, .write) == "false")
         #expect(text(.master) == #""r"."_database" = '_public'"#)
     }
@@ -63,7 +71,7 @@ import Testing
 
     private static let names = [
         "ann", "bob", "o'brien", "\"q\"", "back\\slash", "caf\u{E9}", "cafe\u{301}", "\u{1F95B}", "a,b", "{x}", "",
-        "null",
+        "null", "7", "-1", "true", "[\"ann\"]", "{\"a\": 1}",
     ]
 
     private func randomRow(_ number: Int, _ random: inout SeededGenerator) -> Row {
@@ -86,6 +94,9 @@ import Testing
             "[{\"role\": \"ann\"}]", "[{\"level\": \"read\"}]", "[{\"user_id\": null, \"level\": \"read\"}]",
             "[{\"user_id\": [\"ann\"], \"level\": \"read\"}]",
             "[{\"role\": \"ann\", \"user_id\": \"bob\", \"level\": \"write\"}]",
+            "[{\"role\": 7, \"level\": \"read\"}, {\"role\": -1, \"level\": \"write\"}]",
+            "[{\"role\": true, \"level\": \"write\"}, {\"role\": null, \"level\": \"read\"}]",
+            "[{\"role\": [\"ann\"], \"level\": \"read\"}, {\"role\": {\"a\": 1}, \"level\": \"read\"}]",
             "[{\"role\": \"ann\", \"level\": \"create\"}]", "[{\"role\": \"ann\", \"level\": [\"read\"]}]",
             "[{\"public\": true, \"level\": \"read\", \"more\": {\"role\": \"x\", \"level\": \"]\"}}, 7]",
             "[true, {\"user_id\": \"ann\", \"level\": \"write\"}]", "[{\"owner\": true, \"level\": \"write\"}]",
@@ -94,7 +105,7 @@ import Testing
         case 0: return nil
         case 1: return odd.randomElement(using: &random)
         default:
-            let entries = (0..<Int.random(in: 0..<4, using: &random)).map { _ in
+            let entries = (0..<Int.random(in: 0..<7, using: &random)).map { _ in
                 let name = Self.names.randomElement(using: &random)!
                 let subject: AccessSubject =
                     switch Int.random(in: 0..<8, using: &random) {
@@ -143,19 +154,21 @@ import Testing
                 for database in [DatabaseScope.everyone, .user("ann"), .user("bob"), .union] {
                     for level in AccessLevel.allCases {
                         let scope = AccessScope(caller: caller, level: level, database: database)
-                        let answer = try await f.client.read(
-                            """
-                            SELECT "_id" FROM app.note AS "r" WHERE \
-                            \(scope.condition(on: "r", variables: nil))
-                            """
-                        )
-                        let admitted = Set(try answer.decodeColumn(0, as: String.self))
                         let expected = Set(
                             rows.filter { scope.admits(database: $0.scope, owner: $0.owner, access: lists[$0.id]) }.map(
                                 \.id
                             )
                         )
-                        #expect(admitted == expected, "seed \(random.seed): \(caller) \(level) \(database)")
+                        for count in [AccessScope.Rows.one, .many] {
+                            let answer = try await f.client.read(
+                                """
+                                SELECT "_id" FROM app.note AS "r" WHERE \
+                                \(scope.condition(on: "r", variables: nil, rows: count))
+                                """
+                            )
+                            let admitted = Set(try answer.decodeColumn(0, as: String.self))
+                            #expect(admitted == expected, "seed \(random.seed): \(caller) \(level) \(database)")
+                        }
                     }
                 }
             }

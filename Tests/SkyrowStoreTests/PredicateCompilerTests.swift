@@ -189,8 +189,9 @@ extension Predicate {
         #expect(
             compiler.names.joins[0].sql.text == #"LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" "#
                 + #"AND "j1"."_database" = '_public' AND ("j1"."_access" IS NULL "#
-                + #"OR "j1"."_access" @> '[{"public": true, "level": "read"}]' "#
-                + #"OR "j1"."_access" @> '[{"public": true, "level": "write"}]')"#
+                + #"OR ("j1"."_access" @> '[{"public": true}]' "#
+                + #"AND ("j1"."_access" @> '[{"public": true, "level": "read"}]' "#
+                + #"OR "j1"."_access" @> '[{"public": true, "level": "write"}]')))"#
         )
     }
 }

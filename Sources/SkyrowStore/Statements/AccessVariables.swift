@@ -7,6 +7,10 @@ internal import Synchronization
 /// PostgreSQL parses it only when a statement meets a record whose list does not admit everyone anyway.
 package struct AccessVariables: Hashable, Sendable {
     package let json: String
+    /// `{"<role>": null, …}`, in which PostgreSQL looks up the roles of a list; nil for a caller with few roles.
+    ///
+    /// Roles that could be taken for a number, a truth or another JSON value are left out, since the look-up is by text.
+    private let roleKeys: String?
 
     package init(_ audience: AccessAudience) {
         var json = "{\"u\": ["
@@ -15,10 +19,43 @@ package struct AccessVariables: Hashable, Sendable {
         json.appendJSON(strings: audience.roles)
         json += "]}"
         self.json = json
+        roleKeys = Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil
+    }
+
+    /// Fewer roles are compared faster than they are looked up.
+    private static let fewRoles = 4
+
+    /// Whether a caller's roles are looked up rather than compared one by one.
+    static func isMany(_ roles: [String]) -> Bool {
+        roles.count > fewRoles
+    }
+
+    /// The roles to look up in a statement that judges so many rows; nil where the comparison is the faster way.
+    func roles(for rows: AccessScope.Rows) -> String? {
+        switch rows {
+        case .one: nil
+        case .many: roleKeys
+        }
+    }
+
+    private static func keys(_ roles: [String]) -> String {
+        var json = "{"
+        for role in roles where !role.utf8.contains(0) && !role.looksLikeJSON {
+            json += json.utf8.count > 1 ? ", " : ""
+            json.appendJSON(string: role)
+            json += ": null"
+        }
+        return json + "}"
     }
 }
 
 extension String {
+    /// Whether the text may be that of a JSON value other than a string, as `->>` gives it.
+    fileprivate var looksLikeJSON: Bool {
+        guard let first = utf8.first else { return false }
+        return "-0123456789[{".utf8.contains(first) || self == "true" || self == "false"
+    }
+
     /// Appends texts as the elements of a JSON array. Texts with NUL are left out: PostgreSQL holds none that equal
     /// them.
     fileprivate mutating func appendJSON(strings: [String]) {
@@ -58,8 +95,6 @@ package final class AccessVariablesCache: Sendable {
         var variables: AccessVariables
     }
 
-    /// Fewer roles are written out faster than they are compared.
-    private static let fewRoles = 4
     /// Beyond so many users the least work is to begin again.
     private static let capacity = 10_000
 
@@ -71,7 +106,7 @@ package final class AccessVariablesCache: Sendable {
     package func variables(of caller: Caller) -> AccessVariables? {
         guard !caller.isMaster, let user = caller.userID else { return nil }
         let audience = AccessAudience(user: user, roles: caller.roles)
-        guard caller.roles.count > Self.fewRoles else { return AccessVariables(audience) }
+        guard AccessVariables.isMany(caller.roles) else { return AccessVariables(audience) }
         let key = TextKey(user)
         if let known = entries.withLock({ $0[key] }), Self.areSame(known.roles, caller.roles) { return known.variables }
         let variables = AccessVariables(audience)

@@ -24,7 +24,8 @@ enum FetchStatement {
         variables: AccessVariables?
     ) -> (sql: SQL, gathering: PostgresGathering, plan: RowPlan) {
         let (shape, gathering) = table.shapes.gathering(.init(action: .fetchOne, access: access.shape)) {
-            let condition: SQL = "\"r\".\"_id\" = \("") AND \(access.condition(on: "r", variables: variables))"
+            let condition: SQL =
+                "\"r\".\"_id\" = \("") AND \(access.condition(on: "r", variables: variables, rows: .one))"
             let one: SQL = """
                 SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE \(condition)
                 """
@@ -39,7 +40,7 @@ enum FetchStatement {
         }
         var bindings = PostgresBindings()
         bindings.append(StoredID(id, in: access.database).text)
-        access.bind(into: &bindings, variables: variables)
+        access.bind(into: &bindings, variables: variables, rows: .one)
         return (shape.binding(bindings), gathering, table.wholeRow.plan)
     }
 

@@ -56,5 +56,5 @@ package final class StatementShapes: Sendable {
 
 /// What the text of an access condition depends on.
 package struct AccessShape: Hashable, Sendable {
-    var bits: UInt8
+    var bits: UInt16
 }
