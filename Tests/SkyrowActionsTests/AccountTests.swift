@@ -29,7 +29,7 @@ import Testing
         try await withService { fixture in
             let answer = try await fixture.service.signUp("ann", password: "correct horse").answer
             let dump = try await fixture.psql(
-                "SELECT * FROM _session; SELECT * FROM _user; SELECT convert_from(token_hash, 'LATIN1') FROM _session;"
+                "SELECT * FROM _session; SELECT * FROM _user; SELECT encode(token_hash, 'escape') FROM _session;"
             )
             #expect(!dump.contains(answer.accessToken) && !dump.contains("correct horse"))
         }
