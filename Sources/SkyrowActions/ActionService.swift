@@ -23,6 +23,7 @@ package final class ActionService: Service, Sendable {
     let keys: AccessKeys
     let sessions: Mutex<SessionCache>
     let passwords: PasswordHasher
+    package let rateLimiter: RateLimiter
     let observe: @Sendable (Observation) -> Void
 
     /// - Parameters:
@@ -50,6 +51,7 @@ package final class ActionService: Service, Sendable {
             )
         )
         passwords = PasswordHasher(configuration.passwords, observe: observe)
+        rateLimiter = RateLimiter(configuration.rateLimits)
     }
 
     /// Listens for ended sessions and purges what has expired, until the task is cancelled or the service group shuts

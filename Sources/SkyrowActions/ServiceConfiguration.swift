@@ -13,6 +13,8 @@ package struct ServiceConfiguration: Sendable {
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
     package var passwords: PasswordConfiguration
+    /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
+    package var rateLimits: RateLimits
 
     package init(
         apiKey: Secret,
@@ -20,7 +22,8 @@ package struct ServiceConfiguration: Sendable {
         tokenLifetime: Duration? = .seconds(30 * 86_400),
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
-        passwords: PasswordConfiguration = PasswordConfiguration()
+        passwords: PasswordConfiguration = PasswordConfiguration(),
+        rateLimits: RateLimits = .none
     ) {
         self.apiKey = apiKey
         self.masterKey = masterKey
@@ -28,6 +31,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords
+        self.rateLimits = rateLimits
     }
 }
 

@@ -11,24 +11,37 @@ final class RunningService: Sendable {
     let announcement: [String]
     let address: URL
     let directory: String
+    /// What it says on standard error, line by line.
+    let complaints: AsyncStream<String>
     private let session = URLSession(configuration: .ephemeral)
 
-    private init(process: ChildProcess, announcement: [String], address: URL, directory: String) {
+    private init(
+        process: ChildProcess,
+        announcement: [String],
+        address: URL,
+        directory: String,
+        complaints: AsyncStream<String>
+    ) {
         self.process = process
         self.announcement = announcement
         self.address = address
         self.directory = directory
+        self.complaints = complaints
     }
 
     /// Starts it and waits until it says that it serves; fails with what it complained about when it ends before.
     static func start(
         in directory: String,
         arguments: [String] = ["--development"],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        logLevel: String? = "warning",
+        input: FileDescriptor? = nil
     ) async throws -> RunningService {
+        let level = logLevel.map { ["--log-level", $0] } ?? []
         let (process, output, errors) = try await Tool.launch(
-            [Tool.path, "serve", "--data-directory", directory, "--port", "0", "--log-level", "warning"] + arguments,
-            environment: environment
+            [Tool.path, "serve", "--data-directory", directory, "--port", "0"] + level + arguments,
+            environment: environment,
+            input: input
         )
         let complaints = Tool.lines(of: errors)
         var announcement: [String] = []
@@ -43,7 +56,13 @@ final class RunningService: Sendable {
             for await line in complaints { complaint += line + "\n" }
             throw ServiceFailure(description: "skyrow serve ended with \(await process.exit): \(complaint)")
         }
-        return RunningService(process: process, announcement: announcement, address: address, directory: directory)
+        return RunningService(
+            process: process,
+            announcement: announcement,
+            address: address,
+            directory: directory,
+            complaints: complaints
+        )
     }
 
     /// The value of `SKYROW_API_KEY` or `SKYROW_MASTER_KEY` in the data directory.

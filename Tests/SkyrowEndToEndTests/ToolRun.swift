@@ -40,11 +40,12 @@ enum Tool {
     /// Starts a program that is killed with this process; its output and its complaints end with it.
     static func launch(
         _ words: [String],
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        input: FileDescriptor? = nil
     ) async throws -> (child: ChildProcess, output: FileDescriptor, errors: FileDescriptor) {
         let (output, outputEnd) = try FileDescriptor.pipe()
         let (errors, errorsEnd) = try FileDescriptor.pipe()
-        let input = try FileDescriptor(opening: "/dev/null", O_RDONLY)
+        let input = try input ?? FileDescriptor(opening: "/dev/null", O_RDONLY)
         let child = try await ChildProcess.launch(
             Command(
                 ["setpriv", "--pdeathsig", "KILL"] + words,

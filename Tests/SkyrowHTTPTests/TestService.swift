@@ -81,6 +81,7 @@ func withService<Success: Sendable>(
     cors: CORSPolicy = .anyOrigin,
     proxies: TrustedProxies = .none,
     limits: HTTPLimits = HTTPLimits(),
+    rateLimits: RateLimits = .none,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
@@ -97,7 +98,8 @@ func withService<Success: Sendable>(
                 configuration: ServiceConfiguration(
                     apiKey: Secret(TestService.apiKey),
                     masterKey: Secret(TestService.masterKey),
-                    passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1))
+                    passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
+                    rateLimits: rateLimits
                 ),
                 logger: logger,
                 metrics: metrics

@@ -8,6 +8,12 @@ import SkyrowWire
 struct ActionDispatcher: Sendable {
     let service: ActionService
 
+    /// From whom a call comes, as far as its request tells.
+    struct Sender: Sendable {
+        var credentials: Credentials
+        var client: ClientKey
+    }
+
     /// A call that needs the request's bytes no more.
     struct PreparedCall: Sendable {
         let action: ActionName
@@ -32,9 +38,12 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    func prepare(_ action: ActionName, credentials: Credentials, parameters: JSONView) -> PreparedCall {
+    func prepare(_ action: ActionName, from sender: Sender, parameters: JSONView) -> PreparedCall {
+        let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
-            try service.cachedCaller(credentials, for: ActionCatalog[action].need)
+            let caller = try service.cachedCaller(credentials, for: ActionCatalog[action].need)
+            try service.admit(action, from: sender.client, by: caller)
+            return caller
         }
         // Who may not call has nothing decoded for him.
         if case .failure(let error) = caller {
@@ -59,6 +68,7 @@ struct ActionDispatcher: Sendable {
         case .success(nil):
             do throws(SkyrowError) {
                 caller = try await service.authenticate(call.credentials, for: ActionCatalog[call.action].need)
+                try service.admit(caller)
             } catch {
                 return (.refused(error.reported(as: id)), nil)
             }

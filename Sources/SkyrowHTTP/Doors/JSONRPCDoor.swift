@@ -53,8 +53,8 @@ struct JSONRPCDoor: Sendable {
         let userID: UserID?
     }
 
-    func reply(to body: ByteBuffer, headers: RequestHeaders, mark: RequestMark) async -> Reply {
-        switch read(body, headers: headers) {
+    func reply(to body: ByteBuffer, from sender: ActionDispatcher.Sender, mark: RequestMark) async -> Reply {
+        switch read(body, from: sender) {
         case .single(let call):
             let answer = await answer(call, mark: mark)
             let response = answer.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
@@ -66,64 +66,64 @@ struct JSONRPCDoor: Sendable {
 
     // MARK: - Reading
 
-    private func read(_ body: ByteBuffer, headers: RequestHeaders) -> Body {
+    private func read(_ body: ByteBuffer, from sender: ActionDispatcher.Sender) -> Body {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
-                return try JSONDocument.read(bytes) { read($0, credentials: headers.credentials) }
+                return try JSONDocument.read(bytes) { read($0, from: sender) }
             } catch {
                 return .single(Call(step: .failure(SkyrowError(rpcParseError: error)), id: .null))
             }
         }
     }
 
-    private func read(_ root: JSONView, credentials: Credentials) -> Body {
+    private func read(_ root: JSONView, from sender: ActionDispatcher.Sender) -> Body {
         // Counted before anything is made of the entries.
         guard !root.isArray || root.count <= JSONRPCDoor.batchLimit else {
             let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCDoor.batchLimit) calls.")
             return .single(Call(step: .failure(error), id: .null))
         }
         switch RPCRequest(root) {
-        case .single(let entry): return .single(read(entry, credentials: credentials))
-        case .batch(let entries): return .batch(entries.map { read($0, credentials: credentials) })
+        case .single(let entry): return .single(read(entry, from: sender))
+        case .batch(let entries): return .batch(entries.map { read($0, from: sender) })
         }
     }
 
-    private func read(_ entry: RPCEntry, credentials: Credentials) -> Call {
+    private func read(_ entry: RPCEntry, from sender: ActionDispatcher.Sender) -> Call {
         switch entry {
         case .invalid(let error, let id):
             return Call(step: .failure(error), id: id)
         case .call(let call):
-            return Call(step: read(call, credentials: credentials), id: call.id)
+            return Call(step: read(call, from: sender), id: call.id)
         }
     }
 
-    private func read(_ call: RPCCall, credentials: Credentials) -> Step {
+    private func read(_ call: RPCCall, from sender: ActionDispatcher.Sender) -> Step {
         guard let action = ActionName(wireName: call.method) else {
             if call.method == "rpc.discover" { return .discover }
             return .failure(SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."))
         }
         if let parameters = call.parameters {
-            return read(action, parameters: parameters, credentials: credentials)
+            return read(action, parameters: parameters, from: sender)
         }
         do throws(JSONParseError) {
             return try JSONDocument.read(.emptyJSONObject) {
-                read(action, parameters: $0, credentials: credentials)
+                read(action, parameters: $0, from: sender)
             }
         } catch {
             return .failure(SkyrowError(rpcParseError: error))
         }
     }
 
-    private func read(_ action: ActionName, parameters: JSONView, credentials: Credentials) -> Step {
-        var credentials = credentials
+    private func read(_ action: ActionName, parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
+        var sender = sender
         if parameters["_user_id"] != nil {
             do throws(SkyrowError) {
-                credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
+                sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
             } catch {
                 return .failure(error)
             }
         }
-        return .action(dispatcher.prepare(action, credentials: credentials, parameters: parameters))
+        return .action(dispatcher.prepare(action, from: sender, parameters: parameters))
     }
 
     // MARK: - Answering

@@ -41,7 +41,10 @@ struct Reply: Sendable {
     ) -> Reply {
         let writer = JSONWriter(capacity: 256)
         writer.failure(error, in: envelope)
-        let response = HTTPResponse(status: status, body: ByteBuffer(writer))
+        var response = HTTPResponse(status: status, body: ByteBuffer(writer))
+        if error.code == .rateLimited, case .integer(let seconds)? = error.info["retry_after"] {
+            response.fields.append(HTTPField("retry-after", "\(seconds)"))
+        }
         return Reply(response, subject, error: error.code, userID: userID)
     }
 

@@ -51,7 +51,7 @@ package struct ServiceResponder: HTTPResponder {
         let id = headers.requestID ?? request.id
         let client = proxies.client(of: request.peer, headers: request.head.headers)
         let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
-        var reply = await route(request, headers: headers, mark: mark)
+        var reply = await route(request, headers: headers, client: client, mark: mark)
         reply.traceID = mark.traceID
         metrics.record(reply, time: .now() - request.arrival)
         log.record(reply, method: request.head.method, id: id, client: client, since: request.arrival)
@@ -75,8 +75,14 @@ package struct ServiceResponder: HTTPResponder {
         return finished(reply.response, headers: headers, id: id)
     }
 
-    private func route(_ request: HTTPRequest, headers: RequestHeaders, mark: RequestMark) async -> Reply {
+    private func route(
+        _ request: HTTPRequest,
+        headers: RequestHeaders,
+        client: Client,
+        mark: RequestMark
+    ) async -> Reply {
         let method = request.head.method
+        let sender = ActionDispatcher.Sender(credentials: headers.credentials, client: ClientKey(client))
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
             return Reply(response, .preflight)
@@ -84,7 +90,7 @@ package struct ServiceResponder: HTTPResponder {
         switch Route(uri: request.head.uri) {
         case .rpc:
             guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
-            return await rpc.reply(to: request.body, headers: headers, mark: mark)
+            return await rpc.reply(to: request.body, from: sender, mark: mark)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: true)
@@ -94,7 +100,7 @@ package struct ServiceResponder: HTTPResponder {
         case .unserved:
             return .failure(.undefinedRoute, in: .v1, status: .notFound, .http)
         case .skygear(let path):
-            return await skygear.reply(to: request.body, path: path, headers: headers, mark: mark)
+            return await skygear.reply(to: request.body, path: path, from: sender, mark: mark)
         }
     }
 
@@ -103,10 +109,19 @@ package struct ServiceResponder: HTTPResponder {
         var response = response
         response.fields += cors.fields(origin: headers.origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
-        if response.status == .serviceUnavailable || response.status == .tooManyRequests {
+        // A refusal for too many calls knows better how long.
+        if response.status == .serviceUnavailable {
             response.fields.append(HTTPField("retry-after", "1"))
         }
         return response
+    }
+}
+
+extension ClientKey {
+    /// What clients are counted by.
+    fileprivate init(_ client: Client) {
+        let network = client.address?.network
+        self = network.map { ClientKey(high: $0.high, low: $0.low) } ?? .none
     }
 }
 

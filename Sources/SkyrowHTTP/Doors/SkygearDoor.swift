@@ -21,8 +21,13 @@ struct SkygearDoor: Sendable {
         case failure(SkyrowError)
     }
 
-    func reply(to body: ByteBuffer, path: Substring, headers: RequestHeaders, mark: RequestMark) async -> Reply {
-        switch read(body, path: path, credentials: headers.credentials) {
+    func reply(
+        to body: ByteBuffer,
+        path: Substring,
+        from sender: ActionDispatcher.Sender,
+        mark: RequestMark
+    ) async -> Reply {
+        switch read(body, path: path, from: sender) {
         case .home:
             return Reply(SkygearDoor.home, .home)
         case .failure(let error):
@@ -46,12 +51,12 @@ struct SkygearDoor: Sendable {
 
     // MARK: - Reading
 
-    private func read(_ body: ByteBuffer, path: Substring, credentials: Credentials) -> Step {
+    private func read(_ body: ByteBuffer, path: Substring, from sender: ActionDispatcher.Sender) -> Step {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
                 // An empty body stands for an empty object.
                 return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) {
-                    read($0, path: path, credentials: credentials)
+                    read($0, path: path, from: sender)
                 }
             } catch {
                 return .failure(SkyrowError(unreadable: error))
@@ -59,9 +64,9 @@ struct SkygearDoor: Sendable {
         }
     }
 
-    private func read(_ root: JSONView, path: Substring, credentials: Credentials) -> Step {
+    private func read(_ root: JSONView, path: Substring, from sender: ActionDispatcher.Sender) -> Step {
         do throws(SkyrowError) {
-            return try read(V1Request(root), path: path, credentials: credentials)
+            return try read(V1Request(root), path: path, from: sender)
         } catch {
             return .failure(error)
         }
@@ -70,17 +75,18 @@ struct SkygearDoor: Sendable {
     private func read(
         _ request: V1Request,
         path: Substring,
-        credentials: Credentials
+        from sender: ActionDispatcher.Sender
     ) throws(SkyrowError) -> Step {
-        let merged = Credentials(
-            key: credentials.key ?? request.credentials.key,
-            accessToken: credentials.accessToken ?? request.credentials.accessToken,
+        var sender = sender
+        sender.credentials = Credentials(
+            key: sender.credentials.key ?? request.credentials.key,
+            accessToken: sender.credentials.accessToken ?? request.credentials.accessToken,
             actingUserID: request.credentials.actingUserID
         )
         for name in [SkygearDoor.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
             if let action = ActionName(wireName: name) {
-                return .action(dispatcher.prepare(action, credentials: merged, parameters: request.parameters))
+                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters))
             }
         }
         guard request.action == nil else {

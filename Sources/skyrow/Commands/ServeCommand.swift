@@ -17,8 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let settings = try options.loader.load()
-            try await ServiceProcess(settings: settings, program: CommandLine.arguments[0]).run()
+            try await ServiceProcess(options.loader, program: CommandLine.arguments[0]).run()
         }
     }
 }

@@ -9,9 +9,19 @@ import UnixSignals
 
 /// The service as one process: its parts in the order in which each needs the one before.
 struct ServiceProcess: Sendable {
-    let settings: Settings
+    private let loader: SettingsLoader
+    private let settings: Settings
+    private let level: SharedLogLevel
     /// How the tool was called, for the lines that show how to call it again.
-    let program: String
+    private let program: String
+
+    /// Throws ``ToolError`` about the first setting that is wrong.
+    init(_ loader: SettingsLoader, program: String) throws(ToolError) {
+        self.loader = loader
+        self.program = program
+        settings = try loader.load()
+        level = SharedLogLevel(settings.logging.level)
+    }
 
     /// Serves until SIGTERM or SIGINT, then finishes what it accepted.
     ///
@@ -20,13 +30,14 @@ struct ServiceProcess: Sendable {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
         BatchScheduling.adopt()
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let log = LogOutput(descriptor: STDERR_FILENO)
         defer { log.flush() }
         let logger = makeLogger(to: log)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let embedded = try await embeddedPostgres(in: directory, logger: logger)
         do {
-            try await serve(embedded, directory: directory, logger: logger, log: log)
+            try await serve(embedded, directory: directory, hangups: hangups, logger: logger, log: log)
         } catch {
             // The group ends its services when one of them fails, but not when it was never run.
             await embedded?.stop()
@@ -37,6 +48,7 @@ struct ServiceProcess: Sendable {
     private func serve(
         _ embedded: EmbeddedPostgres?,
         directory: DataDirectory,
+        hangups: UnixSignalsSequence,
         logger: Logger,
         log: LogOutput
     ) async throws(ToolError) {
@@ -82,9 +94,15 @@ struct ServiceProcess: Sendable {
             client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
         ]
         if let embedded { services.insert(embedded, at: 0) }
+        let reload = SettingsReload(signals: hangups, loader: loader, settings: settings, logger: logger) {
+            level.level = $0.logging.level
+            actions.rateLimiter.limits = RateLimits($0)
+        }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services.map { .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup) },
+                services: services.map { .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup) } + [
+                    .init(service: reload, successTerminationBehavior: .gracefullyShutdownGroup)
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger
             )
@@ -125,17 +143,19 @@ struct ServiceProcess: Sendable {
         if keys.areNew { ServiceKeys.announced(file: directory.keys) }
     }
 
-    /// On a terminal lines are for people, elsewhere they are JSON.
+    /// A logger whose level SIGHUP can change.
     private func makeLogger(to output: LogOutput) -> Logger {
         // What a part of the service logs while it works on a request carries the request's id.
         let provider = RequestTrace.metadataProvider
-        var logger = Logger(label: "skyrow") { label -> any LogHandler in
-            settings.logging.isText
-                ? StreamLogHandler.standardError(label: label, metadataProvider: provider)
-                : JSONLogHandler(output: output, metadataProvider: provider)
+        let isText = settings.logging.isText
+        return Logger(label: "skyrow") { label -> any LogHandler in
+            isText
+                ? SharedLevelLogHandler(
+                    StreamLogHandler.standardError(label: label, metadataProvider: provider),
+                    level: level
+                )
+                : SharedLevelLogHandler(JSONLogHandler(output: output, metadataProvider: provider), level: level)
         }
-        logger.logLevel = settings.logging.level
-        return logger
     }
 }
 

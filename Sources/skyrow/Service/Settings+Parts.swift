@@ -53,8 +53,16 @@ extension ServiceConfiguration {
             masterKey: Secret(keys.masterKey),
             tokenLifetime: accounts.sessionLifetime,
             sessionCacheSize: accounts.sessionCache,
-            passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue)
+            passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue),
+            rateLimits: RateLimits(settings)
         )
+    }
+}
+
+extension RateLimits {
+    init(_ settings: Settings) {
+        let limits = settings.rateLimits
+        self.init(client: limits.client, user: limits.user, login: limits.login)
     }
 }
 

@@ -78,7 +78,7 @@ struct SettingRow: Hashable, Sendable {
     var isSecret = false
     var hasFlag = true
     var isInFile = true
-    /// Whether SIGHUP takes it from the file again.
+    /// Whether the service takes a new value on SIGHUP.
     var reloads = false
 
     /// `--maximum-body`

@@ -9,6 +9,7 @@ struct SettingsTable: Sendable {
     let keys = KeySettings()
     let records = RecordSettings()
     let accounts = AccountSettings()
+    let rateLimits = RateLimitSettings()
     let pools = PoolSettings()
     let times = TimeSettings()
     let logging = LoggingSettings()

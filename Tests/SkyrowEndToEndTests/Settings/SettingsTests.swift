@@ -69,6 +69,7 @@ import Testing
         ("cors-origins", "SKYROW_CORS_ORIGINS", "none", "https://a.example,http://localhost:8080"),
         ("trusted-proxies", "SKYROW_TRUSTED_PROXIES", "127.0.0.1", "10.0.0.0/8,::1"),
         ("forwarded-header", "SKYROW_FORWARDED_HEADER", "forwarded", "X-Forwarded-For"),
+        ("rate-limit-login", "SKYROW_RATE_LIMIT_LOGIN", "off", "100/s"),
         ("session-lifetime", "SKYROW_SESSION_LIFETIME", "never", "12h"),
         ("statement-timeout", "SKYROW_STATEMENT_TIMEOUT", "500ms", "2m"),
     ])
@@ -112,6 +113,8 @@ import Testing
         ("cors-origins", "*,*"),
         ("trusted-proxies", ""), ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "::1,"),
         ("trusted-proxies", "localhost"), ("forwarded-header", "x-real-ip"),
+        ("rate-limit-client", "0/s"), ("rate-limit-client", "10"), ("rate-limit-user", "10/d"),
+        ("rate-limit-login", "-1/s"), ("rate-limit-login", "1/s/s"),
         ("session-lifetime", "0"), ("session-lifetime", "soon"), ("statement-timeout", "10ms"),
         ("idle-timeout", "-5s"), ("idle-timeout", "5 s"), ("idle-timeout", "99999999999d"),
     ])
@@ -151,6 +154,14 @@ import Testing
     func anUnknownKeyIsRefusedWithTheNearestOne(file: [String: String], sentence: String) {
         let error = #expect(throws: ToolError.self) { try Self.settings(file: file) }
         #expect(error == .configuration(sentence))
+    }
+
+    @Test func aChangeTellsWhatIsTakenAtOnceFromWhatWaits() throws {
+        let old = try Self.settings(file: ["port": "1", "log-level": "info", "schema": "app"])
+        let new = try Self.settings(file: ["port": "2", "log-level": "debug", "rate-limit-user": "9/s"])
+        let change = SettingsChange(from: old, to: new)
+        #expect(change.applied == ["rate-limit-user", "log-level"])
+        #expect(change.waiting == ["port"])
     }
 
     @Test func otherVariablesAreNobodysBusiness() throws {

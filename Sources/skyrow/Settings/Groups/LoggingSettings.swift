@@ -13,7 +13,7 @@ struct LoggingSettings: SettingGroup {
         .choice("level", of: levels),
         mustBe: "one of \(levels.joined(separator: ", "))",
         "The least important lines that are logged."
-    ) { Logger.Level(rawValue: $0.lowercased()) }
+    ) { Logger.Level(rawValue: $0.lowercased()) }.reloading
 
     let format = Setting(
         "log-format",

@@ -1,0 +1,35 @@
+/// The buckets of all clients or users, in bounded memory.
+///
+/// Two generations stand in for an order of use, as in ``SessionCache``: what is asked for moves to the young one; when that
+/// is full it becomes the old one, and what was old is forgotten. Who was forgotten has a full bucket; to make use of
+/// that takes as many other addresses as a generation holds.
+struct BucketTable<Key: Hashable & Sendable>: Sendable {
+    private var young: [Key: TokenBucket] = [:]
+    private var old: [Key: TokenBucket] = [:]
+    private let generationSize: Int
+
+    /// - Parameter capacity: how many buckets are kept at most.
+    init(capacity: Int) {
+        generationSize = max(1, capacity / 2)
+    }
+
+    var count: Int { young.count + old.count }
+
+    /// Takes one call of a client or user; when it has none left, tells how long until it has.
+    mutating func take(_ key: Key, _ limit: RateLimit, at now: ContinuousClock.Instant) -> Duration? {
+        if let place = young.index(forKey: key) { return young.values[place].take(limit, at: now) }
+        var bucket = old.removeValue(forKey: key) ?? TokenBucket(at: now)
+        let wait = bucket.take(limit, at: now)
+        if young.count >= generationSize {
+            old = young
+            young = [:]
+        }
+        young[key] = bucket
+        return wait
+    }
+
+    mutating func removeAll() {
+        young = [:]
+        old = [:]
+    }
+}

@@ -1,0 +1,132 @@
+package import SkyrowModel
+import Synchronization
+
+/// An address by which clients are told apart, in two halves; both are zero for one that has none.
+package struct ClientKey: Hashable, Sendable {
+    let high: UInt64
+    let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package static let none = ClientKey(high: 0, low: 0)
+}
+
+/// Counts calls and refuses those that are too many; the master key is nobody's to limit.
+package final class RateLimiter: Sendable {
+    private struct State {
+        var limits: RateLimits
+        var clients = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
+        var users = BucketTable<UserID>(capacity: RateLimiter.capacity)
+        var logins = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
+    }
+
+    /// Buckets of each kind; some 60 bytes each.
+    private static let capacity = 32_768
+
+    private let state: Mutex<State>
+    /// Read before anything else, so that no limits cost nothing.
+    private let isOn: Atomic<Bool>
+
+    init(_ limits: RateLimits) {
+        state = Mutex(State(limits: limits))
+        isOn = Atomic(!limits.isOff)
+    }
+
+    /// The limits from now on; a kind whose limit is another starts with full buckets.
+    package var limits: RateLimits {
+        get { state.withLock { $0.limits } }
+        set {
+            state.withLock { state in
+                if state.limits.client != newValue.client { state.clients.removeAll() }
+                if state.limits.user != newValue.user { state.users.removeAll() }
+                if state.limits.login != newValue.login { state.logins.removeAll() }
+                state.limits = newValue
+            }
+            isOn.store(!newValue.isOff, ordering: .releasing)
+        }
+    }
+
+    /// Counts a call of a client, and of the user if he is known already; throws `131 RateLimited`.
+    func admit(
+        _ action: ActionName,
+        from client: ClientKey,
+        by caller: Caller?,
+        at now: @autoclosure () -> ContinuousClock.Instant
+    ) throws(SkyrowError) {
+        guard isOn.load(ordering: .acquiring), caller?.isMaster != true else { return }
+        let now = now()
+        let hashesPassword = action.hashesPassword
+        let refusal = state.withLock { state -> (wait: Duration, isLogin: Bool)? in
+            if let limit = state.limits.client, let wait = state.clients.take(client, limit, at: now) {
+                return (wait, false)
+            }
+            if hashesPassword, let limit = state.limits.login, let wait = state.logins.take(client, limit, at: now) {
+                return (wait, true)
+            }
+            if let user = caller?.userID, let limit = state.limits.user,
+                let wait = state.users.take(user, limit, at: now)
+            {
+                return (wait, false)
+            }
+            return nil
+        }
+        if let refusal { throw RateLimiter.error(waiting: refusal.wait, isLogin: refusal.isLogin) }
+    }
+
+    /// Counts a call of a user who was not known before; throws `131 RateLimited`.
+    func admit(_ caller: Caller, at now: @autoclosure () -> ContinuousClock.Instant) throws(SkyrowError) {
+        guard isOn.load(ordering: .acquiring), !caller.isMaster, let user = caller.userID else { return }
+        let now = now()
+        let wait = state.withLock { state in state.limits.user.flatMap { state.users.take(user, $0, at: now) } }
+        if let wait { throw RateLimiter.error(waiting: wait, isLogin: false) }
+    }
+
+    private static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
+        let (seconds, attoseconds) = wait.components
+        let rounded = max(1, attoseconds > 0 ? seconds + 1 : seconds)
+        let what = isLogin ? "attempts to log in" : "calls"
+        return SkyrowError(
+            .rateLimited,
+            "Too many \(what); try again in \(rounded) second\(rounded == 1 ? "" : "s").",
+            info: ["retry_after": .integer(rounded)]
+        )
+    }
+}
+
+extension ActionName {
+    /// Whether it tries a password, which costs a third of a second of a processor and might be a guess.
+    fileprivate var hashesPassword: Bool {
+        switch self {
+        case .authSignUp, .authLogIn, .authPassword:
+            true
+        case .recordSave, .recordFetch, .recordQuery, .recordDelete, .schemaFetch, .schemaCreate, .schemaRename,
+            .schemaDelete, .authLogOut, .authDisableSet, .me, .roleAssign, .roleRevoke, .roleGet, .roleDefault,
+            .roleAdmin:
+            false
+        }
+    }
+}
+
+extension ActionService {
+    /// Counts a call before its parameters are looked at; throws `131 RateLimited` when it is one too many.
+    ///
+    /// Nobody is told of a refusal, as with `cachedCaller`.
+    ///
+    /// - Parameter caller: nil when he is not known yet; `admit(_:)` then counts the user's call.
+    package func admit(_ action: ActionName, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {
+        try rateLimiter.admit(action, from: client, by: caller, at: clock.instant())
+    }
+
+    /// Counts a call of a user whom only the database knew; throws `131 RateLimited` when it is one too many.
+    package func admit(_ caller: Caller) throws(SkyrowError) {
+        do {
+            try rateLimiter.admit(caller, at: clock.instant())
+        } catch {
+            noteRefusal(error)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Logging
+import Synchronization
+
+/// A level that all loggers of the process share, and that can be changed while they are in use.
+final class SharedLogLevel: Sendable {
+    private let place: Atomic<Int>
+
+    init(_ level: Logger.Level) {
+        place = Atomic(SharedLogLevel.place(of: level))
+    }
+
+    var level: Logger.Level {
+        get { Logger.Level.allCases[place.load(ordering: .relaxed)] }
+        set { place.store(SharedLogLevel.place(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func place(of level: Logger.Level) -> Int {
+        Logger.Level.allCases.firstIndex(of: level) ?? 0
+    }
+}
+
+/// Another handler that logs what the shared level says, until a logger of its own is given one of its own.
+struct SharedLevelLogHandler<Base: LogHandler>: LogHandler {
+    private var base: Base
+    private let shared: SharedLogLevel
+    private var own: Logger.Level?
+
+    init(_ base: Base, level: SharedLogLevel) {
+        self.base = base
+        shared = level
+    }
+
+    var logLevel: Logger.Level {
+        get { own ?? shared.level }
+        set { own = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { base.metadataProvider }
+        set { base.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        base.log(event: event)
+    }
+}

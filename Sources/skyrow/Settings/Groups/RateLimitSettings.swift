@@ -1,0 +1,51 @@
+import SkyrowActions
+
+/// How many calls are let through.
+struct RateLimitSettings: SettingGroup {
+    static let title = "Rate limits"
+
+    let client = rateLimit(
+        "rate-limit-client",
+        nil,
+        "Calls of one client address; of IPv6, of one network of 64 bits."
+    )
+    let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")
+    let login = rateLimit(
+        "rate-limit-login",
+        RateLimit(60, per: .seconds(60)),
+        "Signups, logins and changes of password of one client address."
+    )
+
+    private static func rateLimit(_ name: String, _ standard: RateLimit?, _ sentence: String) -> Setting<RateLimit?> {
+        Setting(
+            name,
+            standard,
+            shown: standard.map(RateLimitText.text) ?? "off",
+            .text("rate"),
+            mustBe: "'off', or calls a second, minute or hour such as 100/s, 600/m or 1000/h",
+            sentence
+        ) { text in
+            text == "off" ? .some(nil) : RateLimitText.limit(text).map { .some($0) }
+        }.reloading
+    }
+}
+
+/// Rates as people write them: `600/m` is 600 at once, and then one every tenth of a second.
+enum RateLimitText {
+    private static let units: [(name: String, period: Duration)] = [
+        ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3600)),
+    ]
+
+    static func limit(_ text: String) -> RateLimit? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count),
+            let unit = units.first(where: { $0.name == parts[1] })
+        else { return nil }
+        return RateLimit(count, per: unit.period)
+    }
+
+    static func text(_ limit: RateLimit) -> String {
+        let unit = units.first { $0.period == limit.period }
+        return "\(limit.count)/\(unit?.name ?? "\(limit.period)")"
+    }
+}

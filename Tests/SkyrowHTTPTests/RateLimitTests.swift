@@ -1,0 +1,85 @@
+import SkyrowActions
+import SkyrowHTTP
+import Testing
+
+/// How clients meet the limits, through both doors.
+@Suite struct RateLimitTests {
+    static let hour = RateLimits(
+        client: RateLimit(4, per: .seconds(3600)),
+        login: RateLimit(1, per: .seconds(3600))
+    )
+
+    @Test func aCallTooManyIs131WithTheTimeToWait() async throws {
+        try await withService(rateLimits: RateLimits(client: RateLimit(2, per: .seconds(3600)))) { service in
+            let fetch = #"{"ids":["note/1"]}"#
+            for _ in 0..<2 { #expect(try await service.call("record:fetch", fetch)["error"] == .null) }
+            let refusal = try await service.call("record:fetch", fetch)["error"]
+            #expect(refusal["code"].integer == 131)
+            #expect(refusal["data"]["name"].string == "RateLimited")
+            #expect((refusal["data"]["info"]["retry_after"].integer ?? 0) > 1700)
+
+            let v1 = try await service.v1("/record/fetch", fetch)
+            #expect(v1.status == 429)
+            #expect((v1["retry-after"].flatMap { Int($0) } ?? 0) > 1700)
+            #expect(try JSONValue(v1.body)["error"]["code"].integer == 131)
+
+            // Health is not counted, and the master key is not limited.
+            try await withConnection(port: service.port) { connection in
+                try await connection.get("/healthz")
+                #expect(try await connection.answer().status == 200)
+            }
+            #expect(
+                try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null
+            )
+        }
+    }
+
+    @Test func everyCallOfABatchCounts() async throws {
+        try await withService(rateLimits: Self.hour) { service in
+            let call = #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["note/1"]}}"#
+            let answer = try await service.rpc("[" + Array(repeating: call, count: 6).joined(separator: ",") + "]")
+            let codes = try JSONValue(answer.body).elements.map { $0["error"]["code"].integer }
+            #expect(codes == [nil, nil, nil, nil, 131, 131])
+        }
+    }
+
+    @Test func loginsHaveALimitOfTheirOwn() async throws {
+        try await withService(rateLimits: Self.hour) { service in
+            let attempt = #"{"auth_data":{"username":"ann"},"password":"guess"}"#
+            #expect(try await service.call("auth:login", attempt)["error"]["code"].integer == 105)
+            let second = try await service.call("auth:login", attempt)["error"]
+            #expect(second["code"].integer == 131)
+            #expect(second["message"].string?.hasPrefix("Too many attempts to log in") == true)
+            #expect(try await service.call("record:fetch", #"{"ids":["note/1"]}"#)["error"] == .null)
+        }
+    }
+
+    @Test func aUserIsCountedApartFromOthersOfTheSameAddress() async throws {
+        try await withService(rateLimits: RateLimits(user: RateLimit(2, per: .seconds(3600)))) { service in
+            let (_, ann) = try await service.signUp("ann")
+            let (_, ben) = try await service.signUp("ben")
+            var codes: [Int?] = []
+            for _ in 0..<3 { codes.append(try await service.call("me", "{}", token: ann)["error"]["code"].integer) }
+            #expect(codes == [nil, nil, 131])
+            #expect(try await service.call("me", "{}", token: ben)["error"] == .null)
+        }
+    }
+
+    @Test func behindATrustedProxyClientsAreToldApart() async throws {
+        let proxies = TrustedProxies([try #require(AddressRange("127.0.0.0/8"))])
+        let limits = RateLimits(client: RateLimit(1, per: .seconds(3600)))
+        try await withService(proxies: proxies, rateLimits: limits) { service in
+            var statuses: [Int] = []
+            for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"] {
+                let answer = try await withConnection(port: service.port) { connection in
+                    let headers = [("X-Skygear-API-Key", TestService.apiKey), ("X-Forwarded-For", client)]
+                    try await connection.post("/record/fetch", #"{"ids":["note/1"]}"#, headers: headers)
+                    return try await connection.answer()
+                }
+                statuses.append(answer.status)
+            }
+            // One machine has many addresses of IPv6.
+            #expect(statuses == [200, 429, 200, 200, 429, 200])
+        }
+    }
+}
