@@ -5,8 +5,12 @@ SKYROW = .build/release/skyrow
 # With the standard library inside, the executable runs where there is no Swift, starts sooner and takes less memory.
 BUILD = swift build --configuration release --static-swift-stdlib --product skyrow
 
+PREFIX = /usr/local
+COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
+	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+
 .DEFAULT_GOAL := help
-.PHONY: help run test setup build format check check-format check-imports check-docs check-client-only fuzz bench clean
+.PHONY: help run test setup build install manual format check check-format check-imports check-docs check-client-only fuzz bench clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +28,20 @@ setup: ## Install the system packages that are missing (run and test do this)
 
 build: setup ## Build the release
 	@$(BUILD)
+
+install: build ## Install the program, its man pages and completions below PREFIX (/usr/local)
+	@install -D -m 755 $(SKYROW) $(DESTDIR)$(PREFIX)/bin/skyrow
+	@install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	@install -m 644 Documentation/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	@install -d $(COMPLETIONS)
+	@$(SKYROW) completion bash >$(word 1,$(COMPLETIONS))/skyrow
+	@$(SKYROW) completion zsh >$(word 2,$(COMPLETIONS))/_skyrow
+	@$(SKYROW) completion fish >$(word 3,$(COMPLETIONS))/skyrow.fish
+
+manual: setup ## Make Documentation/Settings.md and the man pages from the program
+	@swift build --product skyrow
+	@rm -f Documentation/man/*.1
+	@.build/debug/skyrow manual Documentation
 
 format: ## Bring the sources into the house's format
 	@scripts/check-format --fix

@@ -11,6 +11,8 @@ struct RunSummary: Hashable, Sendable {
 
     /// `export`
     var command: String
+    /// Whether it did nothing, as it was asked.
+    var isDryRun = false
     /// What each part is, `types` or `tables`.
     var partsName: String
     var parts: [Part]
@@ -23,13 +25,19 @@ struct RunSummary: Hashable, Sendable {
 
     /// `{"command":"export","path":"movies","rows":58788,"bytes":6127830,"seconds":1.25,"types":[…]}`
     var json: String {
-        let writer = JSONWriter()
-        writer.beginObject()
+        jsonObject { write(to: $0) }
+    }
+
+    private func write(to writer: JSONWriter) {
         writer.key("command")
         writer.string(command)
         if let path {
             writer.key("path")
             writer.string(path)
+        }
+        if isDryRun {
+            writer.key("dry_run")
+            writer.boolean(true)
         }
         writer.key("rows")
         writer.integer(rows)
@@ -52,8 +60,6 @@ struct RunSummary: Hashable, Sendable {
             writer.endObject()
         }
         writer.endArray()
-        writer.endObject()
-        return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 
     /// `58,788 records a second`, without a unit.

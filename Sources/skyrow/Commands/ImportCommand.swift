@@ -22,6 +22,7 @@ struct ImportCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
 
     @Argument(help: "The file, or a directory that was exported.")
     var file: String
@@ -68,7 +69,12 @@ struct ImportCommand: AsyncParsableCommand {
                 nullTexts: nullTexts,
                 idColumn: idColumn
             )
-            let run = ImportRun(settings: settings, continuesOnError: continuesOnError, isDryRun: isDryRun)
+            let run = ImportRun(
+                settings: settings,
+                continuesOnError: continuesOnError,
+                isDryRun: isDryRun,
+                isJSON: output.isJSON
+            )
             let database = try options.loader.load()
             let survey = try await run.survey()
             try await withStore(database) { store throws(ToolError) in try await run(survey, on: store) }
@@ -83,7 +89,7 @@ struct ImportCommand: AsyncParsableCommand {
         if let other = others.first(where: \.isGiven) {
             throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")
         }
-        let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun)
+        let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, isJSON: output.isJSON)
         let database = try options.loader.load()
         try await withStore(database) { store throws(ToolError) in try await run(on: store) }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import SkyrowPostgres
 import SkyrowStore
+import SkyrowWire
 
 /// `skyrow migrate`
 struct MigrateCommand: AsyncParsableCommand {
@@ -12,6 +13,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DatabaseOptions
 
+    @OptionGroup var output: OutputOptions
+
     @Flag(name: .customLong("dry-run"), help: "Tell what would be done and do nothing.")
     var isDryRun = false
 
@@ -19,6 +22,7 @@ struct MigrateCommand: AsyncParsableCommand {
         try await reportingErrors {
             let settings = try options.loader.load()
             let isDryRun = isDryRun
+            let isJSON = output.isJSON
             try await withClient(settings) { client, schema, logger throws(ToolError) in
                 let migration = MigrationRun(client: client, schema: schema, logger: logger)
                 let steps: [Migrator.Step]
@@ -27,11 +31,26 @@ struct MigrateCommand: AsyncParsableCommand {
                 } catch {
                     throw ToolError(databaseFailure: error)
                 }
-                for step in steps { print(isDryRun ? "pending: \(step.summary)" : step.summary) }
-                if steps.isEmpty { print("The database is up to date.") }
+                print(report(steps, isDryRun: isDryRun, isJSON: isJSON))
             }
         }
     }
+}
+
+/// `{"dry_run":false,"steps":["created the reserved tables"]}`, or a line for each step.
+private func report(_ steps: [Migrator.Step], isDryRun: Bool, isJSON: Bool) -> String {
+    if isJSON {
+        return jsonObject { writer in
+            writer.key("dry_run")
+            writer.boolean(isDryRun)
+            writer.key("steps")
+            writer.beginArray()
+            for step in steps { writer.string(step.summary) }
+            writer.endArray()
+        }
+    }
+    if steps.isEmpty { return "The database is up to date." }
+    return steps.map { isDryRun ? "pending: \($0.summary)" : $0.summary }.joined(separator: "\n")
 }
 
 /// Lends a running client of the settings' database, which is started for the purpose if need be.

@@ -10,7 +10,7 @@ struct PsqlCommand: AsyncParsableCommand {
         discussion: """
             The tables of the application and those of the schema public are found by their plain names. What is not an \
             option of skyrow is passed to psql: skyrow psql -c 'SELECT * FROM note'. The embedded PostgreSQL is started \
-            for the session when no service runs on the data directory.
+            for the session when no service runs on the data directory. The exit status is psql's.
             """
     )
 

@@ -7,7 +7,10 @@ struct SkyrowCommand: AsyncParsableCommand {
         commandName: "skyrow",
         abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
         version: version,
-        subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, PsqlCommand.self, MigrateCommand.self]
+        subcommands: [
+            ServeCommand.self, ImportCommand.self, ExportCommand.self, PsqlCommand.self, MigrateCommand.self,
+            ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
+        ]
     )
 
     static let version = "0.1.0"

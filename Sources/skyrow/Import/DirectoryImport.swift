@@ -10,13 +10,16 @@ struct DirectoryImport: Sendable {
     /// Those to import, in an order in which as few references as possible are to later types.
     let entries: [ExportManifest.Entry]
     let isDryRun: Bool
+    /// Whether one JSON object at the end stands for all that is told on the way.
+    let isJSON: Bool
 
     /// - Parameter type: the only type to import; nil imports all.
     ///
     /// Throws ``ToolError`` when the directory is no complete export or has no such type.
-    init(directory: String, type: String?, isDryRun: Bool) throws(ToolError) {
+    init(directory: String, type: String?, isDryRun: Bool, isJSON: Bool) throws(ToolError) {
         self.directory = directory
         self.isDryRun = isDryRun
+        self.isJSON = isJSON
         manifest = try ExportManifest(of: directory)
         let chosen = manifest.types.filter { type == nil || $0.type.rawValue == type }
         guard !chosen.isEmpty || type == nil else { throw .failure("There is no type \(type ?? "") in \(directory).") }
@@ -47,9 +50,11 @@ struct DirectoryImport: Sendable {
         var parts: [(entry: ExportManifest.Entry, plan: ImportPlan)] = []
         for entry in entries { parts.append((entry, try await plan(entry, on: store))) }
         let total = entries.reduce(0) { $0 + $1.records }
-        print("\(directory), exported \(manifest.time.rfc3339), \(decimal(total)) records:")
-        for entry in entries { print("\(entry.type)  \(decimal(entry.records))") }
-        fflush(nil)
+        if !isJSON {
+            print("\(directory), exported \(manifest.time.rfc3339), \(decimal(total)) records:")
+            for entry in entries { print("\(entry.type)  \(decimal(entry.records))") }
+            fflush(nil)
+        }
         if isDryRun {
             for (entry, plan) in parts {
                 var count = 0
@@ -60,13 +65,29 @@ struct DirectoryImport: Sendable {
                 }
                 try check(count, entry)
             }
-            print("Nothing was imported, as --dry-run asks.")
-            return
+        } else {
+            try await write(parts, total, to: store)
         }
-        try await write(parts, total, to: store)
-        let elapsed = ContinuousClock.now - start
-        let rate = Int(Double(total) / max(elapsed.inSeconds, 1e-3))
-        print("\(decimal(total)) records imported in \(elapsed.inTenths), \(decimal(rate)) a second")
+        tell(total, elapsed: .now - start)
+    }
+
+    private func tell(_ total: Int, elapsed: Duration) {
+        let summary = RunSummary(
+            command: "import",
+            isDryRun: isDryRun,
+            partsName: "types",
+            parts: entries.map { RunSummary.Part(name: $0.type.rawValue, rows: $0.records) },
+            bytes: entries.reduce(0) { $0 + $1.bytes },
+            path: directory,
+            elapsed: elapsed
+        )
+        if isJSON {
+            print(summary.json)
+        } else if isDryRun {
+            print("Nothing was imported, as --dry-run asks.")
+        } else {
+            print("\(decimal(total)) records imported in \(elapsed.inTenths), \(summary.rate) a second")
+        }
     }
 
     private func plan(_ entry: ExportManifest.Entry, on store: RecordStore) async throws(ToolError) -> ImportPlan {

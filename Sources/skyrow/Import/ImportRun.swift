@@ -8,6 +8,8 @@ struct ImportRun: Sendable {
     /// Whether what cannot be imported is left out.
     let continuesOnError: Bool
     let isDryRun: Bool
+    /// Whether one JSON object at the end stands for all that is told on the way.
+    let isJSON: Bool
 
     /// Reads the file for its columns; throws ``ToolError`` when it cannot be understood to its end.
     func survey() async throws(ToolError) -> ImportSurvey {
@@ -31,10 +33,12 @@ struct ImportRun: Sendable {
         guard plan.type != .user || plan.hasRows else {
             throw .usage("Accounts cannot be imported: their records in 'user' are made by auth:signup.")
         }
-        let rows = plan.hasRows ? ", with owners, access lists and times" : ""
-        print("\(settings.path) to \(settings.type), \(decimal(survey.recordCount)) records\(rows):")
-        print(importTable(plan, recordCount: survey.recordCount))
-        fflush(nil)
+        if !isJSON {
+            let rows = plan.hasRows ? ", with owners, access lists and times" : ""
+            print("\(settings.path) to \(settings.type), \(decimal(survey.recordCount)) records\(rows):")
+            print(importTable(plan, recordCount: survey.recordCount))
+            fflush(nil)
+        }
 
         var source = ImportSource(path: settings.path, reading: settings.reading)
         source.reading.table = plan.table
@@ -43,14 +47,16 @@ struct ImportRun: Sendable {
         if !faults.isEmpty, !continuesOnError {
             throw .failure("Nothing was imported. Mend the file, or leave such lines out with --continue-on-error.")
         }
-        if isDryRun {
-            print("Nothing was imported, as --dry-run asks.")
-            return
+        var result = ImportResult(path: settings.path, plan: plan, leftOut: faults.count)
+        if !isDryRun {
+            let count = survey.recordCount + survey.faults.count - faults.count
+            let summary = try await write(source, plan, recordCount: count, to: store)
+            report(summary.faults.map(ImportRun.describe))
+            result.imported = summary.imported
+            result.leftOut += summary.faults.count
+            result.elapsed = .now - start
         }
-        let count = survey.recordCount + survey.faults.count - faults.count
-        let summary = try await write(source, plan, recordCount: count, to: store)
-        report(summary.faults.map(ImportRun.describe))
-        print(ImportRun.conclusion(summary, leftOut: faults.count, type: plan.type, elapsed: .now - start))
+        print(isJSON ? result.json : result.sentence)
     }
 
     private func write(
@@ -86,19 +92,6 @@ struct ImportRun: Sendable {
 
     static func describe(_ fault: ImportFault) -> String {
         (fault.line.map { "line \($0): " } ?? "") + fault.error.message
-    }
-
-    /// `58,788 records imported to movie in 1.9 s, 30,941 a second; 3 left out`
-    static func conclusion(
-        _ summary: ImportSummary,
-        leftOut: Int,
-        type: RecordTypeName,
-        elapsed: Duration
-    ) -> String {
-        let rate = Int(Double(summary.imported) / max(elapsed.inSeconds, 1e-3))
-        let left = leftOut + summary.faults.count
-        return "\(decimal(summary.imported)) records imported to \(type) in \(elapsed.inTenths), "
-            + "\(decimal(rate)) a second" + (left > 0 ? "; \(decimal(left)) left out" : "")
     }
 }
 

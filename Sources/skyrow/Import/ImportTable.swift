@@ -13,12 +13,7 @@ func importTable(_ plan: ImportPlan, recordCount: Int) -> String {
         case .leftOut(let reason): [column.source, "", "left out: \(reason)", values]
         }
     }
-    let all = [["column", "field", "type", "values"]] + rows
-    let widths = (0..<4).map { place in all.map { $0[place].count }.max() ?? 0 }
-    return all.map { row in
-        let padded = zip(row, widths).map { text, width in text + String(repeating: " ", count: width - text.count) }
-        return padded.joined(separator: "  ").trimmingTrailingSpaces
-    }.joined(separator: "\n")
+    return textTable([["column", "field", "type", "values"]] + rows)
 }
 
 extension ReservedColumn {
@@ -47,12 +42,4 @@ func decimal(_ count: Int) -> String {
         text.append(digit)
     }
     return text
-}
-
-extension String {
-    fileprivate var trimmingTrailingSpaces: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
-    }
 }

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Glibc
+
+/// `skyrow manual`, for `make manual`
+struct ManualCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "manual",
+        abstract: "Write the man pages and the table of settings into a directory.",
+        shouldDisplay: false
+    )
+
+    @Argument(help: "The directory, such as Documentation.", completion: .directory)
+    var directory: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let files = try Manual.files()
+            for (path, text) in files.sorted(by: { $0.key < $1.key }) {
+                let target = "\(directory)/\(path)"
+                let folder = target.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+                    separator: "/"
+                )
+                guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
+                    throw ToolError.system("Cannot make \(folder)")
+                }
+                let file = try FileDescriptor(opening: target, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+                try file.write(text.utf8)
+            }
+        }
+    }
+}

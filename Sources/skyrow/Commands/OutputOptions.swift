@@ -1,0 +1,17 @@
+import ArgumentParser
+import SkyrowWire
+
+/// How a command prints its result.
+struct OutputOptions: ParsableArguments {
+    @Flag(name: .customLong("json"), help: "Print the result as one JSON value.")
+    var isJSON = false
+}
+
+/// The text of a JSON object, for a command's result.
+func jsonObject(_ members: (JSONWriter) -> Void) -> String {
+    let writer = JSONWriter()
+    writer.beginObject()
+    members(writer)
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self)
+}

@@ -1,0 +1,69 @@
+import SkyrowWire
+
+/// What `skyrow config` shows: every setting with its text and where that comes from.
+struct SettingsReport: Sendable {
+    struct Line: Hashable, Sendable {
+        var row: SettingRow
+        /// nil when there is neither a value nor a default.
+        var text: String?
+        /// nil for a default.
+        var origin: SettingOrigin?
+    }
+
+    let lines: [Line]
+
+    init(_ settings: Settings) {
+        lines = SettingsTable.groups.flatMap { $0.settings }.map { setting in
+            let row = setting.row
+            guard let given = settings.given(row) else {
+                return Line(row: row, text: row.standard.isEmpty ? nil : row.standard)
+            }
+            return Line(row: row, text: row.isSecret ? "<secret>" : given.text, origin: given.origin)
+        }
+    }
+
+    /// One line a setting, in columns.
+    var text: String {
+        let cells = lines.map { line in
+            [line.row.name, line.text ?? "-", line.origin?.description ?? "default"]
+        }
+        return textTable([["setting", "value", "from"]] + cells)
+    }
+
+    /// `{"settings":[{"name":"port","value":"8080","from":"flag","origin":"--port","secret":false,"reloads":false},…]}`
+    var json: String {
+        jsonObject { writer in
+            writer.key("settings")
+            writer.beginArray()
+            for line in lines {
+                writer.beginObject()
+                writer.key("name")
+                writer.string(line.row.name)
+                writer.key("value")
+                if let text = line.text { writer.string(text) } else { writer.null() }
+                writer.key("from")
+                writer.string(line.origin?.kind ?? "default")
+                if let origin = line.origin {
+                    writer.key("origin")
+                    writer.string(origin.description)
+                }
+                writer.key("secret")
+                writer.boolean(line.row.isSecret)
+                writer.key("reloads")
+                writer.boolean(line.row.reloads)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+    }
+}
+
+extension SettingOrigin {
+    fileprivate var kind: String {
+        switch self {
+        case .flag: "flag"
+        case .environment: "environment"
+        case .file: "file"
+        }
+    }
+}
