@@ -1,5 +1,3 @@
-import Foundation
-
 /// The examples of Documentation/Protocol.md in their order.
 struct ProtocolManual {
     struct Example: Sendable {
@@ -33,17 +31,14 @@ struct ProtocolManual {
     var examples: [Example]
 
     init() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let file = root.appending(path: "Documentation/Protocol.md")
-        try self.init(text: String(contentsOf: file, encoding: .utf8))
+        try self.init(text: documentation("Protocol.md"))
     }
 
     init(text: String) throws {
         self.text = text
         examples = []
         var waiting: Example?
-        for block in ProtocolManual.blocks(of: text) {
+        for block in MarkdownBlock.all(of: text) where block.language == "json" {
             switch block.words.first {
             case "request":
                 if let waiting { throw Fault.requestWithoutAnswer(line: waiting.line) }
@@ -73,26 +68,5 @@ struct ProtocolManual {
             }
         }
         if let waiting { throw Fault.requestWithoutAnswer(line: waiting.line) }
-    }
-
-    /// The fenced blocks that begin with "```json" and a further word.
-    private static func blocks(of text: String) -> [(line: Int, words: [String], text: String)] {
-        var blocks: [(line: Int, words: [String], text: String)] = []
-        var open: (line: Int, words: [String], lines: [Substring])?
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            if let block = open {
-                if line == "```" {
-                    blocks.append((block.line, block.words, block.lines.joined(separator: "\n")))
-                    open = nil
-                } else {
-                    open?.lines.append(line)
-                }
-            } else if line.hasPrefix("```") {
-                // Blocks without a word after the language are opened all the same, so that their content is skipped.
-                let words = line.dropFirst(3).split(separator: " ").map(String.init)
-                open = (index + 1, words.first == "json" ? Array(words.dropFirst()) : [], [])
-            }
-        }
-        return blocks
     }
 }

@@ -6,14 +6,27 @@ struct ProtocolPlaceholders {
 
     subscript(_ name: String) -> ProtocolJSON? { known[name] }
 
-    /// A text with every `<name>` replaced; a string that is nothing but a placeholder becomes its value, number or not.
+    /// A text with every `<name>` replaced; a JSON string that is nothing but a placeholder becomes its value, number or
+    /// not.
     func fill(_ text: String) -> String {
         var filled = text
         for (name, value) in known {
             filled = filled.replacing("\"<\(name)>\"", with: value.text)
-            if case .string(let known) = value { filled = filled.replacing("<\(name)>", with: known) }
+            switch value {
+            case .string(let known): filled = filled.replacing("<\(name)>", with: known)
+            case .integer: filled = filled.replacing("<\(name)>", with: value.text)
+            default: break
+            }
         }
         return filled
+    }
+
+    /// Compares the bodies of answers, which may be empty.
+    mutating func differences(_ answer: String, from shown: String) throws -> [String] {
+        guard answer.isEmpty || shown.isEmpty else {
+            return differences(try ProtocolJSON(answer), from: try ProtocolJSON(shown))
+        }
+        return answer == shown ? [] : ["$: \(answer) instead of \(shown)"]
     }
 
     /// Compares an answer with what the manual shows, learning new names; returns what differs, nothing when all is well.
@@ -23,7 +36,12 @@ struct ProtocolPlaceholders {
         }
         switch (answer, shown) {
         case (.object(let got), .object(let shown)):
-            let wanted = Dictionary(shown.map { (fill($0), $1) }, uniquingKeysWith: { first, _ in first })
+            var wanted = Dictionary(shown.map { (fill($0), $1) }, uniquingKeysWith: { first, _ in first })
+            var got = got
+            // The metadata of a record that the manual does not repeat.
+            if wanted.removeValue(forKey: "…") != nil {
+                got = got.filter { !$0.key.hasPrefix("_") || wanted[$0.key] != nil }
+            }
             return Set(got.keys).union(wanted.keys).sorted().flatMap { name -> [String] in
                 switch (got[name], wanted[name]) {
                 case (let got?, let wanted?): differences(got, from: wanted, at: "\(place).\(name)")
