@@ -67,7 +67,8 @@ final class RunningService: Sendable {
 
     /// The value of `SKYROW_API_KEY` or `SKYROW_MASTER_KEY` in the data directory.
     func key(_ name: String) throws -> String {
-        let content = try String(contentsOfFile: directory + "/keys", encoding: .utf8)
+        // They get that name when the last line of the announcement is out.
+        let content = try #require(contentsOfFile(directory + "/keys") ?? contentsOfFile(directory + "/keys.new"))
         let line = try #require(content.split(separator: "\n").first { $0.hasPrefix(name + "=") })
         return String(line.dropFirst(name.count + 1))
     }

@@ -126,3 +126,28 @@ import Testing
         }
     }
 }
+
+@Suite struct ConnectionEnvironmentTests {
+    @Test(arguments: [
+        (
+            "postgresql://ann:p%40ss@db1:5433,db2/app?sslmode=require&application_name=x&keepalives=0",
+            [
+                "PGUSER": "ann", "PGPASSWORD": "p@ss", "PGHOST": "db1,db2", "PGPORT": "5433,", "PGDATABASE": "app",
+                "PGSSLMODE": "require", "PGAPPNAME": "x",
+            ]
+        ),
+        ("host='/tmp/a \\' b' port=5432 user=skyrow", ["PGHOST": "/tmp/a ' b", "PGPORT": "5432", "PGUSER": "skyrow"]),
+        ("postgresql://", [:]),
+    ])
+    func aConnectionStringBecomesVariables(text: String, expected: [String: String]) throws {
+        #expect(try PostgresConfiguration.environment(ofConnection: text) == expected)
+    }
+
+    @Test func whatIsNoneIsNotRepeated() {
+        let error = #expect(throws: PostgresError.self) {
+            try PostgresConfiguration.environment(ofConnection: "postgresql://ann:secret@[x")
+        }
+        #expect(error?.code == .misuse)
+        #expect(error?.debugDescription.contains("secret") == false)
+    }
+}

@@ -34,6 +34,16 @@ package struct MigrationRun {
         try await migrator.steps(for: state { try await client.read($0) })
     }
 
+    /// Does all of it in a transaction that holds the lock of the schema, and returns what was done.
+    func callAsFunction(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
+        var done: [Migrator.Step] = []
+        while let step = try await migrator.steps(for: state { try await transaction.query($0) }).first {
+            try await apply(step, in: transaction)
+            done.append(step)
+        }
+        return done
+    }
+
     /// Looks again under the lock, since another process may have been faster, and does the first step that is left.
     private func applyNext() async throws -> Migrator.Step? {
         try await client.withTransaction { transaction in
@@ -45,7 +55,7 @@ package struct MigrationRun {
         }
     }
 
-    private func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
+    func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
         if case .install = step, try await !schemaExists(in: transaction) {
             try await transaction.execute("CREATE SCHEMA \(schema)")
         }

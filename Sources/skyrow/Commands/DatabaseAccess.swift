@@ -2,6 +2,14 @@ import Glibc
 import Logging
 import ServiceLifecycle
 
+/// How a command uses the embedded PostgreSQL.
+enum DatabaseUse: Hashable, Sendable {
+    /// Beside a service that runs, or alone.
+    case shared
+    /// While no service runs, and with a new cluster where there is none.
+    case alone
+}
+
 /// The database that a command beside the service works on: one given by its address, that of a running service, or the
 /// embedded one, started for as long as the command runs.
 struct DatabaseAccess: Sendable {
@@ -12,23 +20,27 @@ struct DatabaseAccess: Sendable {
     private let cluster: (path: String, folder: FileDescriptor)?
 
     /// Throws ``ToolError`` when there is no database to be had.
-    init(_ settings: Settings, logger: Logger) async throws(ToolError) {
+    init(_ settings: Settings, use: DatabaseUse = .shared, logger: Logger) async throws(ToolError) {
         if let url = settings.database.url {
             connection = url
             embedded = nil
             cluster = nil
             return
         }
-        guard access(settings.database.dataDirectory, F_OK) == 0 else {
+        let path = settings.database.dataDirectory
+        guard use == .alone || access(path, F_OK) == 0 else {
             throw .failure(
-                "There is no data directory \(settings.database.dataDirectory): start the service first, or give --data-directory."
+                "There is no data directory \(path): start the service first, or give --data-directory."
             )
         }
-        let directory = try DataDirectory(existing: settings.database.dataDirectory)
+        let directory = try use == .alone ? DataDirectory(creating: path) : DataDirectory(existing: path)
         switch try DataDirectoryLock.take(in: directory) {
         case .taken(let lock):
             let embedded = try await EmbeddedPostgres(in: directory, lock: lock, logger: logger)
             self.embedded = embedded
+        case .held(let process) where use == .alone:
+            let holder = process.map { " (process \($0))" } ?? ""
+            throw .failure("A skyrow\(holder) runs on \(directory.path): end it first.")
         case .held:
             // A service that has just been started may still be making its cluster.
             let deadline = ContinuousClock.now + .seconds(30)
@@ -49,9 +61,14 @@ struct DatabaseAccess: Sendable {
 
     /// The connection string for a child that gets `descriptors` and then this value's own.
     func connection(forChildWith descriptors: [FileDescriptor]) -> (String, [FileDescriptor]) {
-        guard let cluster else { return (connection, descriptors) }
-        let address = DatabaseAddress(cluster: cluster.path, folder: Int32(descriptors.count))
-        return (address.connection, descriptors + [cluster.folder])
+        let (connection, own) = connection(forChildWithOwn: descriptors.count)
+        return (connection, descriptors + own)
+    }
+
+    /// The connection string for a child, and the descriptors it must get as its `first` and following.
+    func connection(forChildWithOwn first: Int) -> (String, [FileDescriptor]) {
+        guard let cluster else { return (connection, []) }
+        return (DatabaseAddress(cluster: cluster.path, folder: Int32(first)).connection, [cluster.folder])
     }
 
     /// Ends what was started for the command.

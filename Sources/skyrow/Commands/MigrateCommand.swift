@@ -52,33 +52,3 @@ private func report(_ steps: [Migrator.Step], isDryRun: Bool, isJSON: Bool) -> S
     if steps.isEmpty { return "The database is up to date." }
     return steps.map { isDryRun ? "pending: \($0.summary)" : $0.summary }.joined(separator: "\n")
 }
-
-/// Lends a running client of the settings' database, which is started for the purpose if need be.
-func withClient(
-    _ settings: Settings,
-    _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
-) async throws(ToolError) {
-    let logger = toolLogger()
-    let access = try await DatabaseAccess(settings, logger: logger)
-    var failure: ToolError?
-    do throws(ToolError) {
-        let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger) { database in
-            // What a tool does may take hours, and its transactions wait for files and other programs.
-            database.statementTimeout = nil
-            database.sessionSettings["statement_timeout"] = "0"
-            database.idleTransactionTimeout = .zero
-        }
-        let running = Task { try await client.run() }
-        do throws(ToolError) {
-            try await body(client, schema, logger)
-        } catch {
-            failure = error
-        }
-        running.cancel()
-        _ = await running.result
-    } catch {
-        failure = error
-    }
-    await access.close()
-    if let failure { throw failure }
-}

@@ -8,8 +8,8 @@ struct SkyrowCommand: AsyncParsableCommand {
         abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
         version: version,
         subcommands: [
-            ServeCommand.self, ImportCommand.self, ExportCommand.self, PsqlCommand.self, MigrateCommand.self,
-            ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
+            ServeCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
+            PsqlCommand.self, MigrateCommand.self, ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]
     )
 

@@ -173,6 +173,7 @@ func makeClient(
         throw .usage("\(error)")
     }
     var configuration = PostgresConfiguration(connection: connection, schema: schema, settings)
+    configuration.applicationName = PostgresConfiguration.serviceName(of: schema)
     adjust(&configuration)
     return (PostgresClient(configuration: configuration, logger: logger), schema)
 }

@@ -1,0 +1,83 @@
+internal import SkyrowModel
+package import SkyrowPostgres
+
+/// What there is to know about an application's schema before it is backed up.
+package struct BackupSource: Hashable, Sendable {
+    /// The last of `sql/migrations` that it has.
+    package var schemaVersion: Int
+    /// The server's major version.
+    package var serverVersion: Int
+    /// The extensions that indexes, columns or defaults of the schema are made with.
+    package var extensions: [String]
+
+    /// Looks, and changes nothing.
+    ///
+    /// Throws ``MigrationError`` when the schema is newer than this version of Skyrow, which may not know all that belongs
+    /// to it; ``BackupRefusal/nothing`` when there is none; and `PostgresError`.
+    package init(of schema: SQLIdentifier, client: PostgresClient, migrator: Migrator = Migrator()) async throws {
+        let name = PostgresName(schema.name)
+        serverVersion = try await BackupSource.serverVersion(client)
+        let found = try await client.read(
+            """
+            SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+            )
+            """
+        )
+        guard !found.isEmpty else { throw BackupRefusal.nothing }
+        let versions = try await client.read("SELECT version FROM \(schema)._migration").decodeColumn(0, as: Int32.self)
+        schemaVersion = Int(versions.max() ?? 0)
+        _ = try migrator.steps(for: Migrator.DatabaseState(versions: Set(versions.map(Int.init))))
+        extensions = try await client.read(BackupSource.extensions(of: name)).decodeColumn(0, as: String.self)
+    }
+
+    /// The server's major version.
+    package static func serverVersion(_ client: PostgresClient) async throws -> Int {
+        let result = try await client.read("SELECT current_setting('server_version_num')::int / 10000")
+        return Int(try result.decode(row: 0, column: 0, as: Int32.self))
+    }
+
+    /// What refers from the schema's objects to those of an extension.
+    private static func extensions(of schema: PostgresName) -> SQL {
+        """
+        WITH app AS MATERIALIZED (
+            SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(schema)
+        ), object (classid, objid) AS MATERIALIZED (
+            SELECT 'pg_class'::regclass, oid FROM pg_catalog.pg_class WHERE relnamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_catalog.pg_proc WHERE pronamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_type'::regclass, oid FROM pg_catalog.pg_type WHERE typnamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_catalog.pg_constraint
+                WHERE connamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_attrdef'::regclass, pg_attrdef.oid
+                FROM pg_catalog.pg_attrdef JOIN pg_catalog.pg_class ON pg_class.oid = adrelid
+                WHERE relnamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_rewrite'::regclass, pg_rewrite.oid
+                FROM pg_catalog.pg_rewrite JOIN pg_catalog.pg_class ON pg_class.oid = ev_class
+                WHERE relnamespace = (SELECT oid FROM app)
+            UNION ALL SELECT 'pg_trigger'::regclass, pg_trigger.oid
+                FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_class ON pg_class.oid = tgrelid
+                WHERE relnamespace = (SELECT oid FROM app)
+        )
+        SELECT DISTINCT extname
+        FROM object
+        JOIN pg_catalog.pg_depend AS use ON use.classid = object.classid AND use.objid = object.objid
+        JOIN pg_catalog.pg_depend AS part
+            ON part.classid = use.refclassid AND part.objid = use.refobjid AND part.deptype = 'e'
+        JOIN pg_catalog.pg_extension ON part.refclassid = 'pg_extension'::regclass AND pg_extension.oid = part.refobjid
+        WHERE extname <> 'plpgsql'
+        ORDER BY extname
+        """
+    }
+}
+
+/// Why a backup cannot be made, or put back.
+package enum BackupRefusal: Error, Hashable, Sendable {
+    /// There is no application in the schema.
+    case nothing
+    /// There is something in the schema: these tables or other objects.
+    case isNotEmpty([String])
+    /// A service is connected that works on the schema.
+    case isServed
+    /// Objects outside of the schema would be dropped with it: these.
+    case othersDepend([String])
+}

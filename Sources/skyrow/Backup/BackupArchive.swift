@@ -1,0 +1,153 @@
+import Crypto
+import Glibc
+import SkyrowModel
+
+/// The archive that `skyrow backup` writes: a tar file of a PostgreSQL dump, what is to be known about it, and checksums.
+///
+/// ```
+/// skyrow-backup/database.dump    pg_dump's custom format
+/// skyrow-backup/manifest.json    ``BackupManifest``
+/// skyrow-backup/SHA256SUMS       of the files before, as sha256sum(1) checks them
+/// ```
+enum BackupArchive {
+    static let dump = "skyrow-backup/database.dump"
+    static let manifest = "skyrow-backup/manifest.json"
+    static let checksums = "skyrow-backup/SHA256SUMS"
+}
+
+/// Writes an archive, one file after the other.
+final class BackupWriter {
+    private let output: OutputFile
+    private let time: Int
+    private var length = 0
+    private var checksums = ""
+    /// How many bytes were written.
+    var count: Int { length }
+
+    init(_ output: OutputFile, time: Timestamp) {
+        self.output = output
+        self.time = Int((time.microseconds + Timestamp.unixEpochOffset) / 1_000_000)
+    }
+
+    /// Adds a file as it comes; `body` is lent what writes it.
+    func add(_ name: String, _ body: ((_ bytes: [UInt8]) throws(ToolError) -> Void) async throws(ToolError) -> Void)
+        async throws(ToolError)
+    {
+        let start = length
+        // The size is known afterwards.
+        try write(TarHeader(name: name, size: 0, time: time).block)
+        var hash = SHA256()
+        var size = 0
+        try await body { bytes throws(ToolError) in
+            hash.update(data: bytes)
+            size += bytes.count
+            try self.write(bytes)
+        }
+        try write([UInt8](repeating: 0, count: TarHeader.padding(after: size)))
+        let header = TarHeader(name: name, size: size, time: time).block
+        guard pwrite(output.file.number, header, header.count, off_t(start)) == header.count else {
+            throw .system("Cannot write \(output.path)")
+        }
+        checksums += "\(hexadecimal(hash.finalize()))  \(name)\n"
+    }
+
+    /// Writes the checksums and gives the archive its name.
+    func finish() async throws(ToolError) {
+        let checksums = Array(checksums.utf8)
+        try await add(BackupArchive.checksums) { write throws(ToolError) in try write(checksums) }
+        try write([UInt8](repeating: 0, count: 2 * TarHeader.blockLength))
+        try output.finish()
+    }
+
+    private func write(_ bytes: [UInt8]) throws(ToolError) {
+        try output.write(bytes)
+        length += bytes.count
+    }
+}
+
+/// An archive whose checksums fit.
+struct BackupReader: Sendable {
+    let path: String
+    let manifest: BackupManifest
+    /// The dump's place in the file.
+    let dump: TarEntry
+
+    /// Reads the whole archive and compares its checksums.
+    ///
+    /// Throws ``ToolError`` when it is no archive, cut off, damaged or newer than this program.
+    init(opening path: String) throws(ToolError) {
+        self.path = path
+        let file = try FileDescriptor(opening: path, O_RDONLY)
+        func read(_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8] {
+            try BackupReader.read(file, offset, count)
+        }
+        let entries: [TarEntry]
+        do {
+            entries = try tarEntries(read: read)
+        } catch let fault as TarFault {
+            throw BackupReader.explain(fault, path)
+        } catch let error as ToolError {
+            throw error
+        } catch {
+            throw .damagedArchive(path)
+        }
+        func entry(_ name: String) throws(ToolError) -> TarEntry {
+            guard let entry = entries.first(where: { $0.name == name }) else {
+                throw .failure("\(path) is no backup of skyrow: there is no \(name) in it.")
+            }
+            return entry
+        }
+        dump = try entry(BackupArchive.dump)
+        let described = try entry(BackupArchive.manifest)
+        let sums = try entry(BackupArchive.checksums)
+        guard described.size < 1 << 28, sums.size < 1 << 28 else { throw .damagedArchive(path) }
+        var expected = ""
+        for entry in entries where entry.name != BackupArchive.checksums {
+            expected += "\(try BackupReader.checksum(of: entry, in: file))  \(entry.name)\n"
+        }
+        guard try read(sums.offset, sums.size) == Array(expected.utf8) else { throw .damagedArchive(path) }
+        manifest = try BackupManifest(json: try read(described.offset, described.size), path: path)
+    }
+
+    private static func read(_ file: FileDescriptor, _ offset: Int, _ count: Int) throws(ToolError) -> [UInt8] {
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(count, 0)) { buffer, initialized in
+            guard let start = buffer.baseAddress else { return }
+            while initialized < count {
+                let place = off_t(offset + initialized)
+                let received = pread(file.number, start + initialized, count - initialized, place)
+                if received < 0, errno == EINTR { continue }
+                failed = received < 0
+                if received <= 0 { return }
+                initialized += received
+            }
+        }
+        guard !failed else { throw .system("Cannot read") }
+        return bytes
+    }
+
+    private static func checksum(of entry: TarEntry, in file: FileDescriptor) throws(ToolError) -> String {
+        var hash = SHA256()
+        var offset = 0
+        while offset < entry.size {
+            let part = try read(file, entry.offset + offset, min(1 << 20, entry.size - offset))
+            guard !part.isEmpty else { break }
+            hash.update(data: part)
+            offset += part.count
+        }
+        return hexadecimal(hash.finalize())
+    }
+
+    private static func explain(_ fault: TarFault, _ path: String) -> ToolError {
+        switch fault {
+        case .foreign: .failure("\(path) is no backup of skyrow.")
+        case .damaged: .damagedArchive(path)
+        case .truncated: .failure("\(path) was cut off: it ends too early. Nothing was changed; use another backup.")
+        }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

@@ -1,0 +1,130 @@
+import SkyrowModel
+import SkyrowWire
+
+/// What an archive says about itself.
+struct BackupManifest: Hashable, Sendable {
+    /// The rows of a table as they are in the archive.
+    struct Table: Hashable, Sendable {
+        var name: String
+        var rows: Int
+        var bytes: Int
+        /// SHA-256 of the rows in the text form of COPY, in hexadecimal digits.
+        var checksum: String
+    }
+
+    /// The version of the form of archives that this program writes.
+    static let version = 1
+
+    var program = SkyrowCommand.version
+    /// The last of `sql/migrations` that the database had.
+    var schemaVersion: Int
+    /// The major version of PostgreSQL that can read the dump.
+    var postgresVersion: Int
+    var time: Timestamp
+    /// The PostgreSQL schema of the application.
+    var schema: String
+    /// Whether sessions are among the rows.
+    var hasSessions: Bool
+    var tables: [Table]
+
+    var json: [UInt8] {
+        let writer = JSONWriter()
+        writer.beginObject()
+        writer.key("skyrow_backup")
+        writer.integer(Self.version)
+        writer.key("skyrow_version")
+        writer.string(program)
+        writer.key("schema_version")
+        writer.integer(schemaVersion)
+        writer.key("postgres_version")
+        writer.integer(postgresVersion)
+        writer.key("taken_at")
+        writer.timestamp(time)
+        writer.key("schema")
+        writer.string(schema)
+        writer.key("sessions")
+        writer.boolean(hasSessions)
+        writer.key("tables")
+        writer.beginArray()
+        for table in tables {
+            writer.beginObject()
+            writer.key("name")
+            writer.string(table.name)
+            writer.key("rows")
+            writer.integer(table.rows)
+            writer.key("bytes")
+            writer.integer(table.bytes)
+            writer.key("sha256")
+            writer.string(table.checksum)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// Throws ``ToolError`` when the text is none, or of a newer version than this program's.
+    init(json: [UInt8], path: String) throws(ToolError) {
+        let damaged = ToolError.damagedArchive(path)
+        guard let document = try? JSONDocument(json) else { throw damaged }
+        self = try document.withRoot { root throws(ToolError) in
+            guard let version = root["skyrow_backup"]?.wholeNumber else { throw damaged }
+            guard version <= Self.version else {
+                throw .failure(
+                    "\(path) is an archive of version \(version), and this skyrow reads versions up to \(Self.version): use a newer one."
+                )
+            }
+            guard let manifest = BackupManifest(root) else { throw damaged }
+            return manifest
+        }
+    }
+
+    private init?(_ json: JSONView) {
+        guard let program = json["skyrow_version"]?.string,
+            let schemaVersion = json["schema_version"]?.wholeNumber,
+            let postgresVersion = json["postgres_version"]?.wholeNumber,
+            let time = json["taken_at"]?.string.flatMap({ try? Timestamp(rfc3339: $0) }),
+            let schema = json["schema"]?.string, let hasSessions = json["sessions"]?.boolean,
+            let tables = json["tables"], tables.isArray
+        else { return nil }
+        self.init(
+            program: program,
+            schemaVersion: Int(schemaVersion),
+            postgresVersion: Int(postgresVersion),
+            time: time,
+            schema: schema,
+            hasSessions: hasSessions,
+            tables: []
+        )
+        for json in tables.elements {
+            guard let name = json["name"]?.string, let rows = json["rows"]?.wholeNumber,
+                let bytes = json["bytes"]?.wholeNumber, let checksum = json["sha256"]?.string
+            else { return nil }
+            self.tables.append(Table(name: name, rows: Int(rows), bytes: Int(bytes), checksum: checksum))
+        }
+    }
+
+    init(
+        program: String = SkyrowCommand.version,
+        schemaVersion: Int,
+        postgresVersion: Int,
+        time: Timestamp,
+        schema: String,
+        hasSessions: Bool,
+        tables: [Table]
+    ) {
+        self.program = program
+        self.schemaVersion = schemaVersion
+        self.postgresVersion = postgresVersion
+        self.time = time
+        self.schema = schema
+        self.hasSessions = hasSessions
+        self.tables = tables
+    }
+}
+
+extension ToolError {
+    static func damagedArchive(_ path: String) -> ToolError {
+        .failure("\(path) is damaged: its checksums do not fit. Nothing was changed; use another backup.")
+    }
+}

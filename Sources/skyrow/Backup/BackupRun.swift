@@ -1,0 +1,123 @@
+import Glibc
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+/// One backup, from the look at the database to the archive's name.
+struct BackupRun: Sendable {
+    let path: String
+    /// Whether an archive that is there is replaced.
+    let overwrites: Bool
+    /// Whether the access tokens that hold are kept.
+    let withSessions: Bool
+
+    /// Throws ``ToolError`` when the database cannot be read as a whole, or the archive not be written.
+    func callAsFunction(_ database: OpenDatabase) async throws(ToolError) -> RunSummary {
+        let start = ContinuousClock.now
+        let source: BackupSource
+        do {
+            source = try await BackupSource(of: database.schema, client: database.client)
+        } catch {
+            throw ToolError(backupFailure: error, schema: database.schema)
+        }
+        let program = try DumpProgram.fitting(source.serverVersion, among: await DumpProgram.installed())
+        let output = try OutputFile(path: path, replacing: overwrites)
+        let time = currentTime()
+        let writer = BackupWriter(output, time: time)
+        let entry = try await dump(database, source, program, to: writer)
+
+        // What is in the archive is read once more, as a restore would: what cannot be read is no backup.
+        let reader = DumpReader(path: "/proc/self/fd/\(output.file.number)", entry: entry, program: program)
+        let rows = try await reader.rows()
+        var progress = Progress(total: nil, unit: "rows checked")
+        defer { progress.finish() }
+        while try await rows.next() != nil { progress.report(rows.rowCount) }
+        let manifest = BackupManifest(
+            schemaVersion: rows.schemaVersion,
+            postgresVersion: program.majorVersion,
+            time: time,
+            schema: database.schema.name,
+            hasSessions: withSessions,
+            tables: rows.tables
+        )
+        try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(manifest.json) }
+        try await writer.finish()
+        return RunSummary(
+            command: "backup",
+            partsName: "tables",
+            parts: manifest.parts,
+            bytes: writer.count,
+            path: path,
+            elapsed: .now - start
+        )
+    }
+
+    /// Dumps into the archive; pg_dump reads everything in one snapshot.
+    private func dump(
+        _ database: OpenDatabase,
+        _ source: BackupSource,
+        _ program: DumpProgram,
+        to writer: BackupWriter
+    ) async throws(ToolError) -> TarEntry {
+        let (connection, descriptors) = database.access.connection(forChildWithOwn: 3)
+        var environment = processEnvironment().filter { !$0.key.hasPrefix("SKYROW_") }
+        do {
+            environment.merge(try PostgresConfiguration.environment(ofConnection: connection)) { $1 }
+        } catch {
+            throw .configuration("The database's address is none that PostgreSQL's programs understand.")
+        }
+        let words = program.dump(
+            schema: database.schema.name,
+            extensions: source.extensions,
+            withSessions: withSessions
+        )
+        var progress = Progress(total: nil, unit: "bytes written")
+        defer { progress.finish() }
+        let offset = TarHeader.blockLength
+        var size = 0
+        try await writer.add(BackupArchive.dump) { write throws(ToolError) in
+            let output = try await ProgramOutput(of: words, environment: environment, others: descriptors)
+            while true {
+                let chunk = try await output.next()
+                if chunk.isEmpty { return }
+                try write(chunk)
+                size += chunk.count
+                progress.report(size)
+            }
+        }
+        return TarEntry(name: BackupArchive.dump, offset: offset, size: size)
+    }
+}
+
+extension BackupManifest {
+    /// The tables for a summary.
+    var parts: [RunSummary.Part] {
+        tables.map { RunSummary.Part(name: $0.name, rows: $0.rows, bytes: $0.bytes) }
+    }
+}
+
+extension ToolError {
+    /// Tells why a backup could not be made, or put back.
+    init(backupFailure error: any Error, schema: SQLIdentifier) {
+        switch error as? BackupRefusal {
+        case .nothing:
+            self = .failure("There is no application in the schema \(schema.name): start the service first.")
+        case .isServed:
+            self = .failure("A service works on the schema \(schema.name): end it, and every other one, first.")
+        case .isNotEmpty(let names):
+            let list = names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+            self = .failure(
+                "There is something in the schema \(schema.name) already (\(list)): --replace puts the archive in its place."
+            )
+        case .othersDepend(let names):
+            self = .failure(
+                """
+                These would be dropped with the schema \(schema.name): \(names.joined(separator: ", ")). Drop them yourself, \
+                and make them again afterwards.
+                """
+            )
+        case nil:
+            self.init(databaseFailure: error)
+        }
+    }
+}

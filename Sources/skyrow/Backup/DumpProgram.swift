@@ -1,0 +1,85 @@
+import Glibc
+
+/// `pg_dump` and `pg_restore` of one installation.
+struct DumpProgram: Hashable, Sendable {
+    var majorVersion: Int
+    /// The directory of the programs, with its slash; empty where `PATH` finds them.
+    var directory: String
+
+    /// What this machine has.
+    static func installed() async -> [DumpProgram] {
+        let root = "/usr/lib/postgresql"
+        var programs = (contentsOfDirectory(root) ?? []).compactMap { name in
+            Int(name).map { DumpProgram(majorVersion: $0, directory: "\(root)/\(name)/bin/") }
+        }.filter { access("\($0.directory)pg_dump", X_OK) == 0 && access("\($0.directory)pg_restore", X_OK) == 0 }
+        // "pg_dump (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
+        if programs.isEmpty, let output = try? await ProgramOutput.text(of: ["pg_dump", "--version"]),
+            let version = output.split(separator: " ").lazy.compactMap({ Int($0.prefix { $0.isNumber }) }).first
+        {
+            programs.append(DumpProgram(majorVersion: version, directory: ""))
+        }
+        return programs
+    }
+
+    /// The one for servers and dumps of this major version: of the same version, or else the next later one.
+    ///
+    /// Throws ``ToolError`` with what to install when there is none, since the programs refuse what is newer than they.
+    static func fitting(_ version: Int, among programs: [DumpProgram]) throws(ToolError) -> DumpProgram {
+        let fitting = programs.filter { $0.majorVersion >= version }.min { $0.majorVersion < $1.majorVersion }
+        guard let fitting else { throw missing(version, among: programs) }
+        return fitting
+    }
+
+    private static func missing(_ version: Int, among programs: [DumpProgram]) -> ToolError {
+        let newest = programs.map(\.majorVersion).max()
+        let here = newest.map { "the newest here is of PostgreSQL \($0)" } ?? "there are none here"
+        return .failure(
+            "This needs pg_dump and pg_restore of PostgreSQL \(version), and \(here): apt-get install postgresql-client-\(version)."
+        )
+    }
+
+    /// Dumps what a schema holds, in the custom format.
+    ///
+    /// - Parameter extensions: those that objects of the schema are made with.
+    func dump(schema: String, extensions: [String], withSessions: Bool) -> [String] {
+        var words = [
+            "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--quote-all-identifiers",
+            "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions", "--lock-wait-timeout=60000",
+        ]
+        words += extensions.map { "--extension=\(quoted($0))" }
+        if !withSessions { words.append("--exclude-table-data=\(quoted(schema)).\(quoted("_session"))") }
+        return words
+    }
+
+    /// Lists what is in a dump that is read from standard input.
+    var list: [String] { ["\(directory)pg_restore", "--format=custom", "--list"] }
+
+    /// Writes a section of a dump as SQL: `pre-data`, `data` or `post-data`.
+    ///
+    /// - Parameter list: the path of a list that says what to take.
+    func script(section: String, list: String? = nil) -> [String] {
+        [
+            "\(directory)pg_restore", "--format=custom", "--section=\(section)", "--file=-", "--no-owner",
+            "--no-privileges", "--no-tablespaces",
+        ] + (list.map { ["--use-list=\($0)"] } ?? [])
+    }
+
+    /// A name that pg_dump takes as it is, not as a pattern.
+    private func quoted(_ name: String) -> String {
+        "\"\(name.replacing("\"", with: "\"\""))\""
+    }
+
+    /// The lines of a list without what the place of a restore has already, or brings itself: the schema, and what
+    /// belongs to the owner of an extension.
+    static func list(_ text: String, without schema: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+            let words = line.split(separator: " ")
+            // "7; 2615 16465 SCHEMA - app postgres", "3404; 0 0 COMMENT - EXTENSION "pg_trgm" "
+            guard words.count > 5, words[0].hasSuffix(";"), words[0].dropLast().allSatisfy(\.isNumber) else {
+                return true
+            }
+            return !(words[3] == "SCHEMA" && words[4] == "-")
+                && !(words[3] == "COMMENT" && words[4] == "-" && words[5] == "EXTENSION")
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,123 @@
+import Crypto
+import Glibc
+
+/// The rows of a dump, table after table, counted and checked as they are read.
+final class DumpRows {
+    private let output: ProgramOutput
+    private var script = DumpScript()
+    private var ready: ArraySlice<DumpPiece> = []
+    private var isAtEnd = false
+    private var hash = SHA256()
+    /// The tables that were read.
+    private(set) var tables: [BackupManifest.Table] = []
+    /// The highest number in the first column of `_migration`.
+    private(set) var schemaVersion = 0
+
+    init(_ output: ProgramOutput) {
+        self.output = output
+    }
+
+    /// How many rows were read.
+    var rowCount: Int { tables.reduce(0) { $0 + $1.rows } }
+
+    /// The next piece, nil at the end; throws ``ToolError`` when pg_restore fails or the text ends too early.
+    func next() async throws(ToolError) -> DumpPiece? {
+        while ready.isEmpty {
+            if isAtEnd { return nil }
+            let bytes = try await output.next()
+            isAtEnd = bytes.isEmpty
+            ready = try script.take(bytes)[...]
+        }
+        let piece = ready.removeFirst()
+        note(piece)
+        return piece
+    }
+
+    private func note(_ piece: DumpPiece) {
+        switch piece {
+        case .script: break
+        case .copy(_, let table):
+            hash = SHA256()
+            tables.append(BackupManifest.Table(name: table, rows: 0, bytes: 0, checksum: ""))
+        case .lines(let bytes, let count):
+            guard let last = tables.indices.last else { return }
+            hash.update(data: bytes)
+            tables[last].rows += count
+            tables[last].bytes += bytes.count
+            guard tables[last].name == "_migration" else { return }
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                let number = String(decoding: line.prefix { $0 != UInt8(ascii: "\t") }, as: UTF8.self)
+                schemaVersion = max(schemaVersion, Int(number) ?? 0)
+            }
+        case .endOfCopy:
+            guard let last = tables.indices.last else { return }
+            tables[last].checksum = hexadecimal(hash.finalize())
+        }
+    }
+
+    /// The lines of the table that has begun.
+    var lines: Lines { Lines(rows: self) }
+
+    struct Lines: AsyncSequence {
+        fileprivate let rows: DumpRows
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            fileprivate let rows: DumpRows
+
+            mutating func next() async throws -> [UInt8]? {
+                guard case .lines(let bytes, _)? = try await rows.next() else { return nil }
+                return bytes
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(rows: rows)
+        }
+    }
+}
+
+/// The dump inside an archive, as pg_restore reads it.
+struct DumpReader: Sendable {
+    /// Where the archive can be opened.
+    let path: String
+    let entry: TarEntry
+    let program: DumpProgram
+
+    /// The rows, in the order in which they are to be put back.
+    func rows() async throws(ToolError) -> DumpRows {
+        DumpRows(try await read(program.script(section: "data")))
+    }
+
+    /// The statements of a section without rows, but not what makes the schema itself.
+    func script(section: String, of schema: String) async throws(ToolError) -> String {
+        let list = DumpProgram.list(try await read(program.list).text(), without: schema)
+        let file = try FileDescriptor.temporary()
+        try file.write(list.utf8)
+        let text = try await read(program.script(section: section, list: "/proc/self/fd/3"), others: [file]).text()
+        return DumpReader.withoutCommands(text)
+    }
+
+    private func read(_ words: [String], others: [FileDescriptor] = []) async throws(ToolError) -> ProgramOutput {
+        let file = try FileDescriptor(opening: path, O_RDONLY)
+        guard lseek(file.number, off_t(entry.offset), SEEK_SET) >= 0 else { throw .system("Cannot read \(path)") }
+        // pg_restore reads to the end of its input, and the dump is not at the end of the archive.
+        let (reading, writing) = try FileDescriptor.pipe()
+        let silence = try FileDescriptor(opening: "/dev/null", O_WRONLY)
+        _ = try await ChildProcess.launch(
+            Command(
+                ["head", "-c", "\(entry.size)"],
+                environment: ProgramOutput.plainEnvironment,
+                descriptors: [file, writing, silence]
+            )
+        )
+        return try await ProgramOutput(of: words, input: reading, others: others)
+    }
+
+    /// A script as the server takes it: psql's own commands at its beginning and end are not for it.
+    static func withoutCommands(_ script: String) -> String {
+        var lines = script.split(separator: "\n", omittingEmptySubsequences: false)
+        if let first = lines.firstIndex(where: { $0.hasPrefix("\\restrict ") }) { lines.remove(at: first) }
+        if let last = lines.lastIndex(where: { $0.hasPrefix("\\unrestrict ") }) { lines.remove(at: last) }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+
+/// A piece of the text that pg_restore makes of a dump's rows.
+enum DumpPiece: Hashable, Sendable {
+    /// Statements between tables: settings and the numbers of sequences.
+    case script(String)
+    /// `COPY "app"."movie" ("_id", "title") FROM stdin;`; lines follow, or the end at once.
+    case copy(statement: String, table: String)
+    /// Whole lines of a table, in the text form of COPY.
+    case lines([UInt8], count: Int)
+    case endOfCopy
+}
+
+/// Cuts the text that pg_restore makes of a dump's rows (`--section=data`) into statements and lines.
+///
+/// There is nothing in that section but comments, settings, COPY and calls of setval, so no text of a user's can look like
+/// the beginning of a COPY but inside one, where lines are data until `\.` stands alone.
+struct DumpScript: Sendable {
+    private enum Place: Sendable {
+        case inScript
+        /// The head of a COPY may span lines, where a name has a line end in it.
+        case inHead
+        case inLines
+    }
+
+    private var place = Place.inScript
+    private var statement: [UInt8] = []
+    /// The beginning of a line whose end has not come.
+    private var rest: [UInt8] = []
+
+    /// Takes the next bytes, or none at the end, and gives the pieces that they complete.
+    ///
+    /// Throws ``ToolError`` when the text ends inside of a table.
+    mutating func take(_ bytes: [UInt8]) throws(ToolError) -> [DumpPiece] {
+        var pieces: [DumpPiece] = []
+        guard !bytes.isEmpty else {
+            guard place == .inScript, rest.isEmpty else { throw .failure("The rows of the archive end too early.") }
+            endScript(&pieces)
+            return pieces
+        }
+        let text = rest + bytes
+        guard let last = text.lastIndex(of: UInt8(ascii: "\n")) else {
+            rest = text
+            return []
+        }
+        var cursor = text.startIndex
+        while cursor <= last {
+            switch place {
+            case .inScript, .inHead:
+                let end = text[cursor...].firstIndex(of: UInt8(ascii: "\n")) ?? last
+                takeLine(text[cursor...end], &pieces)
+                cursor = end + 1
+            case .inLines:
+                cursor = takeRows(text[cursor...last], &pieces)
+            }
+        }
+        rest = Array(text[(last + 1)...])
+        return pieces
+    }
+
+    private mutating func takeLine(_ line: ArraySlice<UInt8>, _ pieces: inout [DumpPiece]) {
+        if place == .inScript {
+            // psql's own, which says that nothing but SQL follows.
+            if line.starts(with: "\\restrict ".utf8) || line.starts(with: "\\unrestrict ".utf8) { return }
+            if line.starts(with: "COPY ".utf8) {
+                endScript(&pieces)
+                place = .inHead
+            }
+        }
+        statement += line
+        guard place == .inHead, line.reversed().starts(with: " FROM stdin;\n".utf8.reversed()) else { return }
+        let text = String(decoding: statement.dropLast(), as: UTF8.self)
+        pieces.append(.copy(statement: text, table: DumpScript.table(of: text)))
+        statement = []
+        place = .inLines
+    }
+
+    /// Takes lines up to the end of the table, or all; gives the place behind them.
+    private mutating func takeRows(_ lines: ArraySlice<UInt8>, _ pieces: inout [DumpPiece]) -> Int {
+        let (length, count, isComplete) = lines.withUnsafeBytes { DumpScript.rows(in: $0) }
+        if count > 0 { pieces.append(.lines(Array(lines.prefix(length)), count: count)) }
+        guard isComplete else { return lines.endIndex }
+        pieces.append(.endOfCopy)
+        place = .inScript
+        return lines.startIndex + length + 3
+    }
+
+    /// How many bytes and lines there are before `\.`, and whether that comes.
+    private static func rows(in lines: UnsafeRawBufferPointer) -> (length: Int, count: Int, isComplete: Bool) {
+        var start = 0
+        var count = 0
+        while let line = lines.baseAddress, start < lines.count {
+            let isEnd =
+                lines[start] == UInt8(ascii: "\\") && lines.count - start >= 3
+                && lines[start + 1] == UInt8(ascii: ".") && lines[start + 2] == UInt8(ascii: "\n")
+            if isEnd { return (start, count, true) }
+            guard let end = memchr(line + start, 0x0A, lines.count - start) else { break }
+            start = UnsafeRawPointer(end) - line + 1
+            count += 1
+        }
+        return (start, count, false)
+    }
+
+    private mutating func endScript(_ pieces: inout [DumpPiece]) {
+        if statement.contains(where: { $0 != UInt8(ascii: "\n") }) {
+            pieces.append(.script(String(decoding: statement, as: UTF8.self)))
+        }
+        statement = []
+    }
+
+    /// The table of `COPY "app"."movie" (…) FROM stdin;`, whose names pg_dump was asked to quote.
+    static func table(of statement: String) -> String {
+        var name = ""
+        var isQuoted = false
+        var characters = statement.unicodeScalars.dropFirst("COPY ".count)
+        while let character = characters.popFirst() {
+            if character == "\"" {
+                if isQuoted, characters.first == "\"" {
+                    characters.removeFirst()
+                    name.unicodeScalars.append("\"")
+                } else {
+                    isQuoted.toggle()
+                }
+            } else if isQuoted {
+                name.unicodeScalars.append(character)
+            } else if character == "." {
+                name = ""
+            } else {
+                break
+            }
+        }
+        return name
+    }
+}

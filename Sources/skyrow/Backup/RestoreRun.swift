@@ -1,0 +1,97 @@
+import SkyrowPostgres
+import SkyrowStore
+
+/// One restore: an archive that is whole, put in the place of what is there, or nothing.
+struct RestoreRun: Sendable {
+    let archive: BackupReader
+    /// Whether what is in the schema may go.
+    let replaces: Bool
+    private let migrator: Migrator
+
+    /// Throws ``ToolError`` when this program, or these settings, cannot take the archive.
+    init(_ archive: BackupReader, schema: String, replaces: Bool, migrator: Migrator = Migrator()) throws(ToolError) {
+        self.archive = archive
+        self.replaces = replaces
+        self.migrator = migrator
+        let manifest = archive.manifest
+        guard manifest.schemaVersion <= migrator.latestVersion else {
+            throw .failure(
+                """
+                \(archive.path) is of a database at schema version \(manifest.schemaVersion), and this skyrow knows versions \
+                up to \(migrator.latestVersion): use a newer skyrow (the archive was made with \(manifest.program)).
+                """
+            )
+        }
+        guard manifest.schema == schema else {
+            throw .failure(
+                "\(archive.path) holds the schema \(manifest.schema), and not \(schema): give --schema \(manifest.schema)."
+            )
+        }
+    }
+
+    /// Throws ``ToolError`` when the archive cannot be put into the database; nothing was changed then.
+    func callAsFunction(_ database: OpenDatabase) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
+        let start = ContinuousClock.now
+        let manifest = archive.manifest
+        do {
+            let server = try await BackupSource.serverVersion(database.client)
+            guard server >= manifest.postgresVersion else {
+                throw ToolError.failure(
+                    """
+                    \(archive.path) was made with PostgreSQL \(manifest.postgresVersion), and this server is of \
+                    PostgreSQL \(server): restore to one that is as new at least.
+                    """
+                )
+            }
+            let program = try DumpProgram.fitting(manifest.postgresVersion, among: await DumpProgram.installed())
+            let reader = DumpReader(path: archive.path, entry: archive.dump, program: program)
+            let tables = try await reader.script(section: "pre-data", of: manifest.schema)
+            let indexes = try await reader.script(section: "post-data", of: manifest.schema)
+            let steps = try await SchemaRestore.restore(
+                database.schema,
+                client: database.client,
+                replacing: replaces,
+                migrator: migrator,
+                logger: database.logger
+            ) { restore in
+                try await restore.run(tables)
+                try await fill(restore, try await reader.rows())
+                try await restore.run(indexes)
+            }
+            let summary = RunSummary(
+                command: "restore",
+                partsName: "tables",
+                parts: manifest.parts,
+                bytes: archive.dump.size,
+                path: archive.path,
+                elapsed: .now - start
+            )
+            return (summary, steps)
+        } catch let error as PostgresError where error.code == .server {
+            let reason = error.message ?? "\(error)"
+            throw .failure("PostgreSQL refused what is in \(archive.path): \(reason). Nothing was changed.")
+        } catch {
+            throw ToolError(backupFailure: error, schema: database.schema)
+        }
+    }
+
+    private func fill(_ restore: SchemaRestore, _ rows: DumpRows) async throws {
+        let manifest = archive.manifest
+        var progress = Progress(total: manifest.tables.reduce(0) { $0 + $1.rows }, unit: "rows")
+        defer { progress.finish() }
+        while let piece = try await rows.next() {
+            switch piece {
+            case .script(let statements): try await restore.run(statements)
+            case .copy(let statement, let table):
+                let count = try await restore.copy(statement, rows.lines)
+                guard count == rows.tables.last?.rows else {
+                    throw ToolError.failure("\(table) got \(count) rows, and not what is in the archive.")
+                }
+                progress.report(rows.rowCount)
+            case .lines, .endOfCopy: break
+            }
+        }
+        // The checksums of the whole archive were right; this is about what was read of it since.
+        guard rows.tables == manifest.tables else { throw ToolError.damagedArchive(archive.path) }
+    }
+}

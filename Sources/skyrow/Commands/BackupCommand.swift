@@ -1,0 +1,45 @@
+import ArgumentParser
+
+/// `skyrow backup`
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Write everything the application has to one archive, as it is at one moment.",
+        discussion: """
+            The archive has every table with its rows, indexes and comments: records, accounts with hashed passwords, roles, \
+            deletions. It is readable by its owner alone, and nobody else should get it. The service may run meanwhile. \
+            `skyrow restore` puts it back. The API key and the master key are not in it.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Argument(help: "The archive to write.")
+    var file: String
+
+    @Flag(help: "Keep the access tokens that hold, so that users stay logged in after a restore.")
+    var withSessions = false
+
+    @Flag(help: "Replace an archive that is there.")
+    var overwrite = false
+
+    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
+    var tellsJSON = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let run = BackupRun(path: file, overwrites: overwrite, withSessions: withSessions)
+            let settings = try options.loader.load()
+            let tellsJSON = tellsJSON
+            try await withDatabase(settings) { database throws(ToolError) in
+                let summary = try await run(database)
+                print(
+                    tellsJSON
+                        ? summary.json
+                        : "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables backed up to \(run.path), "
+                            + "\(megabytes(summary.bytes)), in \(summary.elapsed.inTenths)"
+                )
+            }
+        }
+    }
+}

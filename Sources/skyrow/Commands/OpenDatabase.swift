@@ -1,0 +1,53 @@
+import Logging
+import SkyrowPostgres
+
+/// The database of a command, and a client of it that runs.
+struct OpenDatabase: Sendable {
+    let access: DatabaseAccess
+    let client: PostgresClient
+    /// The PostgreSQL schema of the application.
+    let schema: SQLIdentifier
+    let logger: Logger
+}
+
+/// Lends the settings' database, which is started for the purpose if need be.
+func withDatabase(
+    _ settings: Settings,
+    use: DatabaseUse = .shared,
+    _ body: (OpenDatabase) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    let logger = toolLogger()
+    let access = try await DatabaseAccess(settings, use: use, logger: logger)
+    var failure: ToolError?
+    do throws(ToolError) {
+        let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger) { database in
+            database.applicationName = "skyrow-tool"
+            // What a tool does may take hours, and its transactions wait for files and other programs.
+            database.statementTimeout = nil
+            database.sessionSettings["statement_timeout"] = "0"
+            database.idleTransactionTimeout = .zero
+        }
+        let running = Task { try await client.run() }
+        do throws(ToolError) {
+            try await body(OpenDatabase(access: access, client: client, schema: schema, logger: logger))
+        } catch {
+            failure = error
+        }
+        running.cancel()
+        _ = await running.result
+    } catch {
+        failure = error
+    }
+    await access.close()
+    if let failure { throw failure }
+}
+
+/// Lends a running client of the settings' database.
+func withClient(
+    _ settings: Settings,
+    _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    try await withDatabase(settings) { database throws(ToolError) in
+        try await body(database.client, database.schema, database.logger)
+    }
+}

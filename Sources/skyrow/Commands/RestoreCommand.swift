@@ -1,0 +1,60 @@
+import ArgumentParser
+import SkyrowStore
+import SkyrowWire
+
+/// `skyrow restore`
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Put back what `skyrow backup` wrote, all of it or nothing.",
+        discussion: """
+            The archive is checked before anything is written. It goes into a database, or a PostgreSQL schema, where there \
+            is nothing yet, or with --replace in the place of what is there. No service may run on it meanwhile. An archive \
+            of an older skyrow is brought up to date.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Argument(help: "The archive.")
+    var file: String
+
+    @Flag(help: "Put it in the place of what is there, which is lost.")
+    var replace = false
+
+    @Flag(name: .customLong("dry-run"), help: "Check the archive, tell what is in it, and change nothing.")
+    var isDryRun = false
+
+    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
+    var tellsJSON = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let settings = try options.loader.load()
+            let archive = try BackupReader(opening: file)
+            let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace)
+            if isDryRun { return tell(archive) }
+            let tellsJSON = tellsJSON
+            try await withDatabase(settings, use: .alone) { database throws(ToolError) in
+                let (summary, steps) = try await run(database)
+                if tellsJSON { return print(summary.json) }
+                for step in steps { print(step.summary) }
+                print(
+                    "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables restored in "
+                        + "\(summary.elapsed.inTenths)"
+                )
+            }
+        }
+    }
+
+    private func tell(_ archive: BackupReader) {
+        let manifest = archive.manifest
+        if tellsJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
+        print(
+            "\(archive.path) is whole: taken \(manifest.time.rfc3339) with skyrow \(manifest.program) and PostgreSQL "
+                + "\(manifest.postgresVersion), schema version \(manifest.schemaVersion)"
+                + (manifest.hasSessions ? ", with sessions." : ", without sessions.")
+        )
+        for table in manifest.tables { print("\(table.name)  \(decimal(table.rows))") }
+    }
+}

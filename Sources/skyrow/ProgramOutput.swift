@@ -1,0 +1,82 @@
+import Glibc
+
+/// What a program writes, read as it comes, and what it complains about.
+final class ProgramOutput: Sendable {
+    private let program: String
+    private let process: ChildProcess
+    private let output: FileDescriptor
+    private let complaints: FileDescriptor
+
+    /// Starts a program; throws ``ToolError`` when it cannot be started.
+    ///
+    /// - Parameters:
+    ///   - others: descriptors that it gets as 3, 4, ….
+    init(
+        of words: [String],
+        environment: [String: String] = ProgramOutput.plainEnvironment,
+        input: FileDescriptor? = nil,
+        others: [FileDescriptor] = []
+    ) async throws(ToolError) {
+        program = words.first.map { String($0.split(separator: "/").last ?? "") } ?? ""
+        let input = if let input { input } else { try FileDescriptor(opening: "/dev/null", O_RDONLY) }
+        let (reading, writing) = try FileDescriptor.pipe()
+        complaints = try FileDescriptor.temporary()
+        let descriptors = [input, writing, complaints] + others
+        process = try await ChildProcess.launch(Command(words, environment: environment, descriptors: descriptors))
+        output = reading
+    }
+
+    deinit {
+        // Whoever reads no further has no use for the rest.
+        process.send(signal: SIGTERM)
+    }
+
+    static let plainEnvironment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+
+    /// The next bytes; none at the end. Throws ``ToolError`` with its complaint when it failed.
+    func next() async throws(ToolError) -> [UInt8] {
+        let chunk = try output.read(upTo: 256 << 10)
+        guard chunk.isEmpty else { return chunk }
+        let status = await process.exit
+        guard status != .exited(0) else { return [] }
+        let lines = complaints.text.split(separator: "\n").suffix(3)
+        throw .failure(lines.isEmpty ? "\(program) failed with \(status)." : lines.joined(separator: "\n"))
+    }
+
+    /// All of it as text.
+    func text() async throws(ToolError) -> String {
+        var bytes: [UInt8] = []
+        while true {
+            let chunk = try await next()
+            if chunk.isEmpty { return String(decoding: bytes, as: UTF8.self) }
+            bytes += chunk
+        }
+    }
+
+    /// What a program writes, when it needs nothing.
+    static func text(of words: [String]) async throws(ToolError) -> String {
+        try await ProgramOutput(of: words).text()
+    }
+}
+
+extension FileDescriptor {
+    /// A file without a name, open for reading and writing.
+    static func temporary() throws(ToolError) -> FileDescriptor {
+        guard let file = tmpfile() else { throw .system("Cannot make a temporary file") }
+        defer { fclose(file) }
+        let number = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)
+        guard number >= 0 else { throw .system("Cannot make a temporary file") }
+        return FileDescriptor(owning: number)
+    }
+
+    /// What is in a small file, from its start.
+    var text: String {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = pread(number, &part, part.count, off_t(bytes.count))
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += part[..<count]
+        }
+    }
+}

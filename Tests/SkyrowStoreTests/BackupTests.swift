@@ -1,0 +1,97 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+@testable import SkyrowStore
+
+@Suite(.timeLimit(.minutes(2))) struct BackupTests {
+    private func restore(
+        _ database: TemporaryDatabase,
+        replacing: Bool = false,
+        _ script: String = ""
+    ) async throws -> [Migrator.Step] {
+        try await withClient(database.url) { client in
+            try await SchemaRestore.restore("app", client: client, replacing: replacing, logger: .quiet) { restore in
+                try await restore.run("SET search_path = app, pg_temp")
+                try await restore.run(Migration.present)
+                let versions = Migration.all.map { "(\($0.version), '\($0.name)')" }.joined(separator: ", ")
+                try await restore.run("INSERT INTO _migration (version, name) VALUES \(versions); \(script)")
+            }
+        }
+    }
+
+    @Test func theSourceTellsVersionsAndTheExtensionsItNeeds() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await withClient(database.url) { client in
+                try await database.psql("CREATE EXTENSION pg_trgm; CREATE EXTENSION citext; CREATE EXTENSION hstore")
+                let plain = try await BackupSource(of: "app", client: client)
+                #expect(plain.extensions == [])
+                #expect(plain.schemaVersion == Migrator().latestVersion)
+                #expect(plain.serverVersion > 12)
+                try await database.psql(
+                    """
+                    CREATE INDEX ON app."user" USING gin (username gin_trgm_ops);
+                    ALTER TABLE app."user" ADD nick citext;
+                    """
+                )
+                #expect(try await BackupSource(of: "app", client: client).extensions == ["citext", "pg_trgm"])
+                await #expect(throws: BackupRefusal.nothing) { try await BackupSource(of: "other", client: client) }
+                await #expect(throws: MigrationError.self) {
+                    try await BackupSource(of: "app", client: client, migrator: Migrator(migrations: []))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("", nil),
+        ("CREATE SCHEMA app", nil),
+        ("CREATE SCHEMA app; CREATE TABLE app.mine (a text)", BackupRefusal.isNotEmpty(["mine"])),
+        ("CREATE SCHEMA app; CREATE VIEW app.seen AS SELECT 1", .isNotEmpty(["seen"])),
+        ("CREATE SCHEMA app; CREATE TABLE app._old (a text); INSERT INTO app._old VALUES ('x')", .isNotEmpty(["_old"])),
+    ])
+    func onlyAnEmptyPlaceIsFilledUnasked(statements: String, refusal: BackupRefusal?) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await database.psql(statements)
+            if let refusal {
+                await #expect(throws: refusal) { try await restore(database) }
+                #expect(try await database.psql("SELECT to_regclass('app._user') IS NULL") == "t")
+                _ = try await restore(database, replacing: true)
+            } else {
+                _ = try await restore(database)
+            }
+            #expect(try await database.psql("SELECT count(*) FROM app._role") == "1")
+        }
+    }
+
+    @Test func whatAFirstStartLeavesCountsAsNothing() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            _ = try await restore(database)
+            try await database.psql("INSERT INTO app.\"user\" (_id) VALUES ('ann')")
+            await #expect(throws: BackupRefusal.isNotEmpty(["user"])) { try await restore(database) }
+        }
+    }
+
+    @Test func revisionsGoOnBeyondAllThatWereRestored() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let high = Int64(1) << 40
+            _ = try await restore(
+                database,
+                "SELECT _create_type('film'); INSERT INTO film (_id, _revision) VALUES ('1', \(high))"
+            )
+            let next = try await database.psql("INSERT INTO app.film (_id) VALUES ('2') RETURNING _revision")
+            #expect(try #require(Int64(next)) > high)
+        }
+    }
+
+    @Test func aFailureInTheMiddleLeavesWhatWasThere() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql("INSERT INTO app.\"user\" (_id) VALUES ('ann')")
+            await #expect(throws: PostgresError.self) {
+                try await restore(database, replacing: true, "SELECT 1 / 0")
+            }
+            #expect(try await database.psql("SELECT _id FROM app.\"user\"") == "ann")
+        }
+    }
+}
