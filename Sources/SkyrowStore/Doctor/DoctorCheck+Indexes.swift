@@ -1,0 +1,177 @@
+internal import SkyrowPostgres
+
+// Indexes that are missing, or that nobody needs.
+
+extension DoctorCheck {
+    package static let foreignKeyIndexes = DoctorCheck(
+        "foreign-key-indexes",
+        "Indexes of references",
+        queries: { scope in
+            [
+                """
+                SELECT conrelid::regclass::text AS name, conname AS key,
+                    string_agg(quote_ident(attname), ', ' ORDER BY place) AS columns,
+                    confrelid::regclass::text AS target
+                FROM pg_catalog.pg_constraint
+                JOIN unnest(conkey) WITH ORDINALITY AS key (number, place) ON true
+                JOIN pg_catalog.pg_attribute ON attrelid = conrelid AND attnum = key.number
+                WHERE contype = 'f' AND connamespace = \(scope.namespace)
+                    AND NOT EXISTS (
+                        SELECT FROM pg_catalog.pg_index
+                        WHERE indrelid = conrelid AND indisvalid AND indexprs IS NULL
+                            AND (indkey::smallint[])[0:cardinality(conkey) - 1] @> conkey
+                            AND (indpred IS NULL OR pg_get_expr(indpred, indrelid) LIKE '(% IS NOT NULL)')
+                    )
+                GROUP BY conrelid, conname, confrelid ORDER BY 1, 2
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "The reference \(row["columns"]) of \(row["name"]) has no index.",
+                    meaning:
+                        "Deleting a record of \(row["target"]) reads the whole of \(row["name"]), and so do queries for "
+                        + "what belongs to one.",
+                    remedy: "Make the index; CONCURRENTLY lets everybody write meanwhile.",
+                    commands: ["CREATE INDEX CONCURRENTLY ON \(row["name"]) (\(row["columns"]));"]
+                )
+            }
+        }
+    )
+
+    package static let sequentialScans = DoctorCheck(
+        "sequential-scans",
+        "Big tables that are read as a whole",
+        queries: { scope in
+            [
+                """
+                SELECT relid::regclass::text AS name, n_live_tup AS alive, seq_scan AS scans, coalesce(idx_scan, 0) AS lookups,
+                    seq_tup_read / greatest(seq_scan, 1) AS rows_a_scan
+                FROM pg_catalog.pg_stat_user_tables
+                WHERE schemaname = \(PostgresName(scope.schema.name)) AND n_live_tup >= \(Int64(scope.limits.bigTable))
+                ORDER BY seq_tup_read DESC
+                """
+            ]
+        },
+        judge: { rows, limits in
+            rows.compactMap { row in
+                let scans = row.integer("scans")
+                guard row.integer("alive") >= limits.bigTable, scans >= limits.manyScans,
+                    scans * 10 > row.integer("lookups"), row.integer("rows_a_scan") * 2 > row.integer("alive")
+                else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "\(row["name"]) with \(row["alive"]) rows was read as a whole \(scans) times, and by an index "
+                        + "\(row["lookups"]) times.",
+                    meaning: "A query that is asked often has no index for its predicate or sort.",
+                    remedy:
+                        "Find the query (pg_stat_statements lists them by time), and make an index of its fields, here "
+                        + "or in the schema file.",
+                    commands: ["CREATE INDEX CONCURRENTLY ON \(row["name"]) (<field>);"]
+                )
+            }
+        }
+    )
+
+    package static let unusedIndexes = DoctorCheck(
+        "unused-indexes",
+        "Indexes that nobody uses",
+        queries: { scope in
+            // Skyrow's own are for what nobody may have asked yet: newest of a database or owner, deletions, accounts.
+            [
+                """
+                SELECT usage.indexrelid::regclass::text AS name, usage.relid::regclass::text AS relation,
+                    pg_relation_size(usage.indexrelid) AS bytes, usage.idx_scan AS scans,
+                    (extract(epoch FROM now() - coalesce(stats_reset, pg_postmaster_start_time())) / 86400)::float8 AS days
+                FROM pg_catalog.pg_stat_user_indexes AS usage
+                JOIN pg_catalog.pg_index ON pg_index.indexrelid = usage.indexrelid
+                JOIN pg_catalog.pg_stat_database ON datname = current_database()
+                WHERE usage.schemaname = \(PostgresName(scope.schema.name)) AND usage.idx_scan = 0 AND indisvalid
+                    AND NOT indisunique AND NOT indisprimary AND NOT starts_with(usage.relname, '_')
+                    AND pg_get_indexdef(usage.indexrelid) NOT LIKE '% (\\_database, \\_created\\_at)'
+                    AND coalesce(pg_get_expr(indpred, indrelid), '') NOT LIKE '(% IS NOT NULL)'
+                ORDER BY 3 DESC
+                """
+            ]
+        },
+        judge: { rows, limits in
+            rows.compactMap { row in
+                guard row.integer("scans") == 0, row.integer("bytes") >= limits.bigIndex,
+                    row.number("days") >= limits.unusedDays
+                else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "The index \(row["name"]) of \(row["relation"]), \(row.integer("bytes") >> 20) MB, has not been used for "
+                        + "\(Int(row.number("days"))) days.",
+                    meaning: "Every insert and many updates keep it up for nothing.",
+                    remedy: "Drop it, unless a rare report or a standby needs it.",
+                    commands: ["DROP INDEX CONCURRENTLY \(row["name"]);"]
+                )
+            }
+        }
+    )
+
+    package static let duplicateIndexes = DoctorCheck(
+        "duplicate-indexes",
+        "Indexes that are there twice",
+        queries: { scope in
+            [
+                """
+                SELECT indrelid::regclass::text AS relation,
+                    array_to_string(array_agg(indexrelid::regclass::text ORDER BY indisprimary DESC, indisunique DESC,
+                        indexrelid), ' ') AS names,
+                    min(substring(pg_get_indexdef(indexrelid) FROM 'USING (.*)')) AS form
+                FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indrelid
+                WHERE relnamespace = \(scope.namespace) AND indisvalid
+                GROUP BY indrelid, indkey::text, indclass::text, indcollation::text, indoption::text,
+                    pg_get_expr(indpred, indrelid), pg_get_expr(indexprs, indrelid), indnkeyatts
+                HAVING count(*) > 1 ORDER BY 1, 2
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.compactMap { row in
+                // The first is the one that a key needs, if any does.
+                let names = row["names"].split(separator: " ")
+                guard let kept = names.first, names.count > 1 else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "\(row["relation"]) has \(names.count) indexes of the form \(row["form"]).",
+                    meaning: "Every insert keeps up both, and one would do.",
+                    remedy: "Keep \(kept).",
+                    commands: names.dropFirst().map { "DROP INDEX CONCURRENTLY \($0);" }
+                )
+            }
+        }
+    )
+
+    package static let invalidIndexes = DoctorCheck(
+        "invalid-indexes",
+        "Indexes that were never finished",
+        queries: { scope in
+            [
+                """
+                SELECT indexrelid::regclass::text AS name, indrelid::regclass::text AS relation, indisunique AS is_unique
+                FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indrelid
+                WHERE relnamespace = \(scope.namespace) AND NOT indisvalid
+                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index WHERE relid = indrelid)
+                ORDER BY 1
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .error,
+                    "The index \(row["name"]) of \(row["relation"]) is invalid.",
+                    meaning: "It is kept up and never used"
+                        + (row.flag("is_unique") ? ", and does not keep values unique." : "."),
+                    remedy: "Build it anew, which fails again as long as rows are against it, or drop it.",
+                    commands: ["REINDEX INDEX CONCURRENTLY \(row["name"]);", "DROP INDEX CONCURRENTLY \(row["name"]);"]
+                )
+            }
+        }
+    )
+}

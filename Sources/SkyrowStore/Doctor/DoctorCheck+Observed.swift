@@ -1,0 +1,103 @@
+// Checks whose rows are not the answer to one query; DoctorRun brings them.
+
+extension DoctorCheck {
+    /// Every check of the database, in the order in which they are told.
+    package static let ofTheDatabase: [DoctorCheck] = [
+        server, migrations, durability, connections, memory, timeZone, clock, collations, extensions, autovacuum,
+        wraparound,
+        transactions, locks, tracking, drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes,
+        sequentialScans, accounts, records,
+    ]
+
+    /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.
+    package static let migrations = DoctorCheck(
+        "migrations",
+        "The reserved tables",
+        judge: { rows, _ in
+            rows.map { row in
+                switch row["step"] {
+                case "install":
+                    DoctorFinding(
+                        .error,
+                        "There are no tables of Skyrow in this schema.",
+                        meaning: "No service has run on it yet, or --schema names another one than the service's.",
+                        remedy: "Start the service, or make them.",
+                        commands: ["$ skyrow migrate"]
+                    )
+                case "newer":
+                    DoctorFinding(
+                        .error,
+                        row["summary"],
+                        meaning: "This skyrow does not start on it.",
+                        remedy: "Run the version of skyrow that migrated it, or a newer one."
+                    )
+                default:
+                    DoctorFinding(
+                        .warning,
+                        "The database is not up to date: what is missing is \(row["summary"]).",
+                        meaning: "The service does it when it starts, or was not permitted to.",
+                        remedy: "Migrate, as the owner of the schema or a superuser.",
+                        commands: ["$ skyrow migrate"]
+                    )
+                }
+            }
+        }
+    )
+
+    /// Rows: `place`, `sentence`, and `commands`, one a line.
+    package static let drift = DoctorCheck(
+        "schema-drift",
+        "Tables that psql made otherwise",
+        needsTables: true,
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "\(row["place"]) \(row["sentence"]).",
+                    meaning: "A table of Skyrow's own make has it otherwise.",
+                    remedy: row["commands"].isEmpty
+                        ? "See whether that was meant."
+                        : "Mend it; 'skyrow schema apply' does so for all of them.",
+                    commands: row["commands"].split(separator: "\n").map(String.init)
+                )
+            }
+        }
+    )
+
+    /// Rows: `before`, `database` and `after` in microseconds: this machine's time, the server's, and this one's again.
+    package static let clock = DoctorCheck(
+        "clock",
+        "The clocks of service and database",
+        judge: { rows, limits in
+            rows.compactMap { row in
+                // Somewhere between the two the server looked at its clock.
+                let early = Double(row.integer("before") - row.integer("database")) / 1e6
+                let late = Double(row.integer("database") - row.integer("after")) / 1e6
+                let skew = max(early, late)
+                guard skew > limits.clockSkew else { return nil }
+                let tenths = Double(Int(skew * 10)) / 10
+                return DoctorFinding(
+                    skew > limits.badClockSkew ? .error : .warning,
+                    "The database's clock is \(tenths) s \(early > late ? "behind" : "ahead of") this machine's.",
+                    meaning: "Tokens and suspensions end early or late, and times of records jump.",
+                    remedy: "Let both machines follow the same clock, with chrony or systemd-timesyncd.",
+                    commands: ["$ timedatectl status"]
+                )
+            }
+        }
+    )
+}
+
+extension SchemaDrift.Fault {
+    /// Whether it can cost data or answers, rather than being a matter of taste.
+    var concernsDoctor: Bool {
+        switch self {
+        case .reservedDefault, .reservedNull, .noPart, .unvalidatedForeignKey, .required, .unreadableName, .halfMade:
+            true
+        // The index checks have a check of their own, the others work as they are.
+        case .noComment, .noReferenceIndex, .immediateForeignKey, .narrowColumn, .unsupportedType, .generated,
+            .invalidIndex:
+            false
+        }
+    }
+}

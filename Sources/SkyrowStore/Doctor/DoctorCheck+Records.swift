@@ -1,0 +1,93 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+// Rows and accounts as psql may have written them.
+
+extension DoctorCheck {
+    /// Reads every record table once.
+    package static let records = DoctorCheck(
+        "records",
+        "Rows that break the rules of records",
+        needsTables: true,
+        queries: { scope in
+            scope.tables.map { table in
+                let rules = RecordRule.allCases.compactMap { rule -> SQL? in
+                    guard let violation = rule.violation(in: table, schema: scope.schema) else { return nil }
+                    return "(\(literal: rule.rawValue), coalesce(\(violation), false))"
+                }
+                return """
+                    SELECT quote_ident(\(literal: table.name.rawValue)) AS name, rule, count(*) AS count, min(_id) AS example
+                    FROM \(table.qualifiedName) AS record
+                    CROSS JOIN LATERAL (VALUES \(rules.joined(separator: ", "))) AS judged (rule, is_broken)
+                    WHERE is_broken GROUP BY rule ORDER BY rule
+                    """
+            }
+        },
+        judge: { rows, _ in
+            rows.compactMap { row in
+                RecordRule(rawValue: row["rule"])?.finding(
+                    type: row["name"],
+                    count: row.integer("count"),
+                    example: row["example"]
+                )
+            }
+        }
+    )
+
+    package static let accounts = DoctorCheck(
+        "accounts",
+        "Accounts and their profiles",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT 'profile' AS kind, count(*) AS count, min(_id) AS example FROM \(scope.schema)."user"
+                WHERE _id NOT IN (SELECT id FROM \(scope.schema)._user)
+                UNION ALL
+                SELECT 'id', count(*), min(id) FROM \(scope.schema)._user
+                WHERE id ~ '^[_~]' OR strpos(id, '/') > 0 OR octet_length(id) NOT BETWEEN 1 AND 255
+                UNION ALL
+                SELECT 'administrator', count(*), NULL FROM \(scope.schema)._user
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role WHERE is_admin)
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.compactMap { row in
+                let count = row.integer("count")
+                guard count > 0 else { return nil }
+                switch row["kind"] {
+                case "profile":
+                    return DoctorFinding(
+                        .warning,
+                        "\(count) row\(count == 1 ? "" : "s") of \"user\" have no account, such as '\(row["example"])'.",
+                        meaning: "Nobody can log in as such a user; 'skyrow user create' makes accounts with profiles.",
+                        remedy: "Delete them, or give them accounts without a password.",
+                        commands: [
+                            "INSERT INTO _user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _user);"
+                        ]
+                    )
+                case "id":
+                    return DoctorFinding(
+                        .error,
+                        "\(count) account\(count == 1 ? " has" : "s have") an id that no user can have, such as "
+                            + "'\(row["example"])'.",
+                        meaning:
+                            "A user id of 1 to 255 bytes that begins with neither '_' nor '~' and holds no slash names a "
+                            + "private database; this one has none.",
+                        remedy: "Give the profile and the account another id, or delete them.",
+                        commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
+                    )
+                default:
+                    return DoctorFinding(
+                        .warning,
+                        "No role is an administrator's.",
+                        meaning: "Only the master key can give roles and disable accounts.",
+                        remedy: "Make one, if administrators are wanted.",
+                        commands: ["UPDATE _role SET is_admin = true WHERE name = 'Admin';"]
+                    )
+                }
+            }
+        }
+    )
+}

@@ -1,0 +1,154 @@
+package import SkyrowPostgres
+
+/// One thing that `skyrow doctor` looks at: what is asked, and what is made of the answer.
+///
+/// ```swift
+/// let check = DoctorCheck.timeZone
+/// check.judge([["name": "TimeZone", "setting": "Europe/Berlin"]], DoctorLimits())   // one warning
+/// ```
+package struct DoctorCheck: Sendable {
+    /// What it is called, `foreign-key-indexes`.
+    package let name: String
+    /// What it looks at, a few words.
+    package let title: String
+    /// Whether the reserved tables must be there for it.
+    package let needsTables: Bool
+    /// The statements that ask the database, none of which changes anything; empty when somebody else brings the rows.
+    package let queries: @Sendable (DoctorScope) throws -> [SQL]
+    /// What is wrong with the rows; nothing when all is well.
+    package let judge: @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
+
+    package init(
+        _ name: String,
+        _ title: String,
+        needsTables: Bool = false,
+        queries: @escaping @Sendable (DoctorScope) throws -> [SQL] = { _ in [] },
+        judge: @escaping @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
+    ) {
+        self.name = name
+        self.title = title
+        self.needsTables = needsTables
+        self.queries = queries
+        self.judge = judge
+    }
+}
+
+/// What a check found to be wrong.
+package struct DoctorFinding: Hashable, Sendable {
+    package enum Severity: String, Hashable, Sendable, Comparable, CaseIterable {
+        /// It works and should be otherwise.
+        case warning
+        /// Data or answers are at risk, or it does not work.
+        case error
+
+        package static func < (a: Severity, b: Severity) -> Bool {
+            a == .warning && b == .error
+        }
+    }
+
+    package var severity: Severity
+    /// What is so, a sentence with names and numbers.
+    package var what: String
+    /// What comes of it.
+    package var meaning: String
+    /// What to do.
+    package var remedy: String
+    /// What to paste: SQL for psql, or a shell's command where it begins with `$ `.
+    package var commands: [String]
+
+    package init(
+        _ severity: Severity,
+        _ what: String,
+        meaning: String,
+        remedy: String,
+        commands: [String] = []
+    ) {
+        self.severity = severity
+        self.what = what
+        self.meaning = meaning
+        self.remedy = remedy
+        self.commands = commands
+    }
+}
+
+/// A row that a check judges: texts as PostgreSQL prints them, by the columns' names; what is NULL is not there.
+package struct DoctorRow: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    package var values: [String: String]
+
+    package init(_ values: [String: String]) {
+        self.values = values
+    }
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        values = Dictionary(elements) { _, last in last }
+    }
+
+    /// A text, empty when it is NULL.
+    subscript(_ name: String) -> String { values[name] ?? "" }
+
+    /// A whole number, 0 when it is none.
+    func integer(_ name: String) -> Int { values[name].flatMap { Int($0) } ?? 0 }
+
+    /// A number, 0 when it is none.
+    func number(_ name: String) -> Double { values[name].flatMap { Double($0) } ?? 0 }
+
+    /// A boolean, false when it is NULL.
+    func flag(_ name: String) -> Bool { values[name] == "true" }
+}
+
+/// Where the checks look.
+package struct DoctorScope: Sendable {
+    /// The schema of the application.
+    package var schema: SQLIdentifier
+    /// The record tables.
+    package var tables: [RecordTable]
+    /// As `server_version_num` has it, 150020.
+    package var serverVersion: Int
+    package var limits: DoctorLimits
+
+    package init(schema: SQLIdentifier, tables: [RecordTable], serverVersion: Int, limits: DoctorLimits) {
+        self.schema = schema
+        self.tables = tables
+        self.serverVersion = serverVersion
+        self.limits = limits
+    }
+
+    /// The schema's number.
+    var namespace: SQL {
+        "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))"
+    }
+}
+
+/// From where on something is too much.
+package struct DoctorLimits: Sendable {
+    /// Connections that one process of the service opens at most.
+    package var connectionsOfAService = 33
+    /// Bytes of memory of the machine the server runs on; nil when that is another one.
+    package var machineMemory: Int?
+    /// Seconds that a transaction may wait for its client, or last.
+    package var idleTransaction = 300
+    package var longTransaction = 3600
+    /// Seconds that a statement may wait for a lock.
+    package var lockWait = 10
+    /// Dead rows that a table may have, and dead for each living one.
+    package var deadRows = 10_000
+    package var deadRatio = 0.5
+    /// Transactions since a table was frozen; PostgreSQL stops at 2 147 million.
+    package var oldTransactions = 500_000_000
+    package var ancientTransactions = 1_200_000_000
+    /// Rows of a table that is big; reads of the whole of it that are many.
+    package var bigTable = 10_000
+    package var manyScans = 50
+    /// Bytes of an index that is worth dropping when nobody uses it, and days without use that tell.
+    package var bigIndex = 8 << 20
+    package var unusedDays = 7.0
+    /// Seconds between two clocks.
+    package var clockSkew = 1.0
+    package var badClockSkew = 30.0
+    /// Bytes, and parts of a hundred, of free space.
+    package var scarceDisk = 2 << 30
+    package var emptyDisk = 256 << 20
+    package var scarceDiskPercent = 10.0
+
+    package init() {}
+}

@@ -1,0 +1,180 @@
+package import Logging
+package import SkyrowPostgres
+
+/// Has checks look at a database; reads, and writes nothing.
+///
+/// ```swift
+/// let run = DoctorRun(client: client, schema: "app", limits: DoctorLimits(), now: now, logger: logger)
+/// for diagnosis in try await run(DoctorCheck.ofTheDatabase) { … }
+/// ```
+package struct DoctorRun: Sendable {
+    private let client: PostgresClient
+    private let schema: SQLIdentifier
+    private let limits: DoctorLimits
+    private let now: @Sendable () -> Int64
+    private let logger: Logger
+
+    /// - Parameter now: this machine's time in microseconds since 1970.
+    package init(
+        client: PostgresClient,
+        schema: SQLIdentifier,
+        limits: DoctorLimits,
+        now: @escaping @Sendable () -> Int64,
+        logger: Logger
+    ) {
+        self.client = client
+        self.schema = schema
+        self.limits = limits
+        self.now = now
+        self.logger = logger
+    }
+
+    /// What each of the checks found, in their order.
+    ///
+    /// A check that fails is a finding of its own and keeps none of the others from being made. Throws what the database
+    /// throws when it answers nothing at all.
+    package func callAsFunction(_ checks: [DoctorCheck]) async throws -> [DoctorDiagnosis] {
+        let version = try await client.read("SELECT current_setting('server_version_num')::int")
+        let migrations = try await migrationRows()
+        let isInstalled = !migrations.contains { $0["step"] == "install" }
+        let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
+        let catalog = try await SchemaCatalog.load(from: client, replacing: nothing)
+        let scope = DoctorScope(
+            schema: schema,
+            tables: catalog.tables.values.sorted { $0.name < $1.name },
+            serverVersion: Int(try version.decode(row: 0, column: 0, as: Int32.self)),
+            limits: limits
+        )
+        var diagnoses: [DoctorDiagnosis] = []
+        for check in checks {
+            guard isInstalled || !check.needsTables else { continue }
+            let findings: [DoctorFinding]
+            do {
+                let rows =
+                    check.name == DoctorCheck.migrations.name ? migrations : try await rows(of: check, in: scope)
+                findings = check.judge(rows, limits)
+            } catch let error as PostgresError {
+                findings = [DoctorFinding(failureOf: check, error)]
+            }
+            diagnoses.append(DoctorDiagnosis(check: check.name, title: check.title, findings: findings))
+        }
+        return diagnoses
+    }
+
+    private func rows(of check: DoctorCheck, in scope: DoctorScope) async throws -> [DoctorRow] {
+        switch check.name {
+        case DoctorCheck.drift.name:
+            return try await driftRows()
+        case DoctorCheck.clock.name:
+            return [try await clockRow()]
+        default:
+            var rows: [DoctorRow] = []
+            for query in try check.queries(scope) { rows += try DoctorRow.all(in: await client.read(query)) }
+            return rows
+        }
+    }
+
+    private func migrationRows() async throws -> [DoctorRow] {
+        do {
+            let steps = try await MigrationRun(client: client, schema: schema, logger: logger).pendingSteps()
+            return steps.map { step in
+                switch step {
+                case .install: ["step": "install"]
+                case .migrate(let migration): ["step": "migrate", "summary": migration.name]
+                case .rebaseRevisions, .watchSchema: ["step": "other", "summary": step.missing]
+                }
+            }
+        } catch let error as MigrationError {
+            return [["step": "newer", "summary": error.description]]
+        }
+    }
+
+    private func driftRows() async throws -> [DoctorRow] {
+        let inventory = try await client.withTransaction(isolation: .repeatableRead) { transaction in
+            try await SchemaInventory.load(of: schema, in: transaction)
+        }
+        return inventory.drift.filter(\.fault.concernsDoctor).map { drift in
+            [
+                "place": drift.place, "sentence": drift.sentence,
+                "commands": drift.remedy(in: schema).joined(separator: "\n"),
+            ]
+        }
+    }
+
+    private func clockRow() async throws -> DoctorRow {
+        let before = now()
+        let result = try await client.read("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        let after = now()
+        let database = try result.decode(row: 0, column: 0, as: Int64.self)
+        return ["before": "\(before)", "database": "\(database)", "after": "\(after)"]
+    }
+}
+
+/// What one check found.
+package struct DoctorDiagnosis: Hashable, Sendable {
+    package var check: String
+    package var title: String
+    package var findings: [DoctorFinding]
+
+    package init(check: String, title: String, findings: [DoctorFinding]) {
+        self.check = check
+        self.title = title
+        self.findings = findings
+    }
+
+    /// The worst of it; nil when all is well.
+    package var severity: DoctorFinding.Severity? { findings.map(\.severity).max() }
+}
+
+extension DoctorFinding {
+    /// That a check could not be made; the reader is an operator, so PostgreSQL's sentence helps.
+    init(failureOf check: DoctorCheck, _ error: PostgresError) {
+        self.init(
+            .warning,
+            "The check '\(check.name)' could not be made: \(error.message ?? error.description).",
+            meaning: "Whatever it would have found is not known.",
+            remedy: error.sqlState == .insufficientPrivilege
+                ? "Let a superuser, or a member of pg_monitor who may read the tables, ask." : "See what keeps it."
+        )
+    }
+}
+
+extension Migrator.Step {
+    /// What the step would bring, `the table of …`.
+    fileprivate var missing: String {
+        switch self {
+        case .install: "the reserved tables"
+        case .migrate(let migration): migration.name
+        case .rebaseRevisions: "revisions that grow on after a restore"
+        case .watchSchema: "the event triggers that notice changes made in psql"
+        }
+    }
+}
+
+extension DoctorRow {
+    static func all(in result: PostgresResult) throws -> [DoctorRow] {
+        try (0..<result.rowCount).map { row in
+            var values: [String: String] = [:]
+            for column in 0..<result.columnCount {
+                guard let name = result.columnName(column) else { continue }
+                values[name] = try result.text(row: row, column: column)
+            }
+            return DoctorRow(values)
+        }
+    }
+}
+
+extension PostgresResult {
+    /// A value of the few types that the checks ask for, as text; nil for NULL.
+    fileprivate func text(row: Int, column: Int) throws -> String? {
+        guard !isNull(row: row, column: column) else { return nil }
+        return switch columnType(column) {
+        case .bool: try decode(row: row, column: column, as: Bool.self) ? "true" : "false"
+        case .int2: "\(try decode(row: row, column: column, as: Int16.self))"
+        case .int4: "\(try decode(row: row, column: column, as: Int32.self))"
+        case .int8: "\(try decode(row: row, column: column, as: Int64.self))"
+        case .float8: "\(try decode(row: row, column: column, as: Double.self))"
+        default: try decode(row: row, column: column, as: String.self)
+        }
+    }
+}

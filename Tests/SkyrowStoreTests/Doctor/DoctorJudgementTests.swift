@@ -1,0 +1,241 @@
+import Testing
+
+@testable import SkyrowStore
+
+/// What each check makes of the rows it is given, without a server: the fault and its absence side by side.
+@Suite struct DoctorJudgementTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var check: DoctorCheck
+        var rows: [DoctorRow]
+        /// The severity and a part of the text of each finding.
+        var findings: [(DoctorFinding.Severity, String)]
+
+        init(_ check: DoctorCheck, _ rows: [DoctorRow], _ findings: (DoctorFinding.Severity, String)...) {
+            self.check = check
+            self.rows = rows
+            self.findings = findings
+        }
+
+        var testDescription: String { "\(check.name) \(rows.map(\.values))" }
+    }
+
+    private static let rows: [Row] = [
+        Row(.server, [["version": "15.4", "number": "150004", "encoding": "UTF8", "standby": "false"]]),
+        Row(
+            .server,
+            [["version": "13.1", "number": "130001", "encoding": "SQL_ASCII", "standby": "true"]],
+            (.error, "version 13.1"),
+            (.error, "SQL_ASCII"),
+            (.error, "standby")
+        ),
+        Row(.migrations, []),
+        Row(.migrations, [["step": "install"]], (.error, "no tables of Skyrow")),
+        Row(.migrations, [["step": "migrate", "summary": "0002_more"]], (.warning, "0002_more")),
+        Row(.migrations, [["step": "newer", "summary": "It is newer."]], (.error, "It is newer.")),
+        Row(
+            .durability,
+            [
+                ["name": "fsync", "setting": "on"], ["name": "full_page_writes", "setting": "on"],
+                ["name": "synchronous_commit", "setting": "on"], ["name": "data_checksums", "setting": "on"],
+                ["name": "zero_damaged_pages", "setting": "off"],
+            ]
+        ),
+        Row(.durability, [["name": "synchronous_commit", "setting": "local"]]),
+        Row(
+            .durability,
+            [
+                ["name": "fsync", "setting": "off"], ["name": "full_page_writes", "setting": "off"],
+                ["name": "synchronous_commit", "setting": "off"], ["name": "data_checksums", "setting": "off"],
+                ["name": "zero_damaged_pages", "setting": "on"],
+            ],
+            (.error, "fsync is off"),
+            (.error, "full_page_writes is off"),
+            (.error, "synchronous_commit is off"),
+            (.warning, "checksums"),
+            (.error, "zero_damaged_pages")
+        ),
+        Row(.connections, [["maximum": "100", "reserved": "3", "used": "20", "elsewhere": "9", "services": "2"]]),
+        Row(
+            .connections,
+            [["maximum": "100", "reserved": "3", "used": "20", "elsewhere": "60", "services": "2"]],
+            (.warning, "20 of 37 connections are in use, and 2 running services may open 66.")
+        ),
+        Row(
+            .connections,
+            [["maximum": "100", "reserved": "3", "used": "20", "services": "3"]],
+            (.warning, "20 of 97 connections are in use, and 3 running services may open 99.")
+        ),
+        Row(
+            .connections,
+            [["maximum": "100", "reserved": "3", "used": "90", "services": "1"]],
+            (.error, "90 of 97 connections are in use")
+        ),
+        Row(.memory, [["buffers": "\(128 << 20)", "data": "\(400 << 20)"]]),
+        Row(.memory, [["buffers": "\(1 << 30)", "data": "\(400 << 30)"]]),
+        Row(.memory, [["buffers": "\(128 << 20)", "data": "\(2 << 30)"]], (.warning, "128 MB for 2048 MB of data")),
+        Row(.memory, [["buffers": "\(5 << 30)", "data": "0"]], (.warning, "takes 5120 MB")),
+        Row(.timeZone, [["name": "TimeZone", "setting": "Etc/UTC"]]),
+        Row(.timeZone, [["name": "TimeZone", "setting": "Europe/Berlin"]], (.warning, "Europe/Berlin")),
+        // The server's moment is between this machine's two.
+        Row(.clock, [["before": "0", "database": "4000000", "after": "9000000"]]),
+        Row(.clock, [["before": "0", "database": "900000", "after": "1"]]),
+        Row(.clock, [["before": "0", "database": "2500000", "after": "1"]], (.warning, "2.4 s ahead of")),
+        Row(.clock, [["before": "60000000", "database": "0", "after": "60000001"]], (.error, "60.0 s behind")),
+        Row(.collations, []),
+        Row(
+            .collations,
+            [
+                ["kind": "database", "name": "app", "stored": "1", "actual": "2"],
+                ["kind": "collation", "name": "de", "stored": "1", "actual": "2"],
+            ],
+            (.error, "database app was sorted by version 1"),
+            (.error, "collation de")
+        ),
+        Row(.extensions, []),
+        Row(.extensions, [["name": "pg_trgm", "installed": "1.5", "available": "1.6"]], (.warning, "pg_trgm")),
+        Row(.autovacuum, [["kind": "dead", "name": "note", "value": "20000", "alive": "100000"]]),
+        Row(.autovacuum, [["kind": "dead", "name": "note", "value": "9000", "alive": "0"]]),
+        Row(
+            .autovacuum,
+            [
+                ["kind": "setting", "name": "autovacuum"], ["kind": "switched-off", "name": "note"],
+                ["kind": "dead", "name": "note", "value": "20000", "alive": "1000"],
+            ],
+            (.error, "autovacuum is off"),
+            (.warning, "switched off for note"),
+            (.warning, "20000 dead rows beside 1000")
+        ),
+        Row(.wraparound, [["name": "note", "age": "200000000"]]),
+        Row(.wraparound, [["name": "note", "age": "600000000"]], (.warning, "note has not been frozen")),
+        Row(.wraparound, [["name": "note", "age": "1500000000"]], (.error, "note has not been frozen")),
+        Row(
+            .transactions,
+            [
+                ["kind": "idle", "id": "7", "who": "psql of ann", "seconds": "300"],
+                ["kind": "long", "id": "8", "who": "psql of ann", "seconds": "3600"],
+                ["kind": "prepared", "id": "'x'", "who": "ann", "seconds": "10"],
+            ]
+        ),
+        Row(
+            .transactions,
+            [
+                ["kind": "idle", "id": "7", "who": "psql of ann", "seconds": "301"],
+                ["kind": "long", "id": "8", "who": "psql of ann", "seconds": "3601"],
+                ["kind": "prepared", "id": "'x'", "who": "ann", "seconds": "400"],
+                ["kind": "slot", "id": "'s'", "who": "physical"],
+            ],
+            (.warning, "psql of ann (process 7) has been idle"),
+            (.warning, "(process 8) has been in one transaction"),
+            (.warning, "prepared transaction 'x'"),
+            (.warning, "slot 's'")
+        ),
+        Row(.locks, [["waiting": "7", "relation": "note", "seconds": "10", "blocking": "8"]]),
+        Row(
+            .locks,
+            [["waiting": "7", "relation": "note", "seconds": "11", "blocking": "8, 9"]],
+            (.warning, "Process 7 has been waiting for a lock on note for 11 s, held by 8, 9.")
+        ),
+        Row(.tracking, [["name": "track_activities", "setting": "on"]]),
+        Row(.tracking, [["name": "track_activities", "setting": "off"]], (.warning, "track_activities is off")),
+        Row(.drift, []),
+        Row(
+            .drift,
+            [["place": "note", "sentence": "lacks _bury", "commands": "A;\nB;"]],
+            (.warning, "note lacks _bury.")
+        ),
+        Row(.foreignKeyIndexes, []),
+        Row(
+            .foreignKeyIndexes,
+            [["name": "note", "key": "k", "columns": "category", "target": "category"]],
+            (.warning, "category of note has no index")
+        ),
+        Row(.invalidIndexes, []),
+        Row(.invalidIndexes, [["name": "i", "relation": "note", "is_unique": "true"]], (.error, "index i of note")),
+        Row(.duplicateIndexes, []),
+        Row(
+            .duplicateIndexes,
+            [["relation": "note", "names": "a b c", "form": "btree (title)"]],
+            (.warning, "3 indexes of the form btree (title)")
+        ),
+        Row(.unusedIndexes, [["name": "i", "relation": "note", "bytes": "\(9 << 20)", "scans": "0", "days": "6.9"]]),
+        Row(.unusedIndexes, [["name": "i", "relation": "note", "bytes": "8192", "scans": "0", "days": "60"]]),
+        Row(.unusedIndexes, [["name": "i", "relation": "note", "bytes": "\(9 << 20)", "scans": "1", "days": "60"]]),
+        Row(
+            .unusedIndexes,
+            [["name": "i", "relation": "note", "bytes": "\(9 << 20)", "scans": "0", "days": "7.5"]],
+            (.warning, "i of note, 9 MB, has not been used for 7 days")
+        ),
+        Row(
+            .sequentialScans,
+            [
+                // Small, seldom read, read in parts, or mostly by an index.
+                ["name": "a", "alive": "9999", "scans": "500", "lookups": "0", "rows_a_scan": "9999"],
+                ["name": "b", "alive": "90000", "scans": "49", "lookups": "0", "rows_a_scan": "90000"],
+                ["name": "c", "alive": "90000", "scans": "500", "lookups": "0", "rows_a_scan": "20"],
+                ["name": "d", "alive": "90000", "scans": "500", "lookups": "5000", "rows_a_scan": "90000"],
+            ]
+        ),
+        Row(
+            .sequentialScans,
+            [["name": "a", "alive": "90000", "scans": "500", "lookups": "4000", "rows_a_scan": "90000"]],
+            (.warning, "a with 90000 rows was read as a whole 500 times")
+        ),
+        Row(
+            .accounts,
+            [
+                ["kind": "profile", "count": "0"], ["kind": "id", "count": "0"],
+                ["kind": "administrator", "count": "0"],
+            ]
+        ),
+        Row(
+            .accounts,
+            [
+                ["kind": "profile", "count": "1", "example": "x"], ["kind": "id", "count": "2", "example": "_y"],
+                ["kind": "administrator", "count": "5"],
+            ],
+            (.warning, "1 row of \"user\" have no account, such as 'x'"),
+            (.error, "2 accounts have an id"),
+            (.warning, "No role is an administrator's")
+        ),
+        Row(.records, []),
+        Row(
+            .records,
+            [
+                ["name": "note", "rule": "id", "count": "1", "example": "~x"],
+                ["name": "\"user\"", "rule": "access", "count": "3", "example": "it's"],
+                ["name": "note", "rule": "futureRevision", "count": "2", "example": "1"],
+            ],
+            (.error, "1 row of note have an _id that does not go with _database, such as '~x'"),
+            (.warning, "3 rows of \"user\" have an access list"),
+            (.error, "2 rows of note have a _revision of the future")
+        ),
+    ]
+
+    @Test(arguments: rows)
+    func aCheckJudgesItsRows(_ row: Row) {
+        var limits = DoctorLimits()
+        limits.machineMemory = 8 << 30
+        let findings = row.check.judge(row.rows, limits)
+        #expect(findings.map(\.severity) == row.findings.map(\.0))
+        for (finding, expected) in zip(findings, row.findings) {
+            #expect(finding.what.contains(expected.1), "\(finding.what)")
+            #expect(!finding.meaning.isEmpty && !finding.remedy.isEmpty)
+        }
+    }
+
+    @Test func everyCheckHasRowsWithAndWithoutItsFault() {
+        for check in DoctorCheck.ofTheDatabase {
+            let own = Self.rows.filter { $0.check.name == check.name }
+            #expect(own.contains { $0.findings.isEmpty }, "\(check.name)")
+            #expect(own.contains { !$0.findings.isEmpty }, "\(check.name)")
+        }
+        #expect(Set(DoctorCheck.ofTheDatabase.map(\.name)).count == DoctorCheck.ofTheDatabase.count)
+    }
+
+    @Test(arguments: RecordRule.allCases)
+    func everyRuleOfRecordsSaysWhatToDo(_ rule: RecordRule) {
+        let finding = rule.finding(type: "note", count: 2, example: "it's")
+        #expect(finding.what.contains("2 rows of note") && !finding.commands.isEmpty)
+        #expect(!finding.commands.contains { $0.contains("'it's'") })
+    }
+}

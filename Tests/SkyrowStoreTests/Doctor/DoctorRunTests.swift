@@ -1,0 +1,336 @@
+import Logging
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Each check on a real database with its fault, and on one without.
+@Suite(.timeLimit(.minutes(3))) struct DoctorRunTests {
+    /// In sessions that can do nothing but read, so that a check which writes would be one that fails.
+    private func examine(
+        _ url: String,
+        _ checks: [DoctorCheck] = DoctorCheck.ofTheDatabase,
+        ahead: Int64 = 0,
+        _ change: (inout DoctorLimits) -> Void = { _ in }
+    ) async throws -> [String: [DoctorFinding]] {
+        var limits = DoctorLimits()
+        change(&limits)
+        let limited = limits
+        let diagnoses = try await withPostgresClient(url) { configuration in
+            configuration.searchPath = ["app"]
+            configuration.sessionSettings["default_transaction_read_only"] = "on"
+        } _: { client in
+            let run = DoctorRun(
+                client: client,
+                schema: "app",
+                limits: limited,
+                now: { Int64(Date().timeIntervalSince1970 * 1e6) + ahead },
+                logger: .quiet
+            )
+            return try await run(checks)
+        }
+        return Dictionary(uniqueKeysWithValues: diagnoses.map { ($0.check, $0.findings) })
+    }
+
+    /// `category` and `note` with a reference, as Skyrow makes them, and records of two users.
+    private func withRecords(_ body: (StoreFixture) async throws -> Void) async throws {
+        try await withStore { fixture in
+            for name in ["ann", "bob"] {
+                _ = try await fixture.store.users.create(
+                    NewAccount(id: name, passwordHash: nil, profile: [(field("username"), .string(name))]),
+                    session: nil
+                )
+            }
+            try await fixture.keep(draft("category/c", ["name": .string("x")]))
+            try await fixture.keep(
+                draft(
+                    "note/1",
+                    [
+                        "title": .string("a"), "category": .reference(id("category/c")), "stars": .number(1.5),
+                        "tags": .json(
+                            JSONText(validated: Array(#"[{"$type":"date","$date":"2020-01-31T12:00:00Z"}]"#.utf8))
+                        ),
+                    ]
+                )
+            )
+            let mine = SaveRequest.Item.draft(draft("note/2", ["category": .reference(id("category/c"))]))
+            let ann = Caller(kind: .user("ann"), roles: [])
+            _ = try await fixture.store.save([mine], in: .user("ann"), caller: ann, atomic: true)
+            try await body(fixture)
+        }
+    }
+
+    @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
+        try await withRecords { fixture in
+            let findings = try await examine(fixture.database.url)
+            #expect(Set(findings.keys) == Set(DoctorCheck.ofTheDatabase.map(\.name)))
+            for (check, findings) in findings where check != DoctorCheck.durability.name {
+                #expect(findings == [], "\(check)")
+            }
+            // The tests' cluster would not survive a power cut, and need not.
+            let durability = findings[DoctorCheck.durability.name] ?? []
+            #expect(durability.map(\.what) == ["Data checksums are off.", "fsync is off.", "full_page_writes is off."])
+        }
+    }
+
+    // MARK: Faults of a database
+
+    /// What psql does, and what is found of it.
+    private static let faults: [(statements: String, check: DoctorCheck, what: String)] = [
+        ("ALTER DATABASE %db% SET timezone = 'Europe/Berlin'", .timeZone, "Europe/Berlin"),
+        ("ALTER DATABASE %db% SET track_activities = off", .tracking, "track_activities is off"),
+        (
+            "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'plpgsql'", .extensions,
+            "plpgsql is of version 0.9"
+        ),
+        (
+            """
+            CREATE COLLATION german (provider = icu, locale = 'de'); CREATE TABLE _sorted (a text COLLATE german);
+            UPDATE pg_collation SET collversion = '0' WHERE collname = 'german'
+            """,
+            .collations, "collation german was sorted by version 0"
+        ),
+        ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "switched off for category"),
+        (
+            """
+            CREATE TABLE _dying (a int) WITH (autovacuum_enabled = off); INSERT INTO _dying SELECT generate_series(1, 200);
+            DELETE FROM _dying
+            """,
+            .autovacuum, "_dying has 200 dead rows beside 0"
+        ),
+        ("DROP TRIGGER _bury ON category", .drift, "category lacks _bury"),
+        ("DROP INDEX note_category_idx", .foreignKeyIndexes, "category of note has no index"),
+        (
+            "CREATE INDEX one ON note (title); CREATE INDEX two ON note (title)",
+            .duplicateIndexes, "note has 2 indexes of the form btree (title)"
+        ),
+        ("CREATE INDEX lonely ON category (name)", .unusedIndexes, "lonely of category"),
+        (
+            """
+            CREATE TABLE _big (a int); INSERT INTO _big SELECT generate_series(1, 300);
+            SELECT count(*) FROM _big; SELECT count(*) FROM _big; SELECT count(*) FROM _big
+            """,
+            .sequentialScans, "_big with 300 rows was read as a whole 3 times"
+        ),
+        (
+            "INSERT INTO \"user\" (_id) VALUES ('ghost')", .accounts,
+            "1 row of \"user\" have no account, such as 'ghost'"
+        ),
+        (
+            "INSERT INTO \"user\" (_id) VALUES ('_odd'); INSERT INTO _user (id) VALUES ('_odd')",
+            .accounts, "1 account has an id that no user can have, such as '_odd'"
+        ),
+        ("UPDATE _role SET is_admin = false", .accounts, "No role is an administrator's"),
+        // Rows that break the rules.
+        (
+            """
+            ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit;
+            INSERT INTO note (_id, _database) VALUES ('~ann/x', 'bob'), ('~y', '_public'), ('', '_public')
+            """,
+            .records, "3 rows of note have an _id that does not go with _database"
+        ),
+        (
+            "INSERT INTO note (_id) VALUES ('$1')", .records,
+            "1 row of note have an id that begins with '$', such as '$1'"
+        ),
+        (
+            "INSERT INTO note (_id, _database) VALUES ('~eve/1', 'eve')",
+            .records, "1 row of note are in the private database of nobody, such as '~eve/1'"
+        ),
+        (
+            "INSERT INTO category (_id, _owner) VALUES ('o', 'eve')",
+            .records, "1 row of category are owned by nobody that there is, such as 'o'"
+        ),
+        (
+            """
+            INSERT INTO category (_id, _access) VALUES
+                ('a1', '[{"level": "read"}]'), ('a2', '[{"public": true}]'), ('a3', '["x"]'),
+                ('a4', '[{"role": 5, "level": "read"}]'), ('a5', '[{"level": "admin", "role": "x"}]'),
+                ('fine', '[{"level": "read", "public": true}, {"level": "write", "user_id": "ann"}]'), ('empty', '[]')
+            """,
+            .records, "5 rows of category have an access list"
+        ),
+        (
+            "INSERT INTO note (_id, category) VALUES ('p', '~ann/mine')",
+            .records, "1 row of note are public and refer to a private one, such as 'p'"
+        ),
+        (
+            "INSERT INTO note (_id, _database, category) VALUES ('~bob/p', 'bob', '~ann/mine')",
+            .records, "1 row of note are private and refer to a private one of another user, such as '~bob/p'"
+        ),
+        (
+            "ALTER TABLE category ALTER _revision DROP NOT NULL; INSERT INTO category (_id, _revision) VALUES ('r', NULL)",
+            .records, "1 row of category have no _revision, such as 'r'"
+        ),
+        (
+            "INSERT INTO note (_id, _revision) VALUES ('future', 9000000000000000)",
+            .records, "1 row of note have a _revision of the future, such as 'future'"
+        ),
+        (
+            "INSERT INTO note (_id, _created_at) VALUES ('later', now() + interval '1 hour')",
+            .records, "1 row of note were created or updated in the future, such as 'later'"
+        ),
+        (
+            """
+            ALTER TABLE category ALTER _updated_at DROP NOT NULL;
+            INSERT INTO category (_id, _updated_at) VALUES ('timeless', NULL)
+            """,
+            .records, "1 row of category have no _created_at or _updated_at, such as 'timeless'"
+        ),
+        (
+            """
+            INSERT INTO note (_id, tags) VALUES ('j1', '5'), ('j2', '"x"'), ('j3', 'null'), ('j4', '{"$type": "date"}'),
+                ('j5', '[{"a": {"$type": "date", "$date": "yesterday"}}]'), ('j6', '[{"$type": "ref", "$id": "9"}]'),
+                ('j7', '[{"$type": "bytes", "$base64": "?"}]'),
+                ('k1', '{"a": [1]}'), ('k2', '[{"$type": "ref", "$id": "note/9"}, {"$type": "bytes", "$base64": "aGk="}]'),
+                ('k3', '[{"$type": "geojson", "x": 1}, {"$date": 5}]')
+            """,
+            .records, "7 rows of note have a json field that holds no array or object"
+        ),
+        (
+            "INSERT INTO note (_id, stars) VALUES ('n1', 'NaN'), ('n2', '-Infinity')",
+            .records, "2 rows of note have a number that is none"
+        ),
+    ]
+
+    @Test func everyFaultIsFound() async throws {
+        try await withRecords { fixture in
+            try await fixture.psql("INSERT INTO category (_id, _database) VALUES ('~ann/mine', 'ann')")
+            for fault in Self.faults {
+                try await fixture.psql(fault.statements.replacing("%db%", with: fixture.database.name) + ";")
+            }
+            // A unique index that rows are against stays behind, invalid.
+            try await fixture.psql("INSERT INTO category (_id, name) VALUES ('twin', 'x')")
+            await #expect(throws: (any Error).self) {
+                try await fixture.psql("CREATE UNIQUE INDEX CONCURRENTLY half ON category (name)")
+            }
+            let findings = try await examine(fixture.database.url) { limits in
+                limits.deadRows = 100
+                limits.bigIndex = 0
+                limits.unusedDays = 0
+                limits.bigTable = 200
+                limits.manyScans = 3
+            }
+            for fault in Self.faults {
+                let found = findings[fault.check.name] ?? []
+                #expect(
+                    found.contains { $0.what.contains(fault.what) },
+                    "\(fault.what) is not among \(found.map(\.what))"
+                )
+            }
+            #expect(
+                findings[DoctorCheck.invalidIndexes.name]?.map(\.what) == ["The index half of category is invalid."]
+            )
+            // No check failed.
+            for finding in findings.values.joined() {
+                #expect(!finding.what.contains("could not be made"), "\(finding.what)")
+            }
+        }
+    }
+
+    @Test func limitsDecideWhatIsTooMuch() async throws {
+        try await withRecords { fixture in
+            let checks: [DoctorCheck] = [.connections, .memory, .wraparound, .clock]
+            let strict = try await examine(fixture.database.url, checks, ahead: 5_000_000) { limits in
+                limits.connectionsOfAService = 1000
+                limits.machineMemory = 100 << 20
+                limits.oldTransactions = 1
+            }
+            #expect(strict[DoctorCheck.connections.name]?.first?.what.contains("may open 1000") == true)
+            #expect(strict[DoctorCheck.memory.name]?.first?.what.contains("shared_buffers takes 64 MB") == true)
+            #expect(strict[DoctorCheck.wraparound.name]?.count == 5)
+            #expect(strict[DoctorCheck.clock.name]?.map(\.severity) == [.warning])
+            let late = try await examine(fixture.database.url, [.clock], ahead: -60_000_000)
+            #expect(late[DoctorCheck.clock.name]?.map(\.severity) == [.error])
+        }
+    }
+
+    @Test func transactionsAndLocksThatLastAreFound() async throws {
+        try await withRecords { fixture in
+            try await fixture.psql(
+                "BEGIN; INSERT INTO note (_id) VALUES ('p'); PREPARE TRANSACTION 'forgotten \(fixture.database.name)'"
+            )
+            let url = fixture.database.url
+            try await withPostgresClient(url) { client in
+                try await client.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE app.category")
+                    let waiting = Task { try await client.write("DELETE FROM app.category WHERE false") }
+                    var findings: [String: [DoctorFinding]] = [:]
+                    // PostgreSQL notes since when somebody waits a moment after the waiting begins.
+                    while findings[DoctorCheck.locks.name]?.isEmpty ?? true {
+                        findings = try await examine(url, [.transactions, .locks]) { limits in
+                            limits.idleTransaction = -1
+                            limits.lockWait = -1
+                        }
+                    }
+                    let old = findings[DoctorCheck.transactions.name]?.map(\.what) ?? []
+                    #expect(old.contains { $0.contains("has been idle in a transaction") })
+                    #expect(old.contains { $0.contains("prepared transaction 'forgotten") })
+                    #expect(findings[DoctorCheck.locks.name]?.first?.what.contains("for a lock on category") == true)
+                    waiting.cancel()
+                    _ = await waiting.result
+                }
+            }
+            try await fixture.psql("ROLLBACK PREPARED 'forgotten \(fixture.database.name)'")
+        }
+    }
+
+    // MARK: Databases of another kind
+
+    @Test func aDatabaseWithoutTablesOrOfAnotherVersionIsSaidToBeSo() async throws {
+        try await withTemporaryDatabase { url in
+            let findings = try await examine(url)
+            #expect(findings[DoctorCheck.migrations.name]?.map(\.severity) == [.error])
+            // What needs the tables is not even asked.
+            #expect(findings[DoctorCheck.records.name] == nil && findings[DoctorCheck.server.name] == [])
+        }
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")
+            let findings = try await examine(database.url, [.migrations])
+            #expect(findings[DoctorCheck.migrations.name]?.first?.what.contains("version 9999") == true)
+        }
+    }
+
+    @Test func anotherEncodingAndAnOldOrderAreFound() async throws {
+        let cluster = try await TemporaryCluster.shared()
+        try await cluster.psql(
+            """
+            CREATE DATABASE doctor_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
+            CREATE DATABASE doctor_icu LOCALE_PROVIDER icu ICU_LOCALE 'en' TEMPLATE template0;
+            UPDATE pg_database SET datcollversion = '0' WHERE datname = 'doctor_icu';
+            """
+        )
+        let latin = try await examine(cluster.url(database: "doctor_latin"), [.server])
+        #expect(latin[DoctorCheck.server.name]?.map(\.what) == ["The database is encoded in LATIN1."])
+        let icu = try await examine(cluster.url(database: "doctor_icu"), [.server, .collations])
+        #expect(icu[DoctorCheck.server.name] == [])
+        #expect(
+            icu[DoctorCheck.collations.name]?.first?.what.contains("database doctor_icu was sorted by version 0")
+                == true
+        )
+        try await cluster.psql("DROP DATABASE doctor_latin WITH (FORCE); DROP DATABASE doctor_icu WITH (FORCE);")
+    }
+
+    @Test func aRoleThatMayNotLookIsToldSo() async throws {
+        try await withRecords { fixture in
+            let role = "looker_\(fixture.database.name)".prefix(63)
+            try await fixture.psql(
+                "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA app TO \(role); GRANT SELECT ON _migration, _meta TO \(role)"
+            )
+            let url = fixture.database.url.replacing("user=postgres", with: "user=\(role)")
+            let findings = try await examine(url, [.records, .accounts, .server])
+            #expect(findings[DoctorCheck.server.name] == [])
+            let denied = findings[DoctorCheck.records.name]?.first
+            #expect(denied?.severity == .warning && denied?.what.contains("permission denied") == true)
+            try await fixture.psql("DROP OWNED BY \(role); DROP ROLE \(role)")
+        }
+    }
+}
