@@ -21,7 +21,7 @@ struct PipelineBatch {
     }
 
     mutating func run(_ requests: [PostgresRequest]) {
-        guard isStillConnected else {
+        guard isStillConnected(for: requests) else {
             worker.lane.finished(worker)
             worker.lane.resubmit(requests, because: .innocent)
             return
@@ -46,10 +46,13 @@ struct PipelineBatch {
     }
 
     /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would
-    /// be unknown.
-    private var isStillConnected: Bool {
+    /// be unknown; and before a read is sent that lost a connection already, since a server that ends takes all of them
+    /// along, and a connection that was dead before is none that it lost.
+    private func isStillConnected(for requests: [PostgresRequest]) -> Bool {
         switch worker.lane.role {
-        case .read: break
+        case .read:
+            guard requests.contains(where: { $0.losses > 0 }) else { break }
+            if connection.gate.suspectIfReadable() { connection.checkWhileIdle() }
         case .write, .shared, .transaction, .listen:
             if connection.gate.suspectIfReadable() { connection.checkWhileIdle() }
         }
