@@ -3,7 +3,7 @@ import Testing
 
 @testable import SkyrowPostgres
 
-@Suite(.timeLimit(.minutes(2))) struct GatheringTests {
+@Suite(.timeLimit(.minutes(10))) struct GatheringTests {
     static let quotients = PostgresGathering(
         many: """
             SELECT 60 / "q"."v", "q"."v", "q"."place" FROM unnest(\([Int64]())) WITH ORDINALITY AS "q" ("v", "place")

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowPostgres
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(2))) struct BackupTests {
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
     private func restore(
         _ database: TemporaryDatabase,
         replacing: Bool = false,

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Reads PostgreSQL's own log for the statements it was sent.
-@Suite(.timeLimit(.minutes(2))) struct SaveStatementCountTests {
+@Suite(.timeLimit(.minutes(10))) struct SaveStatementCountTests {
     @Test func aRequestIsAsManyStatementsAsItsShapesNeed() async throws {
         let cluster = try await TemporaryCluster.start(settings: ["log_statement": "all"])
         try await withRecords(on: cluster) { f in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(2))) struct SaveTests {
+@Suite(.timeLimit(.minutes(10))) struct SaveTests {
     static let everyValue: [String: RecordValue] = [
         "title": .string("Milch \u{1F95B} 'quoted' \"x\" \\ \u{1}"),
         "stars": .integer(9_007_199_254_740_993),

@@ -12,7 +12,7 @@ func until(_ condition: () async throws -> Bool) async throws {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SchemaStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct SchemaStoreTests {
     /// A second store on the same database, as another process would have.
     private func withOther(
         _ fixture: StoreFixture,

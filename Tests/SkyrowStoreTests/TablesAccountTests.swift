@@ -31,7 +31,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct TablesAccountTests {
+@Suite(.timeLimit(.minutes(10))) struct TablesAccountTests {
     // MARK: Making accounts
 
     @Test func signingUpMakesAccountProfileRolesAndSession() async throws {

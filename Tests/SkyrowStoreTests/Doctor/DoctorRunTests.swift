@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// Each check on a real database with its fault, and on one without.
-@Suite(.timeLimit(.minutes(3))) struct DoctorRunTests {
+@Suite(.timeLimit(.minutes(10))) struct DoctorRunTests {
     /// In sessions that can do nothing but read, so that a check which writes would be one that fails.
     private func examine(
         _ url: String,
