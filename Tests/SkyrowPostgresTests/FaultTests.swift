@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct FaultTests {
     private static let terminateAll = """
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'skyrow'
         """
 
