@@ -20,8 +20,7 @@ run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./da
 	@exec $(SKYROW) serve --development $(ARGS)
 
 test: setup ## Build and run every test; ARGS="--filter Name" is passed on
-	@swift build --build-tests
-	@swift test --skip-build --parallel $(ARGS)
+	@scripts/test $(ARGS)
 
 setup: ## Install the system packages that are missing (run and test do this)
 	@scripts/setup
