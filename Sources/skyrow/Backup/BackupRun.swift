@@ -60,12 +60,7 @@ struct BackupRun: Sendable {
         to writer: BackupWriter
     ) async throws(ToolError) -> TarEntry {
         let (connection, descriptors) = database.access.connection(forChildWithOwn: 3)
-        var environment = processEnvironment().filter { !$0.key.hasPrefix("SKYROW_") }
-        do {
-            environment.merge(try PostgresConfiguration.environment(ofConnection: connection)) { $1 }
-        } catch {
-            throw .configuration("The database's address is none that PostgreSQL's programs understand.")
-        }
+        let environment = try processEnvironment(connectingTo: connection)
         let words = program.dump(
             schema: database.schema.name,
             extensions: source.extensions,

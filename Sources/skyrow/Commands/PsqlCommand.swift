@@ -44,17 +44,17 @@ struct PsqlCommand: AsyncParsableCommand {
         _ settings: Settings,
         _ arguments: [String]
     ) async throws(ToolError) -> ProcessExit {
-        var environment = processEnvironment()
-        let searchPath = "-c search_path=\"\(settings.database.schema)\",public"
-        environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")
         // Ctrl-C at psql's prompt is psql's.
         signal(SIGINT, SIG_IGN)
         let terminal = try (0...2).map { number throws(ToolError) in
             FileDescriptor(owning: dup(Int32(number)))
         }
         let (connection, descriptors) = access.connection(forChildWith: terminal)
+        var environment = try processEnvironment(connectingTo: connection)
+        let searchPath = "-c search_path=\"\(settings.database.schema)\",public"
+        environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")
         return try await ChildProcess.launch(
-            Command(["psql", "--dbname", connection] + arguments, environment: environment, descriptors: descriptors)
+            Command(["psql"] + arguments, environment: environment, descriptors: descriptors)
         ).exit
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Logging
+import SkyrowPostgres
 
 /// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
 func reportingErrors(_ work: () async throws -> Void) async throws {
@@ -21,6 +22,17 @@ func complain(_ line: String) {
 
 func processEnvironment() -> [String: String] {
     ProcessInfo.processInfo.environment
+}
+
+/// The environment of one of PostgreSQL's programs that connects to a database by it, so that no password stands in a
+/// command line, where all users of the computer could read it; without Skyrow's own settings, keys among them.
+func processEnvironment(connectingTo connection: String) throws(ToolError) -> [String: String] {
+    do {
+        return processEnvironment().filter { !$0.key.hasPrefix("SKYROW_") }
+            .merging(try PostgresConfiguration.environment(ofConnection: connection)) { $1 }
+    } catch {
+        throw .configuration("The database's address is none that PostgreSQL's programs understand.")
+    }
 }
 
 /// The logger of the commands beside the service, which tell only what goes wrong.
