@@ -17,16 +17,10 @@ package func withPostgresClient<Success>(
     var configuration = PostgresConfiguration(connection: url)
     configure(&configuration)
     let client = PostgresClient(configuration: configuration, logger: logger)
-    let service = Task { try await client.run() }
-    do {
-        let success = try await body(client)
-        service.cancel()
-        try await service.value
-        return success
-    } catch {
-        service.cancel()
-        _ = await service.result
-        throw error
+    return try await withRunning {
+        try await client.run()
+    } while: {
+        try await body(client)
     }
 }
 
@@ -34,5 +28,12 @@ extension Logger {
     /// Swallows everything, for tests whose output is not about the log.
     package static var silent: Logger {
         Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    }
+
+    /// Says nothing below an error.
+    package static var quiet: Logger {
+        var logger = Logger(label: "test")
+        logger.logLevel = .error
+        return logger
     }
 }

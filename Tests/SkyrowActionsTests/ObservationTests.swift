@@ -3,6 +3,7 @@ import MetricsTestKit
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
+import SkyrowTestSupport
 import Synchronization
 import Testing
 

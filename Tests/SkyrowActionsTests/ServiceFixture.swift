@@ -10,51 +10,8 @@ import Synchronization
 extension DatabaseTemplate {
     /// A database whose schema `app` is ready for a service.
     static let prepared = DatabaseTemplate(key: "prepared") { url in
-        try await withClient(url) { client in
+        try await withPostgresClient(url, logger: .quiet) { client in
             try await RecordStore(client: client, schema: "app", mode: .development, logger: .quiet).prepare()
-        }
-    }
-}
-
-extension Logger {
-    /// Says nothing below an error.
-    static var quiet: Logger {
-        var logger = Logger(label: "skyrow.tests")
-        logger.logLevel = .error
-        return logger
-    }
-}
-
-/// Runs `body` with a client that is connected to a database.
-func withClient<Success: Sendable>(
-    _ url: String,
-    _ body: (PostgresClient) async throws -> Success
-) async throws -> Success {
-    let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: .quiet)
-    return try await withRunning {
-        try await client.run()
-    } while: {
-        try await body(client)
-    }
-}
-
-/// Runs `body` while something else runs, which is cancelled afterwards.
-func withRunning<Success: Sendable>(
-    _ run: @escaping @Sendable () async throws -> Void,
-    while body: () async throws -> Success
-) async throws -> Success {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await run() }
-        do {
-            let success = try await body()
-            group.cancelAll()
-            try await group.waitForAll()
-            return success
-        } catch {
-            group.cancelAll()
-            // The body's error is the one that matters.
-            try? await group.waitForAll()
-            throw error
         }
     }
 }
@@ -164,7 +121,7 @@ private func withRunningService(
     passwords: PasswordConfiguration,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
-    try await withClient(database.url) { client in
+    try await withPostgresClient(database.url, logger: .quiet) { client in
         let store = RecordStore(client: client, schema: "app", mode: mode, logger: .quiet)
         try await store.prepare()
         let clock = TestClock()

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions

@@ -11,7 +11,7 @@ import Testing
         replacing: Bool = false,
         _ script: String = ""
     ) async throws -> [Migrator.Step] {
-        try await withClient(database.url) { client in
+        try await withPostgresClient(database.url) { client in
             try await SchemaRestore.restore("app", client: client, replacing: replacing, logger: .quiet) { restore in
                 try await restore.run("SET search_path = app, pg_temp")
                 try await restore.run(Migration.present)
@@ -23,7 +23,7 @@ import Testing
 
     @Test func theSourceTellsVersionsAndTheExtensionsItNeeds() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 try await database.psql("CREATE EXTENSION pg_trgm; CREATE EXTENSION citext; CREATE EXTENSION hstore")
                 let plain = try await BackupSource(of: "app", client: client)
                 #expect(plain.extensions == [])

@@ -16,7 +16,7 @@ import Testing
 
     @Test func aNewDatabaseIsInstalledOnce() async throws {
         try await withTemporaryDatabaseAndPsql { database in
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
                 #expect(steps == [.install])
                 #expect(try await run(client) == [])
@@ -30,7 +30,7 @@ import Testing
     func anySchemaNameWillDo(_ name: String) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             let schema = try SQLIdentifier(name)
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let steps = try await run(client, schema: schema)
                 #expect(steps == [.install])
                 #expect(try await run(client, schema: schema) == [])
@@ -50,7 +50,7 @@ import Testing
     @Test func aSchemaThatExistsIsUsed() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE SCHEMA app; CREATE TABLE app.mine (a text)")
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
                 #expect(steps == [.install])
             }
@@ -61,7 +61,7 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
                 for _ in 0..<8 {
-                    group.addTask { try await withClient(database.url) { try await run($0) } }
+                    group.addTask { try await withPostgresClient(database.url) { try await run($0) } }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
@@ -80,7 +80,7 @@ import Testing
             let newer = Migrator(migrations: Migration.all + [second, third])
             let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
                 for _ in 0..<4 {
-                    group.addTask { try await withClient(database.url) { try await run($0, migrator: newer) } }
+                    group.addTask { try await withPostgresClient(database.url) { try await run($0, migrator: newer) } }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
@@ -92,7 +92,7 @@ import Testing
     @Test func aStepThatFailsLeavesNothing() async throws {
         let broken = Migration(version: 2, name: "0002_broken", script: "CREATE TABLE _half (a text); SELECT 1 / 0")
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            _ = try await withClient(database.url) { client in
+            _ = try await withPostgresClient(database.url) { client in
                 await #expect(throws: PostgresError.self) {
                     try await run(client, migrator: Migrator(migrations: Migration.all + [broken]))
                 }
@@ -107,7 +107,7 @@ import Testing
     @Test func aNewerDatabaseIsRefusedAndLeftAlone() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let expected = MigrationError.databaseIsNewer(version: 9999, supported: Migrator().latestVersion)
                 await #expect(throws: expected) { try await run(client) }
                 let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
@@ -119,7 +119,7 @@ import Testing
     @Test func anOwnerWhoIsNoSuperuserIsEnough() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await withOwner(of: database) { url in
-                try await withClient(url) { client in
+                try await withPostgresClient(url) { client in
                     let steps = try await run(client)
                     #expect(steps == [.install])
                     #expect(try await run(client) == [])
@@ -133,9 +133,9 @@ import Testing
     @Test func eventTriggersAreMadeWhenTheyAreMissing() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await withOwner(of: database) { url in
-                _ = try await withClient(url) { try await run($0) }
+                _ = try await withPostgresClient(url) { try await run($0) }
             }
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
                 #expect(steps == [.watchSchema])
                 #expect(try await run(client) == [])
@@ -153,7 +153,7 @@ import Testing
                 UPDATE _meta SET system_identifier = 1;
                 """
             )
-            try await withClient(database.url) { client in
+            try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
                 #expect(steps == [.rebaseRevisions])
                 #expect(try await run(client) == [])
@@ -178,7 +178,7 @@ import Testing
             let dump = try await cluster.installation.run("pg_dump", ["-d", fixture.database.url])
             let other = try await TemporaryCluster.start()
             try await other.psql(dump)
-            try await withClient(other.url()) { client in
+            try await withPostgresClient(other.url()) { client in
                 let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
                 try await store.prepare()
                 #expect(store.cache.current[type("hen")]?.recordType.fields == [field("egg"): .reference(type("egg"))])

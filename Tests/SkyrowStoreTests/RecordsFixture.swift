@@ -120,14 +120,10 @@ func withRecords(
 /// Runs a client and a store for as long as `body` runs.
 private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
 {
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: logger)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await client.run() }
-        let store = RecordStore(client: client, schema: "app", mode: .development, logger: logger)
+    try await withPostgresClient(url) { client in
+        let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
         try await store.prepare()
         try await body(store)
-        group.cancelAll()
     }
 }
 

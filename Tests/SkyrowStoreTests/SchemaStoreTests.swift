@@ -19,12 +19,12 @@ func until(_ condition: () async throws -> Bool) async throws {
         _ mode: SchemaMode = .development,
         _ body: (RecordStore) async throws -> Void
     ) async throws {
-        try await withClient(fixture.database.url) { client in
+        try await withPostgresClient(fixture.database.url) { client in
             let store = RecordStore(client: client, schema: "app", mode: mode, logger: .quiet)
             try await store.prepare()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await store.run() }
-                defer { group.cancelAll() }
+            try await withRunning {
+                try await store.run()
+            } while: {
                 try await body(store)
             }
         }
@@ -274,7 +274,7 @@ func until(_ condition: () async throws -> Bool) async throws {
     @Test func aLockThatIsReleasedIsWaitedFor() async throws {
         try await withStore { fixture in
             try await fixture.store.makeRoom(for: [draft("busy/1")])
-            async let change: Void = withClient(fixture.database.url) { client in
+            async let change: Void = withPostgresClient(fixture.database.url) { client in
                 try await client.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.busy IN SHARE MODE")
                     // Until the change below stands in the queue.

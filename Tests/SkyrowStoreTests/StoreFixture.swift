@@ -7,39 +7,8 @@ import SkyrowTestSupport
 extension DatabaseTemplate {
     /// A database with the reserved tables in the schema `app`.
     static let migrated = DatabaseTemplate(key: "migrated") { url in
-        try await withClient(url) { client in
+        try await withPostgresClient(url) { client in
             _ = try await MigrationRun(client: client, schema: "app", logger: .quiet)()
-        }
-    }
-}
-
-extension Logger {
-    /// Says nothing below an error.
-    static var quiet: Logger {
-        var logger = Logger(label: "skyrow.tests")
-        logger.logLevel = .error
-        return logger
-    }
-}
-
-/// Runs `body` with a client that is connected to a database.
-func withClient<Success: Sendable>(
-    _ url: String,
-    _ body: (PostgresClient) async throws -> Success
-) async throws -> Success {
-    let client = PostgresClient(configuration: PostgresConfiguration(connection: url), logger: .quiet)
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await client.run() }
-        do {
-            let success = try await body(client)
-            group.cancelAll()
-            try await group.waitForAll()
-            return success
-        } catch {
-            group.cancelAll()
-            // The body's error is the one that matters.
-            try? await group.waitForAll()
-            throw error
         }
     }
 }
@@ -64,13 +33,13 @@ func withStore<Success: Sendable>(
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: .migrated, test: test) { database in
-        try await withClient(database.url) { client in
+        try await withPostgresClient(database.url) { client in
             let store = RecordStore(client: client, schema: "app", mode: mode, loginKeys: loginKeys, logger: .quiet)
             try await store.prepare()
-            return try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await store.run() }
-                defer { group.cancelAll() }
-                return try await body(StoreFixture(store: store, database: database))
+            return try await withRunning {
+                try await store.run()
+            } while: {
+                try await body(StoreFixture(store: store, database: database))
             }
         }
     }
