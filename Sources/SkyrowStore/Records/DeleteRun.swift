@@ -3,33 +3,13 @@ internal import SkyrowPostgres
 
 /// One request to delete, carried out: a statement for each type, then the question about what was not deleted.
 struct DeleteRun {
-    /// So often are records deleted again that others changed between a refusal and the question about it.
-    private static let attempts = 3
-
-    let store: RecordStore
-    let runner: StatementRunner
-    let catalog: SchemaCatalog
-    let database: DatabaseScope
-    let caller: Caller
-    let variables: AccessVariables?
+    let context: WriteContext
 
     private var deleted: Set<RecordID> = []
     private var failures: [RecordID: SkyrowError] = [:]
 
-    init(
-        store: RecordStore,
-        runner: StatementRunner,
-        catalog: SchemaCatalog,
-        database: DatabaseScope,
-        caller: Caller,
-        variables: AccessVariables?
-    ) {
-        self.store = store
-        self.runner = runner
-        self.catalog = catalog
-        self.database = database
-        self.caller = caller
-        self.variables = variables
+    init(_ context: WriteContext) {
+        self.context = context
     }
 
     /// Deletes each record in its own right.
@@ -38,7 +18,7 @@ struct DeleteRun {
         // A record that others refer to may be deleted once those are gone, whatever the order of the request.
         while true {
             let before = deleted.count
-            for (_, ids) in byType(open) { try await delete(ids, on: runner) }
+            for (_, ids) in byType(open) { try await delete(ids, on: context.runner) }
             let blocked = open.filter { failures[$0] == .referredTo }
             guard !blocked.isEmpty, deleted.count > before else { break }
             for id in blocked { failures[id] = nil }
@@ -53,7 +33,7 @@ struct DeleteRun {
         let before = self
         var after = self
         do {
-            try await runner.deferringReferences { inner in
+            try await context.runner.deferringReferences { inner in
                 var attempt = before
                 for (_, ids) in attempt.byType(attempt.unfailed(ids)) { try await attempt.deleteAll(ids, on: inner) }
                 after = attempt
@@ -72,7 +52,7 @@ struct DeleteRun {
             guard seen.insert(id).inserted else { return false }
             if id.type == .user {
                 failures[id] = .userNotDeletable
-            } else if catalog[id.type] == nil {
+            } else if context.catalog[id.type] == nil {
                 failures[id] = .recordNotFound
             }
             return failures[id] == nil
@@ -90,7 +70,7 @@ struct DeleteRun {
         } catch let error as PostgresError where error.isAboutValues {
             guard ids.count > 1 else {
                 failures[ids[0]] =
-                    error.sqlState == .foreignKeyViolation ? .referredTo : store.report(error)
+                    error.sqlState == .foreignKeyViolation ? .referredTo : context.store.report(error)
                 return
             }
             let middle = ids.count / 2
@@ -100,13 +80,13 @@ struct DeleteRun {
     }
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
-        guard let type = ids.first?.type, let table = catalog[type] else { return }
-        let access = AccessScope(caller: caller, level: .write, database: database)
+        guard let type = ids.first?.type, let table = context.catalog[type] else { return }
+        let access = AccessScope(caller: context.caller, level: .write, database: context.database)
         let result = try await runner.write(
             """
             DELETE FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: database).text })) \
-            AND \(access.condition(on: "r", variables: variables)) RETURNING "r"."_id"
+            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.database).text })) \
+            AND \(access.condition(on: "r", variables: context.variables)) RETURNING "r"."_id"
             """
         )
         let gone = Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
@@ -119,28 +99,21 @@ struct DeleteRun {
             let open = unfailed(ids).filter { !deleted.contains($0) }
             if open.isEmpty { break }
             for (type, ids) in byType(open) {
-                guard let table = catalog[type] else { continue }
-                let question = JudgeStatement(
-                    ids: ids,
-                    table: table,
-                    database: database,
-                    caller: caller,
-                    variables: variables
-                )
-                let findings = try question.findings(try await runner.read(question.sql))
+                guard let table = context.catalog[type] else { continue }
+                let findings = try await context.findings(on: ids, in: table)
                 var again: [RecordID] = []
                 for id in ids {
                     guard let finding = findings[TextKey(id.id)], finding.isReadable else {
                         failures[id] = .recordNotFound
                         continue
                     }
-                    if finding.isWritable, attempt < Self.attempts {
+                    if finding.isWritable, attempt < WriteContext.attempts {
                         again.append(id)
                     } else {
                         failures[id] = finding.isWritable ? .conflict : .writeDenied
                     }
                 }
-                if !again.isEmpty { try await delete(again, on: runner) }
+                if !again.isEmpty { try await delete(again, on: context.runner) }
             }
         }
         return ids.map { id in

@@ -51,13 +51,6 @@ extension RecordStore {
         _ scope: DatabaseScope,
         _ caller: Caller
     ) -> DeleteRun {
-        DeleteRun(
-            store: self,
-            runner: runner,
-            catalog: catalog,
-            database: scope,
-            caller: caller,
-            variables: accessVariables.variables(of: caller)
-        )
+        DeleteRun(WriteContext(store: self, runner: runner, catalog: catalog, database: scope, caller: caller))
     }
 }

@@ -72,17 +72,17 @@ extension RecordStore {
     ) async throws -> [RecordID: SkyrowError] {
         guard case .everyone = scope, !caller.isMaster else { return [:] }
         return try await withCatalog { catalog in
+            let context = WriteContext(
+                store: self,
+                runner: .client(self.client),
+                catalog: catalog,
+                database: scope,
+                caller: caller
+            )
             var refusals: [RecordID: SkyrowError] = [:]
             for (type, ids) in Dictionary(grouping: ids.filter { !$0.isTemporary }, by: \.type) {
                 guard let table = catalog[type] else { continue }
-                let question = JudgeStatement(
-                    ids: ids,
-                    table: table,
-                    database: scope,
-                    caller: caller,
-                    variables: self.accessVariables.variables(of: caller)
-                )
-                let findings = try question.findings(try await self.client.read(question.sql))
+                let findings = try await context.findings(on: ids, in: table)
                 for id in ids {
                     if let finding = findings[TextKey(id.id)], !finding.isWritable { refusals[id] = .writeDenied }
                 }
@@ -117,15 +117,8 @@ extension RecordStore {
         _ scope: DatabaseScope,
         _ caller: Caller
     ) async throws -> [RecordOutcome] {
-        var run = SaveRun(
-            store: self,
-            runner: runner,
-            plan: plan,
-            catalog: catalog,
-            database: scope,
-            caller: caller,
-            variables: accessVariables.variables(of: caller)
-        )
+        let context = WriteContext(store: self, runner: runner, catalog: catalog, database: scope, caller: caller)
+        var run = SaveRun(context, plan: plan)
         return try await run.outcomes()
     }
 

@@ -3,16 +3,8 @@ internal import SkyrowPostgres
 
 /// One request to save, carried out: statement after statement of the plan, then the questions about what was refused.
 struct SaveRun {
-    /// So often is a record written again when others change it between a refusal and the question about it.
-    private static let attempts = 3
-
-    let store: RecordStore
-    let runner: StatementRunner
+    let context: WriteContext
     let plan: BatchPlan
-    let catalog: SchemaCatalog
-    let database: DatabaseScope
-    let caller: Caller
-    let variables: AccessVariables?
 
     /// What became of each write.
     private var saved: [Int: StoredRow] = [:]
@@ -23,33 +15,20 @@ struct SaveRun {
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 
-    init(
-        store: RecordStore,
-        runner: StatementRunner,
-        plan: BatchPlan,
-        catalog: SchemaCatalog,
-        database: DatabaseScope,
-        caller: Caller,
-        variables: AccessVariables?
-    ) {
-        self.store = store
-        self.runner = runner
+    init(_ context: WriteContext, plan: BatchPlan) {
+        self.context = context
         self.plan = plan
-        self.catalog = catalog
-        self.database = database
-        self.caller = caller
-        self.variables = variables
     }
 
     /// Writes everything and tells what became of each item of the request, in order.
     ///
     /// Throws what the database failed with when that is all that happened.
     mutating func outcomes() async throws -> [RecordOutcome] {
-        for unit in plan.units { try await write(unit, on: runner) }
+        for unit in plan.units { try await write(unit, on: context.runner) }
         try await settleRefusals()
         if let outage {
             // A transaction that lost its connection, or its place to others, is over as a whole.
-            if case .transaction = runner { throw outage }
+            if case .transaction = context.runner { throw outage }
             if saved.isEmpty, failures.values.allSatisfy({ $0 == outage }) { throw outage }
         }
         var outcomes: [RecordOutcome] = plan.ids.indices.map { index in
@@ -101,10 +80,10 @@ struct SaveRun {
     private mutating func run(_ group: BatchPlan.Group, on runner: StatementRunner) async throws {
         let statement = SaveStatement(
             plan: plan,
-            catalog: catalog,
-            database: database,
-            caller: caller,
-            variables: variables,
+            catalog: context.catalog,
+            database: context.database,
+            caller: context.caller,
+            variables: context.variables,
             instant: instant
         )
         // Two versions of a row in one commit would have the same revision.
@@ -131,7 +110,7 @@ struct SaveRun {
     }
 
     private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) {
-        let reported = store.report(error, table: unit[0].table)
+        let reported = context.store.report(error, table: unit[0].table)
         if !error.isAboutValues { outage = reported }
         for position in positions { failures[position] = reported }
     }
@@ -149,32 +128,26 @@ struct SaveRun {
                 do {
                     again += try await judge(positions)
                 } catch let error as PostgresError {
-                    for position in positions { failures[position] = store.report(error) }
+                    for position in positions { failures[position] = context.store.report(error) }
                 }
             }
             again.sort()
-            guard attempt < Self.attempts else {
+            guard attempt < WriteContext.attempts else {
                 for position in again { failures[position] = .conflict }
                 return
             }
-            for unit in plan.units(writing: again) { try await write(unit, on: runner) }
+            for unit in plan.units(writing: again) { try await write(unit, on: context.runner) }
         }
     }
 
     /// Tells why these records of one type were refused; returns those that would not be refused now.
     private mutating func judge(_ positions: [Int]) async throws -> [Int] {
-        let question = JudgeStatement(
-            ids: positions.map { plan.writes[$0].id },
-            table: plan.writes[positions[0]].table,
-            database: database,
-            caller: caller,
-            variables: variables
-        )
-        let findings = try question.findings(try await runner.read(question.sql))
+        let ids = positions.map { plan.writes[$0].id }
+        let findings = try await context.findings(on: ids, in: plan.writes[positions[0]].table)
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]
-            switch SaveVerdict(write, findings[TextKey(write.id.id)], caller: caller) {
+            switch SaveVerdict(write, findings[TextKey(write.id.id)], caller: context.caller) {
             case .refused(let error): failures[position] = error
             case .tryAgain: again.append(position)
             }

@@ -1,0 +1,42 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// Who writes or deletes records, where, and on what the statements run.
+struct WriteContext {
+    /// So often is a record tried again that others changed between a refusal and the question about it.
+    static let attempts = 3
+
+    let store: RecordStore
+    let runner: StatementRunner
+    let catalog: SchemaCatalog
+    let database: DatabaseScope
+    let caller: Caller
+    let variables: AccessVariables?
+
+    init(
+        store: RecordStore,
+        runner: StatementRunner,
+        catalog: SchemaCatalog,
+        database: DatabaseScope,
+        caller: Caller
+    ) {
+        self.store = store
+        self.runner = runner
+        self.catalog = catalog
+        self.database = database
+        self.caller = caller
+        variables = store.accessVariables.variables(of: caller)
+    }
+
+    /// Asks what records of one type are to the caller, by the ids that clients see.
+    func findings(on ids: [RecordID], in table: RecordTable) async throws -> [TextKey: JudgeStatement.Finding] {
+        let question = JudgeStatement(
+            ids: ids,
+            table: table,
+            database: database,
+            caller: caller,
+            variables: variables
+        )
+        return try question.findings(try await runner.read(question.sql))
+    }
+}
