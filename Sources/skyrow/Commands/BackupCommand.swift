@@ -23,14 +23,13 @@ struct BackupCommand: AsyncParsableCommand {
     @Flag(help: "Replace an archive that is there.")
     var overwrite = false
 
-    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
-    var tellsJSON = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         try await reportingErrors {
             let run = BackupRun(path: file, overwrites: overwrite, withSessions: withSessions)
             let settings = try options.loader.load()
-            let tellsJSON = tellsJSON
+            let tellsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
                 let summary = try await run(database)
                 print(

@@ -37,8 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Replace files that are there.")
     var overwrite = false
 
-    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
-    var tellsJSON = false
+    @OptionGroup var summary: OutputOptions
 
     func run() async throws {
         try await reportingErrors {
@@ -50,7 +49,7 @@ struct ExportCommand: AsyncParsableCommand {
                 isDirectory: { isDirectory($0) }
             )
             let database = try options.loader.load()
-            let tellsJSON = tellsJSON
+            let tellsJSON = summary.isJSON
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
                 let summary = try await ExportRun(settings: settings)(on: store)

@@ -25,8 +25,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(name: .customLong("dry-run"), help: "Check the archive, tell what is in it, and change nothing.")
     var isDryRun = false
 
-    @Flag(name: .customLong("json"), help: "Tell what was done as one line of JSON.")
-    var tellsJSON = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         try await reportingErrors {
@@ -34,7 +33,7 @@ struct RestoreCommand: AsyncParsableCommand {
             let archive = try BackupReader(opening: file)
             let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace)
             if isDryRun { return tell(archive) }
-            let tellsJSON = tellsJSON
+            let tellsJSON = output.isJSON
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
                 let (summary, steps) = try await run(database)
                 if tellsJSON { return print(summary.json) }
@@ -49,7 +48,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private func tell(_ archive: BackupReader) {
         let manifest = archive.manifest
-        if tellsJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
+        if output.isJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
         print(
             "\(archive.path) is whole: taken \(manifest.time.rfc3339) with skyrow \(manifest.program) and PostgreSQL "
                 + "\(manifest.postgresVersion), schema version \(manifest.schemaVersion)"
