@@ -61,14 +61,15 @@ struct BinaryCopyReader {
         switch column.kind {
         case .id: column.typeName.withUnsafeBytes { sink.member(key, .recordID(type: $0, id: bytes)) }
         case .reference: column.typeName.withUnsafeBytes { sink.member(key, .reference(type: $0, id: bytes)) }
-        case .text: sink.member(key, .string(bytes))
+        // A column whose type is not ours is exported as text.
+        case .text, .unknown: sink.member(key, .string(bytes))
         case .integer: sink.member(key, .integer(try word(bytes)))
         case .number: sink.member(key, .number(Double(bitPattern: UInt64(bitPattern: try word(bytes)))))
         case .boolean: sink.member(key, .boolean(bytes.first == 1))
         case .plainDatetime: sink.member(key, .plainDatetime(Timestamp(microseconds: try word(bytes))))
         case .datetime: sink.member(key, .datetime(Timestamp(microseconds: try word(bytes))))
         // jsonb_send: one byte with the version of the format, then the text.
-        case .json: sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
+        case .json, .access: sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
         case .bytes: sink.member(key, .bytes(bytes))
         }
     }

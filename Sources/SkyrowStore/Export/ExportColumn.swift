@@ -3,25 +3,11 @@ internal import SkyrowPostgres
 
 /// A column that is exported, and how its values are told.
 struct ExportColumn: Sendable {
-    /// What a value of the column's binary form is.
-    enum Kind: Hashable, Sendable {
-        case id
-        case text
-        case integer
-        case number
-        case boolean
-        case plainDatetime
-        case datetime
-        case json
-        case reference
-        case bytes
-    }
-
     /// What the statement calls the table.
     static let alias: SQLIdentifier = "r"
 
     let key: MemberKey
-    let kind: Kind
+    let kind: RowPlan.Kind
     /// The type of the record that an id or a reference names, in UTF-8.
     let typeName: [UInt8]
     let selection: SQL
@@ -34,7 +20,7 @@ struct ExportColumn: Sendable {
             switch column {
             case .id: .id
             case .database, .owner, .createdBy, .updatedBy: .text
-            case .access: .json
+            case .access: .access
             case .createdAt, .updatedAt: .plainDatetime
             case .revision: .integer
             }
@@ -48,17 +34,7 @@ struct ExportColumn: Sendable {
         } else {
             selection = column.selection(from: Self.alias)
         }
-        kind =
-            switch column.type {
-            case .string, .unknown: .text
-            case .integer, .sequence: .integer
-            case .number: .number
-            case .boolean: .boolean
-            case .datetime: .datetime
-            case .json: .json
-            case .reference: .reference
-            case .bytes: .bytes
-            }
+        kind = column.kind
     }
 }
 

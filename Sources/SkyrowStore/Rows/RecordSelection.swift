@@ -68,7 +68,8 @@ extension RecordColumn {
         }
     }
 
-    fileprivate var kind: RowPlan.Kind {
+    /// What a value of the column's selection is.
+    var kind: RowPlan.Kind {
         switch type {
         case .string: .text
         case .integer, .sequence: .integer

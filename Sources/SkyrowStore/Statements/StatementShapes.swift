@@ -18,37 +18,39 @@ package final class StatementShapes: Sendable {
         var access: AccessShape
     }
 
-    /// Beyond so many shapes of one table the least work is to begin again.
-    private static let capacity = 512
-
-    private let shapes = Mutex<[Key: SQL]>([:])
-    private let gatherings = Mutex<[Key: (SQL, PostgresGathering)]>([:])
+    private let shapes = FirstBuilt<SQL>()
+    private let gatherings = FirstBuilt<(SQL, PostgresGathering)>()
 
     package init() {}
 
     /// The statement of a shape, its values to be bound; `build` makes it the first time.
     func shape(_ key: Key, build: () throws -> SQL) rethrows -> SQL {
-        if let known = shapes.withLock({ $0[key] }) { return known }
-        let built = try build().binding(PostgresBindings())
-        shapes.withLock { shapes in
-            if shapes.count >= Self.capacity { shapes.removeAll(keepingCapacity: true) }
-            shapes[key] = built
-        }
-        return built
+        try shapes.value(key) { try build().binding(PostgresBindings()) }
     }
 
-    /// The statement of a shape in its two forms.
+    /// The statement of a shape in its two forms; all uses of a shape get one ``PostgresGathering``, by which they meet.
     func gathering(_ key: Key, build: () -> (one: SQL, many: SQL)) -> (SQL, PostgresGathering) {
-        if let known = gatherings.withLock({ $0[key] }) { return known }
-        let (one, many) = build()
-        let built = (
-            one.binding(PostgresBindings()), PostgresGathering(many: many.binding(PostgresBindings()))
-        )
-        // Whoever comes first decides which object it is, so that all uses meet.
-        return gatherings.withLock { gatherings in
-            if let known = gatherings[key] { return known }
-            if gatherings.count >= Self.capacity { gatherings.removeAll(keepingCapacity: true) }
-            gatherings[key] = built
+        gatherings.value(key) {
+            let (one, many) = build()
+            return (one.binding(PostgresBindings()), PostgresGathering(many: many.binding(PostgresBindings())))
+        }
+    }
+}
+
+/// Values by shape, each built when it is first asked for; of two that are built at once the first one stays.
+private final class FirstBuilt<Value: Sendable>: Sendable {
+    /// Beyond so many shapes of one table the least work is to begin again.
+    private static var capacity: Int { 512 }
+
+    private let known = Mutex<[StatementShapes.Key: Value]>([:])
+
+    func value(_ key: StatementShapes.Key, build: () throws -> Value) rethrows -> Value {
+        if let value = known.withLock({ $0[key] }) { return value }
+        let built = try build()
+        return known.withLock { known in
+            if let first = known[key] { return first }
+            if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+            known[key] = built
             return built
         }
     }

@@ -27,20 +27,12 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let writer = JSONWriter()
-        writer.beginObject()
-        writer.key("time")
-        writer.timestamp(.now)
-        writer.key("level")
-        writer.string(event.level.rawValue)
-        writer.key("message")
-        writer.string(event.message.description)
-        for (name, value) in members(of: event).sorted(by: { $0.key < $1.key }) {
-            writer.key(name)
-            writer.string("\(value)")
+        output.write(event.level, event.message.description) { writer in
+            for (name, value) in members(of: event).sorted(by: { $0.key < $1.key }) {
+                writer.key(name)
+                writer.string("\(value)")
+            }
         }
-        writer.endObject()
-        writer.withUnsafeBytes { output.append($0, isUrgent: event.level >= .warning) }
     }
 
     /// What is nearest to the event wins, as in swift-log's own handlers; the names above are taken.
@@ -59,52 +51,38 @@ struct JSONLogHandler: LogHandler {
 extension LogOutput: RequestLogOutput {
     /// A line as the handler above would write it, its members in the same order.
     func write(_ line: RequestLogLine) {
+        write(line.level, "Request") { writer in
+            writer.member("action", line.action)
+            if let calls = line.calls { writer.member("calls", "\(calls)") }
+            if let client = line.client { writer.member("client", client.description) }
+            if let code = line.errorCode { writer.member("error_code", "\(code)") }
+            if let method = line.method { writer.member("method", method) }
+            if let microseconds = line.microseconds { writer.member("microseconds", "\(microseconds)") }
+            writer.member("outcome", line.outcome)
+            writer.member("request_id", line.requestID.description)
+            writer.member("status", "\(line.status)")
+            if let trace = line.traceID { writer.member("trace_id", trace.description) }
+            if let user = line.userID { writer.member("user_id", user) }
+        }
+    }
+
+    fileprivate func write(_ level: Logger.Level, _ message: String, members: (JSONWriter) -> Void) {
         let writer = JSONWriter(capacity: 512)
         writer.beginObject()
         writer.key("time")
         writer.timestamp(.now)
-        writer.key("level")
-        writer.string(line.level.rawValue)
-        writer.key("message")
-        writer.string("Request" as StaticString)
-        writer.key("action")
-        writer.string(line.action)
-        if let calls = line.calls {
-            writer.key("calls")
-            writer.string("\(calls)")
-        }
-        if let client = line.client {
-            writer.key("client")
-            writer.string(client.description)
-        }
-        if let code = line.errorCode {
-            writer.key("error_code")
-            writer.string("\(code)")
-        }
-        if let method = line.method {
-            writer.key("method")
-            writer.string(method)
-        }
-        if let microseconds = line.microseconds {
-            writer.key("microseconds")
-            writer.string("\(microseconds)")
-        }
-        writer.key("outcome")
-        writer.string(line.outcome)
-        writer.key("request_id")
-        writer.string(line.requestID.description)
-        writer.key("status")
-        writer.string("\(line.status)")
-        if let trace = line.traceID {
-            writer.key("trace_id")
-            writer.string(trace.description)
-        }
-        if let user = line.userID {
-            writer.key("user_id")
-            writer.string(user)
-        }
+        writer.member("level", level.rawValue)
+        writer.member("message", message)
+        members(writer)
         writer.endObject()
-        writer.withUnsafeBytes { append($0, isUrgent: line.level >= .warning) }
+        writer.withUnsafeBytes { append($0, isUrgent: level >= .warning) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate func member(_ name: StaticString, _ value: String) {
+        key(name)
+        string(value)
     }
 }
 
