@@ -369,6 +369,10 @@ CREATE TRIGGER _announce_all AFTER TRUNCATE ON _user_role
 CREATE FUNCTION _announce_schema() RETURNS event_trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
+    -- The service tells of its own changes, and of which types.
+    IF current_setting('skyrow.announced', true) = 'on' THEN
+        RETURN;
+    END IF;
     IF TG_EVENT = 'sql_drop' THEN
         IF NOT EXISTS (SELECT FROM pg_event_trigger_dropped_objects() WHERE schema_name = current_schema()) THEN
             RETURN;

@@ -1,6 +1,7 @@
 package import Logging
 package import SkyrowModel
 package import SkyrowPostgres
+internal import Synchronization
 
 /// The application's records, accounts and schema in PostgreSQL; every SQL statement the service runs lives behind it.
 ///
@@ -54,29 +55,53 @@ package final class RecordStore: Sendable {
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
     package func run() async throws {
         // Changes that come while the catalogue is being read are answered by one further reading.
-        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let changed = CatalogChanges()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in changes { await self.reloadCatalog() }
+                for await _ in signals {
+                    guard let part = changed.take() else { continue }
+                    // What was missed is read with the next change.
+                    if await !self.reloadCatalog(part) { changed.add(part) }
+                }
             }
             for await event in client.listen("skyrow_schema") {
-                switch event {
-                case .connected, .reconnected: continuation.yield()
-                case .notification(_, schema.name, _): continuation.yield()
-                case .notification: break
-                }
+                let part: CatalogPart? =
+                    switch event {
+                    case .connected, .reconnected: .everything
+                    case .notification(_, let notice, _): CatalogPart(notice: notice, of: schema.name)
+                    }
+                guard let part else { continue }
+                changed.add(part)
+                continuation.yield()
             }
             continuation.finish()
         }
     }
 
-    private func reloadCatalog() async {
+    /// Answers whether this part of the catalogue is up to date.
+    private func reloadCatalog(_ part: CatalogPart) async -> Bool {
         do {
-            try await cache.reload()
+            try await cache.reload(part)
+            return true
         } catch is CancellationError {
-            return
+            return false
         } catch {
             logger.warning("The schema could not be read again", metadata: ["error": "\(error)"])
+            return false
         }
+    }
+}
+
+/// What has changed of the catalogue since it was taken last.
+private final class CatalogChanges: Sendable {
+    private let part = Mutex<CatalogPart?>(nil)
+
+    func add(_ more: CatalogPart) {
+        part.withLock { $0 = $0?.union(more) ?? more }
+    }
+
+    func take() -> CatalogPart? {
+        part.withLock { $0.take() }
     }
 }

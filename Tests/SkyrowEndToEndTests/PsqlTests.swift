@@ -10,7 +10,13 @@ import Testing
             // What psql's shell sees of psql is what all users of the computer see.
             let look = #"\! tr '\0' ' ' </proc/$PPID/cmdline"#
             let result = try await Tool.run(
-                "psql", "--database-url", database.url + "&password=hunter2", "-X", "-At", "-c", look
+                "psql",
+                "--database-url",
+                database.url + "&password=hunter2",
+                "-X",
+                "-At",
+                "-c",
+                look
             )
             #expect(result.status == .exited(0))
             #expect(result.output.contains("psql -X -At -c "))
@@ -21,8 +27,17 @@ import Testing
     @Test func theSearchPathJoinsOptionsOfTheAddress() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             let result = try await Tool.run(
-                "psql", "--database-url", database.url + "&options=-c%20work_mem%3D5MB", "-X", "-At",
-                "-c", "SHOW work_mem", "-c", "SHOW search_path", "-c", "SELECT current_database()"
+                "psql",
+                "--database-url",
+                database.url + "&options=-c%20work_mem%3D5MB",
+                "-X",
+                "-At",
+                "-c",
+                "SHOW work_mem",
+                "-c",
+                "SHOW search_path",
+                "-c",
+                "SELECT current_database()"
             )
             #expect(result.output == "5MB\n\"app\",public\n\(database.name)")
         }

@@ -70,10 +70,11 @@ import Testing
     }
 
     @Test func stepsAreAppliedOnceEachInOrder() async throws {
-        let second = Migration(version: 2, name: "0002_second", script: "CREATE TABLE _second (a text)")
+        let latest = Migrator().latestVersion
+        let second = Migration(version: latest + 1, name: "next", script: "CREATE TABLE _second (a text)")
         let third = Migration(
-            version: 3,
-            name: "0003_third",
+            version: latest + 2,
+            name: "the one after",
             script: "ALTER TABLE _second ADD b text; INSERT INTO _second VALUES ('x')"
         )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
@@ -90,7 +91,11 @@ import Testing
     }
 
     @Test func aStepThatFailsLeavesNothing() async throws {
-        let broken = Migration(version: 2, name: "0002_broken", script: "CREATE TABLE _half (a text); SELECT 1 / 0")
+        let broken = Migration(
+            version: Migrator().latestVersion + 1,
+            name: "broken",
+            script: "CREATE TABLE _half (a text); SELECT 1 / 0"
+        )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             _ = try await withPostgresClient(database.url) { client in
                 await #expect(throws: PostgresError.self) {

@@ -1,6 +1,7 @@
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowTestSupport
+import Synchronization
 import Testing
 
 @testable import SkyrowStore
@@ -200,6 +201,101 @@ func until(_ condition: () async throws -> Bool) async throws {
             #expect(after.version > before.version)
             #expect(before[type("a")] === after[type("a")])
             #expect(before[type("b")] !== after[type("b")])
+        }
+    }
+
+    // MARK: Large schemas
+
+    /// The reading of everything grows with the schema; what follows a change is a matter of the types it is about.
+    @Test func aChangeReadsTheTypesItIsAbout() async throws {
+        try await withStore { fixture in
+            try await fixture.psql(
+                """
+                DO $$ BEGIN FOR i IN 1..40 LOOP PERFORM _create_type('type' || i);
+                    EXECUTE format('ALTER TABLE type%s ADD a text, ADD b bigint, ADD c text', i); END LOOP; END $$
+                """
+            )
+            try await withOther(fixture) { other in
+                // The listeners may still have readings of everything before them; those end.
+                var round = 0
+                try await until {
+                    round += 1
+                    let name = "field\(round)"
+                    let before = (fixture.store.cache.statistics, other.cache.statistics)
+                    let untouched = other.cache.current[type("type2")]
+                    try await fixture.store.makeRoom(for: [draft("type1/1", [name: .string("x")])])
+                    try await until { fields(other, "type1")?[field(name)] != nil }
+                    let own = fixture.store.cache.statistics.rows - before.0.rows
+                    let others = other.cache.statistics.rows - before.1.rows
+                    return untouched != nil && other.cache.current[type("type2")] === untouched
+                        && own > 0 && own < 3 * 40 && others == 3 + round
+                }
+            }
+        }
+    }
+
+    @Test func anUnknownNameIsLookedForByItselfAndNotAgainAtOnce() async throws {
+        try await withStore { fixture in
+            let passed = Mutex<Duration>(.zero)
+            let start = ContinuousClock.now
+            let cache = SchemaCache(client: fixture.store.client, schema: "app") {
+                start + passed.withLock { $0 }
+            }
+            try await cache.reload()
+            let whole = cache.statistics
+            // All was read a moment ago.
+            try await cache.look(for: [type("film")])
+            #expect(cache.statistics == whole)
+            passed.withLock { $0 += .seconds(1) }
+            for _ in 0..<3 { try await cache.look(for: [type("film")]) }
+            try await cache.look(for: [type("actor"), type("film")])
+            #expect(cache.statistics.readings == whole.readings + 2)
+            #expect(cache.statistics.rows == whole.rows)
+            try await fixture.psql("SELECT _create_type('film'); ALTER TABLE film ADD a text, ADD b text")
+            try await cache.look(for: [type("film")])
+            #expect(cache.current[type("film")] == nil)
+            passed.withLock { $0 += .seconds(1) }
+            try await cache.look(for: [type("film")])
+            #expect(cache.current[type("film")]?.columns.count == 2)
+            #expect(cache.statistics.rows == whole.rows + 2)
+        }
+    }
+
+    @Test func aFloodOfUnknownNamesIsNotLookedFor() async throws {
+        try await withStore { fixture in
+            let passed = Mutex<Duration>(.seconds(1))
+            let start = ContinuousClock.now
+            let cache = SchemaCache(client: fixture.store.client, schema: "app") { start + passed.withLock { $0 } }
+            try await cache.look(for: Set((0...1000).map { type("flood\($0)") }))
+            let before = cache.statistics.readings
+            try await cache.look(for: [type("user")])
+            #expect(cache.statistics.readings == before && cache.current[.user] == nil)
+            passed.withLock { $0 += .seconds(1) }
+            try await cache.look(for: [type("user")])
+            #expect(cache.current[.user] != nil)
+        }
+    }
+
+    /// Were it tried, other sessions would find the lock table full meanwhile.
+    @Test func moreTypesThanTheLockTableHoldsAreRefusedBeforeAnyIsMade() async throws {
+        try await withStore { fixture in
+            let locks = try #require(
+                Int(
+                    try await fixture.psql(
+                        """
+                        SELECT current_setting('max_locks_per_transaction')::int
+                            * current_setting('max_connections')::int / 4 * 3
+                        """
+                    )
+                )
+            )
+            let types = (0...(locks / 9)).map { RecordType(name: type("type\($0)")) }
+            let error = await #expect(throws: SkyrowError.self) {
+                _ = try await fixture.store.createTypes(SchemaCreateRequest(types: types))
+            }
+            #expect(error?.code == .incompatibleSchema)
+            #expect(error?.message.contains("room for about \(locks / 9) new ones") == true)
+            #expect(try await fixture.psql("SELECT to_regclass('type1') IS NULL") == "t")
         }
     }
 

@@ -38,7 +38,7 @@ package struct DoctorRun: Sendable {
         let migrations = try await migrationRows()
         let isInstalled = !migrations.contains { $0["step"] == "install" }
         let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
-        let catalog = try await SchemaCatalog.load(from: client, replacing: nothing)
+        let catalog = try await SchemaCatalog.load(.everything, from: client, replacing: nothing).catalog
         let scope = DoctorScope(
             schema: schema,
             tables: catalog.tables.values.sorted { $0.name < $1.name },

@@ -26,7 +26,7 @@ package final class RecordImport {
         to columns: ImportColumns,
         progress: (Int) -> Void = { _ in }
     ) async throws -> Int where Rows.Element == ImportRow {
-        let catalog = try await SchemaCatalog.load([columns.type.rawValue], of: store.schema, in: transaction)
+        let catalog = try await SchemaCatalog.load(.types([columns.type]), of: store.schema, in: transaction)
         guard let table = catalog[columns.type] else { throw SkyrowError.noType(columns.type) }
         let target = try ImportTarget(table: table, columns: columns)
         targets.append(target)
@@ -126,7 +126,7 @@ extension RecordStore {
                     return (success, records)
                 }
             }
-            if changesSchema { try await cache.reload() }
+            if changesSchema { try await cache.reload(.types(request.types)) }
             try await records.analyze()
             return success
         } catch let error as PostgresError {

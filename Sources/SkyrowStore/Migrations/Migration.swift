@@ -15,7 +15,12 @@ package struct Migration: Hashable, Sendable {
 extension Migration {
     /// The files of `sql/migrations`, which are part of the binary, in their order.
     package static let all: [Migration] = [
-        Migration(version: 1, name: "0001_initial", script: text(PackageResources._001_initial_sql))
+        Migration(version: 1, name: "0001_initial", script: text(PackageResources._001_initial_sql)),
+        Migration(
+            version: 2,
+            name: "0002_announced_changes",
+            script: text(PackageResources._002_announced_changes_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

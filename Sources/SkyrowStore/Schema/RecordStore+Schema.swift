@@ -21,17 +21,17 @@ extension RecordStore {
                 return try await changer.apply(.save(drafts), mode: mode)
             }
             // Perhaps an administrator made the field a moment ago.
-            try await cache.refresh()
+            try await cache.look(for: SchemaRequest.save(drafts).types)
             _ = try SchemaPlan(.save(drafts), in: cache.current, mode: mode)
         }
     }
 
     /// The table of a type, nil when there is none.
     ///
-    /// An unknown name is looked for in the database, at most once a second.
+    /// An unknown name is looked for in the database, each at most once a second.
     package func table(of type: RecordTypeName) async throws(SkyrowError) -> RecordTable? {
         if let table = cache.current[type] { return table }
-        try await changing { try await cache.refresh() }
+        try await changing { try await cache.look(for: [type]) }
         return cache.current[type]
     }
 
@@ -43,7 +43,8 @@ extension RecordStore {
 
     /// `schema:create`: all of it or nothing; new types may refer to each other.
     ///
-    /// Throws `114 IncompatibleSchema` when a field exists with another type or refers to a type that does not exist.
+    /// Throws `114 IncompatibleSchema` when a field exists with another type or refers to a type that does not exist,
+    /// and when PostgreSQL's lock table is too small for so many types at once.
     package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
         try await changing { try await changer.apply(.create(request.types), mode: .development) }
         return cache.current.recordSchema
@@ -75,7 +76,10 @@ extension SkyrowError {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")
         case "53200":
-            SkyrowError(.incompatibleSchema, "These are too many types for one request; send a few hundred at a time.")
+            SkyrowError(
+                .incompatibleSchema,
+                "PostgreSQL has no memory for so large a change; send fewer types at a time."
+            )
         case "2BP01":
             SkyrowError(.incompatibleSchema, "A view or another object of the database depends on this field.")
         case .some(.duplicateTable), .some(.duplicateColumn):

@@ -2,30 +2,39 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 
 extension SchemaCatalog {
-    /// Reads the whole catalogue in one statement; tables that did not change keep their objects.
-    static func load(from client: PostgresClient, replacing previous: SchemaCatalog) async throws -> SchemaCatalog {
-        let result = try await client.read(query(schema: previous.schema, names: nil))
-        return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: previous)
+    /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
+    ///
+    /// Answers also how many rows were read.
+    static func load(
+        _ part: CatalogPart,
+        from client: PostgresClient,
+        replacing previous: SchemaCatalog
+    ) async throws -> (catalog: SchemaCatalog, rows: Int) {
+        let rows = try CatalogRow.all(in: try await client.read(query(part, of: previous.schema)))
+        return (SchemaCatalog(rows: rows, of: part, replacing: previous), rows.count)
     }
 
-    /// Reads what a transaction sees of the named types, or of all.
+    /// Reads what a transaction sees of some types, or of all.
     static func load(
-        _ names: Set<String>? = nil,
+        _ part: CatalogPart = .everything,
         of schema: SQLIdentifier,
         in transaction: PostgresTransaction
     ) async throws -> SchemaCatalog {
-        let names = names.map { $0.sorted().map(PostgresName.init) }
-        let result = try await transaction.query(query(schema: schema, names: names))
+        let result = try await transaction.query(query(part, of: schema))
         let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }
 
     /// One row for each field of a record table, and one for each other relation or table without fields.
-    private static func query(schema: SQLIdentifier, names: [PostgresName]?) -> SQL {
+    private static func query(_ part: CatalogPart, of schema: SQLIdentifier) -> SQL {
         let reserved = ReservedColumn.allCases.map { column -> SQL in
             "(\(PostgresName(column.rawValue)), \(column.oid))"
         }.joined(separator: ", ")
-        let selection: SQL = names.map { " AND relname = ANY (\($0))" } ?? ""
+        let selection: SQL =
+            switch part {
+            case .everything: ""
+            case .types(let types): " AND relname = ANY (\(types.sorted().map { PostgresName($0.rawValue) }))"
+            }
         return """
             WITH app AS MATERIALIZED (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
@@ -74,10 +83,16 @@ extension SchemaCatalog {
             """
     }
 
-    /// Builds the catalogue of the rows; rows whose names the protocol cannot carry are left out.
-    init(rows: [CatalogRow], replacing previous: SchemaCatalog) {
+    /// Builds the catalogue of the rows and of what `previous` has beside that part; rows whose names the protocol cannot
+    /// carry are left out.
+    init(rows: [CatalogRow], of part: CatalogPart = .everything, replacing previous: SchemaCatalog) {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
+        var tables: [RecordTable] = []
         var otherNames: Set<String> = []
+        if case .types(let types) = part {
+            tables = previous.tables.values.filter { !types.contains($0.name) }
+            otherNames = previous.otherNames.subtracting(types.map(\.rawValue))
+        }
         for row in rows {
             guard row.isRecordTable, let name = try? RecordTypeName(row.relation) else {
                 otherNames.insert(row.relation)
@@ -85,7 +100,6 @@ extension SchemaCatalog {
             }
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
-        var tables: [RecordTable] = []
         for (name, columns) in columns {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
             let table = RecordTable(

@@ -33,6 +33,22 @@ package enum SchemaChange: Hashable, Sendable {
     case mend(SchemaDrift)
 }
 
+extension SchemaChange {
+    /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
+    var locks: Int64 {
+        switch self {
+        // The table, its indexes, its TOAST table, and the objects that making it refers to.
+        case .createType, .deleteType: Self.locksPerType
+        case .addField(_, .reference, _), .addField(_, .sequence, _), .convertField, .mend: 4
+        case .addField, .widenField, .renameField, .deleteField, .renameType, .setDefault, .setComment, .createIndex,
+            .deleteIndex:
+            1
+        }
+    }
+
+    static let locksPerType: Int64 = 9
+}
+
 /// What somebody wants of the schema, before it is known what that takes.
 package enum SchemaRequest: Sendable {
     /// Room for these records: their types and fields.

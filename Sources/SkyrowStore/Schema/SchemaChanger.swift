@@ -27,7 +27,7 @@ final class SchemaChanger: Sendable {
             try await patiently {
                 try await client.withTransaction { try await change(request, mode: mode, in: $0) }
             }
-            try await cache.reload()
+            try await cache.reload(.types(request.types))
         }
     }
 
@@ -51,16 +51,46 @@ final class SchemaChanger: Sendable {
     ///
     /// The lock stays until the transaction ends.
     func change(_ request: SchemaRequest, mode: SchemaMode, in transaction: PostgresTransaction) async throws {
-        let names = Set(request.types.map(\.rawValue))
         try await transaction.lockSchema(schema)
-        let catalog = try await SchemaCatalog.load(names, of: schema, in: transaction)
+        let catalog = try await SchemaCatalog.load(.types(request.types), of: schema, in: transaction)
         let plan = try SchemaPlan(request, in: catalog, mode: mode)
         guard !plan.isEmpty else { return }
-        _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+        try await requireLocks(for: plan.changes, in: transaction)
+        // The event trigger, which knows less about the change, leaves telling of it to the notice below.
+        _ = try await transaction.query(
+            "SELECT set_config('lock_timeout', '1s', true), set_config('skyrow.announced', 'on', true)"
+        )
         for statement in try SchemaChange.statements(for: plan.changes, in: schema) {
             _ = try await transaction.query(statement)
         }
         _ = try await transaction.query("SET LOCAL lock_timeout TO DEFAULT")
-        _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
+        let notice = CatalogPart.types(request.types).notice(of: schema.name)
+        _ = try await transaction.query(
+            "SELECT set_config('skyrow.announced', 'off', true), pg_notify('skyrow_schema', \(notice))"
+        )
     }
+
+    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
+    func requireLocks(for changes: [SchemaChange], in transaction: PostgresTransaction) async throws {
+        let locks = changes.reduce(0) { $0 + $1.locks }
+        guard locks > Self.locksToBeSure else { return }
+        let result = try await transaction.query(
+            """
+            SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint
+            """
+        )
+        // The rest is for the others.
+        let room = try result.decode(row: 0, column: 0, as: Int64.self) / 4 * 3
+        guard locks > room else { return }
+        throw SkyrowError(
+            .incompatibleSchema,
+            """
+            These are too many types at once: PostgreSQL's lock table has room for about \
+            \(room / SchemaChange.locksPerType) new ones. Make fewer at a time, or raise max_locks_per_transaction.
+            """
+        )
+    }
+
+    /// So many locks any server has.
+    private static let locksToBeSure: Int64 = 500
 }

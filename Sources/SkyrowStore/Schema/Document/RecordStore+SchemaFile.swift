@@ -74,7 +74,9 @@ extension RecordStore {
                     _ = try await transaction.query(
                         "SELECT set_config('lock_timeout', '1s', true), set_config('search_path', 'pg_catalog', true)"
                     )
-                    for statement in try SchemaChange.statements(ofPlan: expected.plan(mending: mending), in: schema) {
+                    let changes = expected.plan(mending: mending)
+                    try await changer.requireLocks(for: changes, in: transaction)
+                    for statement in try SchemaChange.statements(ofPlan: changes, in: schema) {
                         _ = try await transaction.query(statement)
                     }
                     _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")

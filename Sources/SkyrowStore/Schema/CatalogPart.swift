@@ -1,0 +1,45 @@
+package import SkyrowModel
+
+/// What of the catalogue has changed, or is to be read.
+package enum CatalogPart: Hashable, Sendable {
+    case everything
+    /// The record types of these names, whether there are such or not.
+    case types(Set<RecordTypeName>)
+
+    /// What covers both.
+    package func union(_ other: CatalogPart) -> CatalogPart {
+        switch (self, other) {
+        case (.everything, _), (_, .everything): .everything
+        case (.types(let some), .types(let others)): .types(some.union(others))
+        }
+    }
+
+    // MARK: Notices
+
+    /// PostgreSQL takes less than 8000 bytes (its manual, NOTIFY).
+    private static let maximumNoticeLength = 4000
+
+    /// What a process says on the channel `skyrow_schema`: `app` for everything, `app note,writer` for two types.
+    package func notice(of schema: String) -> String {
+        switch self {
+        case .everything:
+            return schema
+        case .types(let types):
+            let names = types.map(\.rawValue).sorted().joined(separator: ",")
+            return names.utf8.count > Self.maximumNoticeLength ? schema : "\(schema) \(names)"
+        }
+    }
+
+    /// Reads a notice; nil when it is about another schema.
+    package init?(notice: String, of schema: String) {
+        if notice == schema {
+            self = .everything
+            return
+        }
+        guard notice.hasPrefix(schema + " ") else { return nil }
+        let names = notice.dropFirst(schema.count + 1).split(separator: ",")
+        let types = names.compactMap { try? RecordTypeName(String($0)) }
+        // Of what is said in other words, it is known only that something changed.
+        self = types.isEmpty || types.count < names.count ? .everything : .types(Set(types))
+    }
+}
