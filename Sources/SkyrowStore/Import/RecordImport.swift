@@ -110,7 +110,7 @@ extension RecordStore {
         let request = SchemaRequest.create(types)
         let changesSchema = try !SchemaPlan(request, in: cache.current, mode: .development).isEmpty
         do {
-            let (success, records) = try await changer.patiently {
+            let (success, records) = try await patiently {
                 try await client.withTransaction(retries: 0) { transaction in
                     if changesSchema { try await changer.change(request, mode: .development, in: transaction) }
                     _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")

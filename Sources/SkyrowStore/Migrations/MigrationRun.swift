@@ -3,6 +3,9 @@ package import SkyrowPostgres
 
 /// Applies what a ``Migrator`` decides; any number of processes may do so at once.
 package struct MigrationRun {
+    /// For about a minute and a half are tables asked for that others keep locked.
+    private static let attempts = 40
+
     private let client: PostgresClient
     private let schema: SQLIdentifier
     private let migrator: Migrator
@@ -17,7 +20,8 @@ package struct MigrationRun {
 
     /// Brings the database up to date and returns what was done, each step in a transaction of its own.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, and `PostgresError`.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, and `PostgresError`, whose state
+    /// is `lockNotAvailable` when somebody keeps a table locked for longer than a minute.
     @discardableResult
     package func callAsFunction() async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
@@ -45,13 +49,18 @@ package struct MigrationRun {
     }
 
     /// Looks again under the lock, since another process may have been faster, and does the first step that is left.
+    ///
+    /// Processes of an older version work on meanwhile, so it must not hold them up behind a table it waits for.
     private func applyNext() async throws -> Migrator.Step? {
-        try await client.withTransaction { transaction in
-            try await transaction.lockSchema(schema)
-            let steps = try await migrator.steps(for: state { try await transaction.query($0) })
-            guard let step = steps.first else { return nil }
-            try await apply(step, in: transaction)
-            return step
+        try await patiently(attempts: Self.attempts) {
+            try await client.withTransaction { transaction in
+                try await transaction.lockSchema(schema)
+                let steps = try await migrator.steps(for: state { try await transaction.query($0) })
+                guard let step = steps.first else { return nil }
+                _ = try await transaction.query("SELECT set_config('lock_timeout', '1s', true)")
+                try await apply(step, in: transaction)
+                return step
+            }
         }
     }
 

@@ -8,9 +8,6 @@ final class SchemaChanger: Sendable {
     private let schema: SQLIdentifier
     private let gate = SerialGate()
 
-    /// How often a change is tried that meets a table which others keep locked.
-    private static let attempts = 5
-
     init(client: PostgresClient, cache: SchemaCache, schema: SQLIdentifier) {
         self.client = client
         self.cache = cache
@@ -28,22 +25,6 @@ final class SchemaChanger: Sendable {
                 try await client.withTransaction { try await change(request, mode: mode, in: $0) }
             }
             try await cache.reload(.types(request.types))
-        }
-    }
-
-    /// Runs a transaction that changes the schema, several times when it meets a table which others keep locked.
-    func patiently<Success>(_ body: () async throws -> Success) async throws -> Success {
-        var attempt = 1
-        while true {
-            do {
-                return try await body()
-            } catch let error as PostgresError
-                where error.sqlState == .lockNotAvailable && attempt < SchemaChanger.attempts
-            {
-                // An attempt is short, since everybody who uses the table queues up behind one who wants it alone.
-                try await Task.sleep(for: .milliseconds(50 << attempt))
-                attempt += 1
-            }
         }
     }
 

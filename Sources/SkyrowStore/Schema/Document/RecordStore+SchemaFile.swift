@@ -64,7 +64,7 @@ extension RecordStore {
     ) async throws(SkyrowError) {
         if let refusal = expected.refusals.first { throw SkyrowError(.incompatibleSchema, refusal) }
         try await changingSchema {
-            try await changer.patiently {
+            try await patiently {
                 try await client.withTransaction { transaction in
                     try await transaction.lockSchema(schema)
                     let inventory = try await SchemaInventory.load(of: schema, in: transaction)
