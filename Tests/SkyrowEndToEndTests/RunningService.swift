@@ -73,11 +73,15 @@ final class RunningService: Sendable {
         return String(line.dropFirst(name.count + 1))
     }
 
-    /// Calls an action with the master key; the answer's `result`.
-    func call(_ method: String, _ parameters: String) async throws -> String {
+    /// Calls an action, with the master key or with an access token; the answer's `result`.
+    func call(_ method: String, _ parameters: String, token: String? = nil) async throws -> String {
         var request = URLRequest(url: address.appendingPathComponent("rpc"))
         request.httpMethod = "POST"
-        request.setValue(try key("SKYROW_MASTER_KEY"), forHTTPHeaderField: "X-Skygear-API-Key")
+        if let token {
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        } else {
+            request.setValue(try key("SKYROW_MASTER_KEY"), forHTTPHeaderField: "X-Skygear-API-Key")
+        }
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.httpBody = Data(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#.utf8)
         let (data, _) = try await session.data(for: request)
@@ -93,9 +97,14 @@ final class RunningService: Sendable {
 
     /// Saves a note and returns its id when that was acknowledged.
     func saveNote(_ id: String) async throws -> String {
-        let answer = try await call("record:save", #"{"records":[{"_id":"note/\#(id)","content":"\#(id)"}]}"#)
-        guard answer.contains(#""_type":"record""#) else { throw ServiceFailure(description: answer) }
+        try await save("note/\(id)", content: id)
         return id
+    }
+
+    /// Saves a record with a field `content`; throws ``ServiceFailure`` with the answer when it was refused.
+    func save(_ id: String, content: String) async throws {
+        let answer = try await call("record:save", #"{"records":[{"_id":"\#(id)","content":"\#(content)"}]}"#)
+        guard answer.contains(#""_type":"record""#) else { throw ServiceFailure(description: answer) }
     }
 
     /// The status of a GET.

@@ -6,61 +6,6 @@ import Testing
 
 /// What is promised about the ends of the service and of its PostgreSQL.
 @Suite struct ServiceLifeTests {
-    /// Saves notes from several tasks until it is told to stop, and keeps what was acknowledged.
-    final class Load: Sendable {
-        private struct State {
-            var isStopping = false
-            var acknowledged: Set<String> = []
-            var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        }
-
-        private let state = Mutex(State())
-
-        func run(on service: RunningService, tasks: Int = 4) async {
-            await withTaskGroup(of: Void.self) { group in
-                for task in 0..<tasks {
-                    group.addTask { await self.save(on: service, task) }
-                }
-            }
-        }
-
-        private func save(on service: RunningService, _ task: Int) async {
-            var number = 0
-            while !state.withLock({ $0.isStopping }) {
-                number += 1
-                do {
-                    acknowledge(try await service.saveNote("\(task)-\(number)"))
-                } catch {
-                    if service.process.exitIfEnded != nil { return }
-                }
-            }
-        }
-
-        private func acknowledge(_ id: String) {
-            let reached = state.withLock { state in
-                state.acknowledged.insert(id)
-                let count = state.acknowledged.count
-                let reached = state.waiting.filter { $0.count <= count }
-                state.waiting.removeAll { $0.count <= count }
-                return reached
-            }
-            for waiter in reached { waiter.continuation.resume() }
-        }
-
-        func stop() {
-            state.withLock { $0.isStopping = true }
-        }
-
-        var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
-
-        /// Returns when so many more saves were acknowledged.
-        func awaitProgress(_ count: Int) async {
-            await withCheckedContinuation { continuation in
-                state.withLock { $0.waiting.append(($0.acknowledged.count + count, continuation)) }
-            }
-        }
-    }
-
     /// The process of the embedded server; nil while there is none.
     static func server(of directory: String) -> Int32? {
         contentsOfFile(directory + "/postgres/postmaster.pid")?.split(separator: "\n").first.flatMap { Int32($0) }

@@ -74,7 +74,9 @@ import Testing
                         var left = 50
                         while left > 0 {
                             if progress.isUpgraded { left -= 1 }
-                            let item = SaveRequest.Item.draft(draft("note/old\(progress.saved)", ["stars": .integer(7)]))
+                            let item = SaveRequest.Item.draft(
+                                draft("note/old\(progress.saved)", ["stars": .integer(7)])
+                            )
                             for outcome in try await old.save([item], in: .everyone, caller: ann, atomic: false) {
                                 _ = try outcome.record
                             }
