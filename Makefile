@@ -10,7 +10,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup build install manual format check check-format check-imports check-docs check-client-only fuzz bench clean
+.PHONY: help run test setup build install manual format check check-format check-imports check-docs docs check-client-only fuzz bench clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ manual: setup ## Make Documentation/Settings.md and the man pages from the progr
 format: ## Bring the sources into the house's format
 	@scripts/check-format --fix
 
-check: check-format check-imports check-docs check-client-only ## Everything CI checks besides the tests
+check: check-format check-imports check-docs docs check-client-only ## Everything CI checks besides the tests
 
 check-format: ## The format of the sources
 	@scripts/check-format
@@ -55,6 +55,9 @@ check-imports: setup ## That targets import only what the manifest says they may
 
 check-docs: ## Links, docstrings, the protocol manual
 	@scripts/check-docs
+
+docs: setup ## Build the documentation of the public modules, without a warning
+	@scripts/docs
 
 check-client-only: setup ## That SkyrowClient alone resolves no other package
 	@scripts/check-client-only

@@ -37,7 +37,9 @@ public struct RecordDatabase: Sendable {
 
     /// Saves records; answers what became of each, in the order of the drafts.
     ///
-    /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    /// - Parameters:
+    ///   - drafts: the records, or the fields of them that change.
+    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
     public func save(
         _ drafts: [RecordDraft],
         atomically: Bool = false
@@ -65,7 +67,9 @@ public struct RecordDatabase: Sendable {
 
     /// Deletes records; answers what became of each, in the order of the ids.
     ///
-    /// - Parameter atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    /// - Parameters:
+    ///   - ids: the records.
+    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
     public func delete(
         _ ids: [RecordID],
         atomically: Bool = false

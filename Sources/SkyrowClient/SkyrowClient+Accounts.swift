@@ -21,6 +21,7 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - authData: one or more complete login keys.
+    ///   - password: what the user logs in with from now on.
     ///   - profile: further fields of the user's record.
     @discardableResult
     public func signUp(
@@ -78,6 +79,7 @@ extension SkyrowClient {
     /// Shuts an account, as an administrator: nobody logs in to it, and its sessions end.
     ///
     /// - Parameters:
+    ///   - userID: whose account it is.
     ///   - message: what its user is told.
     ///   - expiry: when it opens again by itself; nil means never.
     public func disableAccount(

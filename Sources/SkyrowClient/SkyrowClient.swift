@@ -21,9 +21,14 @@ public final class SkyrowClient: Sendable {
     private let sessions: any SessionStorage
     private let pause: @Sendable (Duration) async throws -> Void
 
+    /// Makes a client, which sends nothing yet.
+    ///
     /// - Parameters:
+    ///   - endpoint: where the service is, such as `http://127.0.0.1:3000`.
     ///   - apiKey: the service's API key, or its master key in an administrator's tool.
+    ///   - transport: what carries requests.
     ///   - sessions: where the session is kept; the client goes on with the one that it finds there.
+    ///   - retryPolicy: how often, and after what pauses, calls are repeated that may be.
     public convenience init(
         endpoint: URL,
         apiKey: String,

@@ -61,7 +61,7 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(Self.release(version))
             let before = try await database.psql(Self.content)
-            let ann = Caller(kind: .user(try UserID("ann")))
+            let ann = Caller(kind: .user("ann"))
             let progress = Progress()
             try await withPostgresClient(database.url) { client in
                 // A process that was there before: it makes no steps of its own.
