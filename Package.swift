@@ -21,6 +21,7 @@ let package = Package(
         // Its reader of JSON files would bring the large half of Foundation; see Documentation/Decisions/0009.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -84,6 +85,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
             ]
         ),
 
@@ -94,10 +96,12 @@ let package = Package(
                 "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Configuration", package: "swift-configuration", condition: server),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ]
         ),
@@ -140,6 +144,7 @@ let package = Package(
             dependencies: [
                 "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
                 "SkyrowWire",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
@@ -147,15 +152,18 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
             ]
         ),
         .testTarget(name: "SkyrowClientTests", dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowWire"]),
         .testTarget(
             name: "SkyrowEndToEndTests",
             dependencies: [
-                "SkyrowClient", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
-                "skyrow",
+                "SkyrowClient", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowWire", "skyrow",
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
             ]
         ),
     ],

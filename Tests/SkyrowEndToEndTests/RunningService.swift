@@ -75,16 +75,7 @@ final class RunningService: Sendable {
 
     /// Calls an action, with the master key or with an access token; the answer's `result`.
     func call(_ method: String, _ parameters: String, token: String? = nil) async throws -> String {
-        var request = URLRequest(url: address.appendingPathComponent("rpc"))
-        request.httpMethod = "POST"
-        if let token {
-            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-        } else {
-            request.setValue(try key("SKYROW_MASTER_KEY"), forHTTPHeaderField: "X-Skygear-API-Key")
-        }
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = Data(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#.utf8)
-        let (data, _) = try await session.data(for: request)
+        let (data, _) = try await rpc(method, parameters, token: token)
         let answer = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         guard let result = answer["result"] else {
             throw ServiceFailure(description: String(decoding: data, as: UTF8.self))
@@ -107,10 +98,39 @@ final class RunningService: Sendable {
         guard answer.contains(#""_type":"record""#) else { throw ServiceFailure(description: answer) }
     }
 
+    /// Sends a call, with an access token or the master key, unless the headers have another; the whole answer.
+    @discardableResult
+    func rpc(
+        _ method: String,
+        _ parameters: String,
+        token: String? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> (Data, HTTPURLResponse) {
+        var request = URLRequest(url: address.appendingPathComponent("rpc"))
+        request.httpMethod = "POST"
+        if let token {
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        } else {
+            request.setValue(try key("SKYROW_MASTER_KEY"), forHTTPHeaderField: "X-Skygear-API-Key")
+        }
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        request.httpBody = Data(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#.utf8)
+        let (data, response) = try await session.data(for: request)
+        return (data, try #require(response as? HTTPURLResponse))
+    }
+
+    /// The text behind a path.
+    func get(_ path: String, headers: [String: String] = [:]) async throws -> (String, HTTPURLResponse) {
+        var request = URLRequest(url: address.appendingPathComponent(path))
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await session.data(for: request)
+        return (String(decoding: data, as: UTF8.self), try #require(response as? HTTPURLResponse))
+    }
+
     /// The status of a GET.
     func status(_ path: String) async throws -> Int {
-        let (_, response) = try await session.data(from: address.appendingPathComponent(path))
-        return (response as? HTTPURLResponse)?.statusCode ?? 0
+        try await get(path).1.statusCode
     }
 
     /// What a query prints through `skyrow psql`.

@@ -22,7 +22,7 @@ import Testing
         ("/files/a.png", .unserved),
         ("/pubsub", .unserved),
         ("/_/pubsub?api_key=k", .unserved),
-        ("/metrics", .unserved),
+        ("/metrics", .metrics),
     ])
     func thePathTellsTheRoute(uri: String, route: Route) {
         #expect(Route(uri: uri) == route)

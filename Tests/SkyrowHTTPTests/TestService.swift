@@ -84,6 +84,8 @@ func withService<Success: Sendable>(
     rateLimits: RateLimits = .none,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+    metricsPage: MetricsPage? = nil,
+    tracing: RequestTracing? = nil,
     on cluster: TemporaryCluster? = nil,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     test: String = #function,
@@ -117,7 +119,9 @@ func withService<Success: Sendable>(
                 proxies: proxies,
                 limits: limits,
                 logger: logger,
-                metrics: metrics
+                metrics: metrics,
+                metricsPage: metricsPage,
+                tracing: tracing
             )
             return try await withServer(responder, limits: limits, logger: logger) { server in
                 try await body(TestService(server: server, database: database))

@@ -38,6 +38,11 @@ extension ActionService {
         }
     }
 
+    /// Whether the text is the master key, which passes every rule.
+    package func isMasterKey(_ text: String) -> Bool {
+        keys.kind(of: text) == .master
+    }
+
     /// Tells the observer that credentials were not enough.
     package func noteRefusal(_ error: SkyrowError) {
         observe(.refused(error.code))

@@ -19,6 +19,9 @@ struct SessionCache {
     /// Grows with every invalidation, so that a session loaded before one is not remembered after it.
     private(set) var epoch = 0
 
+    /// How often a session was found fresh.
+    private(set) var hits = 0
+
     /// - Parameter freshness: how long an entry counts after it was loaded.
     init(capacity: Int, freshness: Duration) {
         generationSize = max(1, capacity / 2)
@@ -72,8 +75,10 @@ struct SessionCache {
         old = [:]
     }
 
-    private func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> StoredSession? {
-        now - entry.loadedAt < freshness ? entry.session : nil
+    private mutating func fresh(_ entry: Entry, at now: ContinuousClock.Instant) -> StoredSession? {
+        guard now - entry.loadedAt < freshness else { return nil }
+        hits += 1
+        return entry.session
     }
 
     private mutating func keep(_ entry: Entry, for token: TokenHash) {

@@ -48,7 +48,12 @@ package enum CORSPolicy: Hashable, Sendable {
         ]
     }
 
-    private static let exposed = HTTPField("access-control-expose-headers", "X-Skygear-Request-Id, Retry-After")
-    private static let usualHeaders =
-        "Authorization, Content-Type, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, X-Skygear-SDK-Version"
+    private static let exposed = HTTPField(
+        "access-control-expose-headers",
+        "X-Skygear-Request-Id, Retry-After, Traceresponse"
+    )
+    private static let usualHeaders = """
+        Authorization, Content-Type, Traceparent, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, \
+        X-Skygear-SDK-Version
+        """
 }

@@ -100,7 +100,7 @@ struct RequestLog: Sendable {
     let output: (any RequestLogOutput)?
 
     /// Failures of the service's own are errors; all else, what clients got wrong included, is information.
-    func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, client: Client, since arrival: NIODeadline?) {
+    func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, client: Client, time: TimeAmount?) {
         let level: Logger.Level = reply.error?.isServerFault == true ? .error : .info
         guard logger.logLevel <= level else { return }
         let line = RequestLogLine(
@@ -110,7 +110,7 @@ struct RequestLog: Sendable {
             client: client.address,
             errorCode: reply.error?.rawValue,
             method: method.map(RequestLog.name),
-            microseconds: arrival.map { (NIODeadline.now() - $0).nanoseconds / 1000 },
+            microseconds: time.map { $0.nanoseconds / 1000 },
             outcome: reply.error?.name ?? "OK",
             requestID: id,
             status: reply.response.status.code,
@@ -125,7 +125,7 @@ struct RequestLog: Sendable {
     }
 
     /// A method of the client's own making is not repeated.
-    private static func name(_ method: HTTPMethod) -> String {
+    static func name(_ method: HTTPMethod) -> String {
         switch method {
         case .GET, .HEAD, .POST, .PUT, .DELETE, .OPTIONS, .PATCH: method.rawValue
         default: "other"

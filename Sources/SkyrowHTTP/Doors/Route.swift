@@ -6,10 +6,20 @@ enum Route: Hashable {
     case health
     /// `/readyz`: a request would find a database
     case readiness
+    /// `/metrics`: figures for Prometheus
+    case metrics
     /// A path that Skygear or we give another meaning than an action's, and that is not served.
     case unserved
     /// Everything else is the Skygear v1 envelope's; the path without its leading slash.
     case skygear(path: Substring)
+
+    /// Whether requests go to the actions; what probes and scrapers ask for time and again would be noise in a trace.
+    var isTraced: Bool {
+        switch self {
+        case .rpc, .skygear: true
+        case .health, .readiness, .metrics, .unserved: false
+        }
+    }
 
     init(uri: String) {
         var path = uri.prefix { $0 != "?" && $0 != "#" }
@@ -22,7 +32,8 @@ enum Route: Hashable {
         case "/rpc": self = .rpc
         case "/healthz": self = .health
         case "/readyz": self = .readiness
-        case "/metrics", "/pubsub", "/_/pubsub", "/files", "/console": self = .unserved
+        case "/metrics": self = .metrics
+        case "/pubsub", "/_/pubsub", "/files", "/console": self = .unserved
         default:
             if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
                 self = .unserved

@@ -5,6 +5,7 @@ package import NIOHTTP1
 package import SkyrowActions
 import SkyrowModel
 import SkyrowWire
+import Tracing
 
 /// Answers every request of the service: health, preflights, and the two doors to the actions.
 ///
@@ -21,11 +22,15 @@ package struct ServiceResponder: HTTPResponder {
     private let limits: HTTPLimits
     private let log: RequestLog
     private let metrics: RequestMetrics
+    private let metricsPage: MetricsPage?
+    private let tracing: RequestTracing?
 
     /// - Parameters:
     ///   - limits: the same as the server's, for the sentences that name them.
     ///   - requestLog: where the lines about requests go; the logger when nil.
     ///   - metrics: where requests are counted.
+    ///   - metricsPage: what `/metrics` answers; without one there is no such path.
+    ///   - tracing: makes the spans of requests.
     package init(
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
@@ -33,7 +38,9 @@ package struct ServiceResponder: HTTPResponder {
         limits: HTTPLimits = HTTPLimits(),
         logger: Logger,
         requestLog: (any RequestLogOutput)? = nil,
-        metrics: any MetricsFactory = MetricsSystem.factory
+        metrics: any MetricsFactory = MetricsSystem.factory,
+        metricsPage: MetricsPage? = nil,
+        tracing: RequestTracing? = .bootstrapped
     ) {
         self.service = service
         let dispatcher = ActionDispatcher(service: service)
@@ -44,18 +51,43 @@ package struct ServiceResponder: HTTPResponder {
         self.limits = limits
         log = RequestLog(logger: logger, output: requestLog)
         self.metrics = RequestMetrics(factory: metrics)
+        self.metricsPage = metricsPage
+        self.tracing = tracing
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let headers = RequestHeaders(request.head.headers)
         let id = headers.requestID ?? request.id
         let client = proxies.client(of: request.peer, headers: request.head.headers)
-        let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
-        var reply = await route(request, headers: headers, client: client, mark: mark)
-        reply.traceID = mark.traceID
-        metrics.record(reply, time: .now() - request.arrival)
-        log.record(reply, method: request.head.method, id: id, client: client, since: request.arrival)
+        var reply: Reply
+        if let tracing, Route(uri: request.head.uri).isTraced {
+            reply = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
+        } else {
+            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
+            reply = await route(request, headers: headers, client: client, mark: mark)
+            reply.traceID = mark.traceID
+        }
+        let time = NIODeadline.now() - request.arrival
+        metrics.record(reply, time: time)
+        log.record(reply, method: request.head.method, id: id, client: client, time: time)
         return finished(reply.response, headers: headers, id: id)
+    }
+
+    private func traced(
+        _ request: HTTPRequest,
+        headers: RequestHeaders,
+        client: Client,
+        id: RequestID,
+        in span: RequestTracing.RequestSpan
+    ) async -> Reply {
+        let traceID = span.own?.traceID ?? headers.traceParent?.traceID
+        var reply = await ServiceContext.withValue(span.context) {
+            await route(request, headers: headers, client: client, mark: RequestMark(id: id, traceID: traceID))
+        }
+        reply.traceID = traceID
+        span.end(reply, method: request.head.method, id: id)
+        if let own = span.own { reply.response.fields.append(HTTPField("traceresponse", own.description)) }
+        return reply
     }
 
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
@@ -66,12 +98,12 @@ package struct ServiceResponder: HTTPResponder {
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
             case .rpc: .rpc(.null)
-            case nil, .health, .readiness, .unserved, .skygear: .v1
+            case nil, .health, .readiness, .metrics, .unserved, .skygear: .v1
             }
         var reply = Reply.failure(error, in: envelope, status: fault.status, .http)
         reply.traceID = headers.traceParent?.traceID
         metrics.record(reply, time: nil)
-        log.record(reply, method: head?.method, id: id, client: client, since: nil)
+        log.record(reply, method: head?.method, id: id, client: client, time: nil)
         return finished(reply.response, headers: headers, id: id)
     }
 
@@ -97,6 +129,10 @@ package struct ServiceResponder: HTTPResponder {
         case .readiness:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: service.isReady)
+        case .metrics:
+            guard let metricsPage else { return .failure(.undefinedRoute, in: .v1, status: .notFound, .http) }
+            guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
+            return await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey)
         case .unserved:
             return .failure(.undefinedRoute, in: .v1, status: .notFound, .http)
         case .skygear(let path):
@@ -126,5 +162,5 @@ extension ClientKey {
 }
 
 extension SkyrowError {
-    fileprivate static let undefinedRoute = SkyrowError(.undefinedOperation, "Nothing is served at this path.")
+    static let undefinedRoute = SkyrowError(.undefinedOperation, "Nothing is served at this path.")
 }

@@ -13,16 +13,16 @@ struct HTTP1ServerChannel: ServerChildChannel {
 
     private let contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>]
     private let limits: HTTPLimits
-    private let connections = ConnectionCount()
+    private let connections: ConnectionCount
 
-    init(group: any EventLoopGroup, limits: HTTPLimits, responder: any HTTPResponder) {
-        let bodyBudget = ByteBudget(limits.bodiesInMemory)
+    init(group: any EventLoopGroup, limits: HTTPLimits, counts: HTTPServerCounts, responder: any HTTPResponder) {
+        connections = counts.connections
         var contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>] = [:]
         for loop in group.makeIterator() {
             let context = EventLoopContext(
                 eventLoop: loop,
                 limits: limits,
-                bodyBudget: bodyBudget,
+                bodyBudget: counts.bodies,
                 responder: responder
             )
             contexts[ObjectIdentifier(loop)] = .makeBoxSendingValue(context, eventLoop: loop)
@@ -45,11 +45,13 @@ struct HTTP1ServerChannel: ServerChildChannel {
             open <= limits.connections + HTTP1ServerChannel.refusalsAtOnce
         else {
             // Too many even to be told so.
+            connections.refuse()
             connections.decrement()
             channel.close(promise: nil)
             return
         }
         let isTooMany = open > limits.connections
+        if isTooMany { connections.refuse() }
         let peer = Client(address: channel.remoteAddress.flatMap(ClientAddress.init), isSecure: false)
         let connection = HTTP1Connection(loop: context, peer: peer, refusal: isTooMany ? .overloaded : nil) {
             connections.decrement()

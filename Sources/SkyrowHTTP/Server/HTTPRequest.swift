@@ -64,10 +64,13 @@ package struct HTTPField: Hashable, Sendable {
 package enum ContentType: Hashable, Sendable {
     case json
     case plainText
+    /// The text format of Prometheus.
+    case prometheus
 
     var field: StaticString {
         switch self {
         case .json: "content-type: application/json\r\n"
+        case .prometheus: "content-type: text/plain; version=0.0.4; charset=utf-8\r\n"
         case .plainText: "content-type: text/plain; charset=utf-8\r\n"
         }
     }

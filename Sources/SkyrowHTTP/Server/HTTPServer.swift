@@ -25,20 +25,25 @@ package struct HTTPServer: Service {
     private let address: ListenAddress
     private let limits: HTTPLimits
     private let responder: any HTTPResponder
+    private let counts: HTTPServerCounts
     private let logger: Logger
     private let onRunning: @Sendable (Int?) async -> Void
 
-    /// - Parameter onRunning: called with the port, if there is one, once connections are accepted.
+    /// - Parameters:
+    ///   - counts: what its connections share, of the same limits; one that nobody else looks at when missing.
+    ///   - onRunning: called with the port, if there is one, once connections are accepted.
     package init(
         address: ListenAddress,
         limits: HTTPLimits = HTTPLimits(),
         responder: any HTTPResponder,
+        counts: HTTPServerCounts? = nil,
         logger: Logger,
         onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
     ) {
         self.address = address
         self.limits = limits
         self.responder = responder
+        self.counts = counts ?? HTTPServerCounts(limits: limits)
         self.logger = logger
         self.onRunning = onRunning
     }
@@ -48,7 +53,7 @@ package struct HTTPServer: Service {
         // Loops of our own would have to outlive Hummingbird's end of the shutdown and every request that was cancelled but
         // has not ended; the process's loops live as long as it does.
         let group = MultiThreadedEventLoopGroup.singleton
-        let channel = HTTP1ServerChannel(group: group, limits: limits, responder: responder)
+        let channel = HTTP1ServerChannel(group: group, limits: limits, counts: counts, responder: responder)
         let onRunning = onRunning
         let server = Server(
             childChannelSetup: channel,

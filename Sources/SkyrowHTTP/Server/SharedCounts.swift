@@ -1,16 +1,58 @@
 import Synchronization
 
-/// How many connections are open, over all event loops.
+/// What the connections of a server share over all event loops; its owner looks at it for metrics.
+package final class HTTPServerCounts: Sendable {
+    let connections = ConnectionCount()
+    let bodies: ByteBudget
+
+    package init(limits: HTTPLimits = HTTPLimits()) {
+        bodies = ByteBudget(limits.bodiesInMemory)
+    }
+
+    package var statistics: HTTPServerStatistics {
+        HTTPServerStatistics(
+            connections: connections.open,
+            accepted: connections.accepted,
+            refused: connections.refused,
+            bodyBytes: bodies.bytes
+        )
+    }
+}
+
+/// What a server has before it and has taken in so far.
+package struct HTTPServerStatistics: Hashable, Sendable {
+    /// The connections that are open.
+    package let connections: Int
+    /// All that were ever opened, and those of them that were one too many.
+    package let accepted: Int
+    package let refused: Int
+    /// The bytes of bodies in memory.
+    package let bodyBytes: Int
+}
+
+/// How many connections there are and were.
 final class ConnectionCount: Sendable {
     private let count = Atomic<Int>(0)
+    private let total = Atomic<Int>(0)
+    private let tooMany = Atomic<Int>(0)
+
+    var open: Int { count.load(ordering: .relaxed) }
+    var accepted: Int { total.load(ordering: .relaxed) }
+    var refused: Int { tooMany.load(ordering: .relaxed) }
 
     /// Answers the new count.
     func increment() -> Int {
-        count.wrappingAdd(1, ordering: .relaxed).newValue
+        total.wrappingAdd(1, ordering: .relaxed)
+        return count.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
     func decrement() {
         count.wrappingSubtract(1, ordering: .relaxed)
+    }
+
+    /// Counts one that was too many.
+    func refuse() {
+        tooMany.wrappingAdd(1, ordering: .relaxed)
     }
 }
 
@@ -22,6 +64,8 @@ final class ByteBudget: Sendable {
     init(_ limit: Int) {
         self.limit = limit
     }
+
+    var bytes: Int { used.load(ordering: .relaxed) }
 
     /// Takes bytes out of the budget; false when there are not so many left.
     func reserve(_ count: Int) -> Bool {

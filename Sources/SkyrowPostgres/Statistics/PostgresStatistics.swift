@@ -21,6 +21,8 @@ package struct PostgresStatistics: Hashable, Sendable {
         package var rescued = 0
         /// The shared commits that failed, so that their writes were tried one by one.
         package var failedGroups = 0
+
+        package init() {}
     }
 
     package var reads = Lane()

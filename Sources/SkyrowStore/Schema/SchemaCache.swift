@@ -10,6 +10,8 @@ package final class SchemaCache: Sendable {
         package var readings = 0
         /// Rows, one for each field.
         package var rows = 0
+        /// Statements that failed.
+        package var failures = 0
     }
 
     private struct State {
@@ -129,6 +131,7 @@ package final class SchemaCache: Sendable {
             unserved = followers
             throw CancellationError()
         } catch {
+            state.withLock { $0.statistics.failures += 1 }
             for follower in followers { follower.continuation.resume(returning: .failed(error)) }
             throw error
         }

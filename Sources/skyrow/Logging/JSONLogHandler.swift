@@ -30,7 +30,7 @@ struct JSONLogHandler: LogHandler {
         output.write(event.level, event.message.description) { writer in
             for (name, value) in members(of: event).sorted(by: { $0.key < $1.key }) {
                 writer.key(name)
-                writer.string("\(value)")
+                writer.value(value)
             }
         }
     }
@@ -53,14 +53,14 @@ extension LogOutput: RequestLogOutput {
     func write(_ line: RequestLogLine) {
         write(line.level, "Request") { writer in
             writer.member("action", line.action)
-            if let calls = line.calls { writer.member("calls", "\(calls)") }
+            if let calls = line.calls { writer.member("calls", calls) }
             if let client = line.client { writer.member("client", client.description) }
-            if let code = line.errorCode { writer.member("error_code", "\(code)") }
+            if let code = line.errorCode { writer.member("error_code", code) }
             if let method = line.method { writer.member("method", method) }
-            if let microseconds = line.microseconds { writer.member("microseconds", "\(microseconds)") }
+            if let microseconds = line.microseconds { writer.member("microseconds", microseconds) }
             writer.member("outcome", line.outcome)
             writer.member("request_id", line.requestID.description)
-            writer.member("status", "\(line.status)")
+            writer.member("status", line.status)
             if let trace = line.traceID { writer.member("trace_id", trace.description) }
             if let user = line.userID { writer.member("user_id", user) }
         }
@@ -83,6 +83,20 @@ extension JSONWriter {
     fileprivate func member(_ name: StaticString, _ value: String) {
         key(name)
         string(value)
+    }
+
+    fileprivate func member(_ name: StaticString, _ value: some BinaryInteger) {
+        key(name)
+        integer(Int64(clamping: value))
+    }
+
+    /// Whole numbers stay numbers, so that a reader of logs can reckon with them; all else is a text.
+    fileprivate func value(_ value: Logger.MetadataValue) {
+        if case .stringConvertible(let number as any BinaryInteger) = value, let integer = Int64(exactly: number) {
+            self.integer(integer)
+        } else {
+            string("\(value)")
+        }
     }
 }
 

@@ -10,6 +10,8 @@ final class LogOutput: Sendable {
     private struct State {
         var lines: [UInt8] = []
         var dropped = 0
+        /// Those of all times, while the count above begins anew with each message about it.
+        var allDropped = 0
         var isScheduled = false
     }
 
@@ -31,6 +33,7 @@ final class LogOutput: Sendable {
         let begins = state.withLock { state in
             guard state.lines.count + line.count < Self.capacity else {
                 state.dropped += 1
+                state.allDropped += 1
                 return false
             }
             state.lines.append(contentsOf: line)
@@ -45,6 +48,9 @@ final class LogOutput: Sendable {
             queue.asyncAfter(deadline: .now() + Self.delay) { self.write() }
         }
     }
+
+    /// How many lines were dropped so far.
+    var droppedLines: Int { state.withLock(\.allDropped) }
 
     /// Returns when all lines so far are written.
     func flush() {

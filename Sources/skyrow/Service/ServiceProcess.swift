@@ -57,8 +57,12 @@ struct ServiceProcess: Sendable {
             masterKey: settings.keys.masterKey,
             file: directory.keys
         )
+        let watch = try Watch(settings, keys: keys, logger: logger)
+        defer { watch.flush() }
         let connection = embedded?.address.connection ?? settings.database.url ?? ""
-        let (client, schema) = try makeClient(connection: connection, settings, logger: logger)
+        let (client, schema) = try makeClient(connection: connection, settings, logger: logger) {
+            $0.reporting = watch.reporting
+        }
         let store = RecordStore(
             client: client,
             schema: schema,
@@ -69,10 +73,13 @@ struct ServiceProcess: Sendable {
         let actions = ActionService(
             store: store,
             configuration: ServiceConfiguration(keys, settings),
-            logger: logger
+            logger: logger,
+            metrics: watch.registry
         )
         let prepared = StoreService(store: store)
         let limits = HTTPLimits(settings)
+        let counts = HTTPServerCounts(limits: limits)
+        let page = watch.page(client: client, store: store, actions: actions, http: counts, log: log)
         let server = HTTPServer(
             address: .host(settings.listening.host, port: settings.listening.port),
             limits: limits,
@@ -82,8 +89,12 @@ struct ServiceProcess: Sendable {
                 proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
                 limits: limits,
                 logger: logger,
-                requestLog: settings.logging.isText ? nil : log
+                requestLog: settings.logging.isText ? nil : log,
+                metrics: watch.registry,
+                metricsPage: watch.isOnServicePort ? page : nil,
+                tracing: watch.tracing
             ),
+            counts: counts,
             logger: logger
         ) { port in
             announce(keys, port: port ?? settings.listening.port, directory: directory)
@@ -93,6 +104,7 @@ struct ServiceProcess: Sendable {
         var services: [any Service] = [
             client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
         ]
+        if let metrics = watch.server(page: page, service: actions) { services.insert(metrics, at: 1) }
         if let embedded { services.insert(embedded, at: 0) }
         let reload = SettingsReload(signals: hangups, loader: loader, settings: settings, logger: logger) {
             level.level = $0.logging.level

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct JSONLogTests {
     /// What is written to a pipe while `body` logs.
-    static func lines(_ body: (Logger, LogOutput) -> Void) throws -> [[String: String]] {
+    static func lines(_ body: (Logger, LogOutput) -> Void) throws -> [[String: LogValue]] {
         let pipe = Pipe()
         let output = LogOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         var logger = Logger(label: "test") { _ in
@@ -19,7 +19,7 @@ import Testing
         try pipe.fileHandleForWriting.close()
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return try text.split(separator: "\n").map {
-            try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String])
+            try JSONDecoder().decode([String: LogValue].self, from: Data($0.utf8))
         }
     }
 
@@ -32,8 +32,8 @@ import Testing
             logger.info("\(value)", metadata: ["key": .string(value)])
             logger.info("next")
         }
-        #expect(lines.map { $0["message"] } == [read, "next"])
-        #expect(lines.first?["key"] == read)
+        #expect(lines.map { $0["message"] } == [.text(read), "next"])
+        #expect(lines.first?["key"] == .text(read))
     }
 
     @Test func aLineHasTimeLevelMessageAndTheNearestOfEachName() throws {
@@ -43,11 +43,31 @@ import Testing
             logger.notice("Changed", metadata: ["part": "schema", "level": "high"])
         }
         let line = try #require(lines.first)
-        #expect(line["time"]?.hasSuffix("Z") == true)
+        #expect(line["time"]?.text?.hasSuffix("Z") == true)
         #expect(line["level"] == "notice")
         #expect(line["level_"] == "high")
         #expect(line["part"] == "schema")
         #expect(line["request_id"] == "r1")
+    }
+
+    @Test func wholeNumbersStayNumbers() throws {
+        let lines = try Self.lines { logger, _ in
+            logger.info(
+                "x",
+                metadata: [
+                    "small": .stringConvertible(-7), "large": .stringConvertible(Int64.max),
+                    "byte": .stringConvertible(UInt8(8)),
+                    "beyond": .stringConvertible(UInt64.max), "text": "7", "part": .stringConvertible(0.5),
+                ]
+            )
+        }
+        let line = try #require(lines.first)
+        #expect(line["small"] == .number(-7))
+        #expect(line["large"] == .number(.max))
+        #expect(line["byte"] == .number(8))
+        #expect(line["beyond"] == "18446744073709551615")
+        #expect(line["text"] == "7")
+        #expect(line["part"] == "0.5")
     }
 
     /// The lines about requests do not pass through the logger, and look as if they did.
@@ -113,6 +133,35 @@ import Testing
         line.withUnsafeBytes { output.append($0, isUrgent: false) }
         output.flush()
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("1 log lines were dropped"))
+    }
+}
+
+/// A value of a log line.
+enum LogValue: Hashable, Sendable, Decodable, ExpressibleByStringLiteral {
+    case text(String)
+    case number(Int)
+
+    init(stringLiteral text: String) {
+        self = .text(text)
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self = try (try? container.decode(Int.self)).map { .number($0) } ?? .text(container.decode(String.self))
+    }
+
+    var text: String? {
+        switch self {
+        case .text(let text): text
+        case .number: nil
+        }
+    }
+
+    var number: Int? {
+        switch self {
+        case .text: nil
+        case .number(let number): number
+        }
     }
 }
 

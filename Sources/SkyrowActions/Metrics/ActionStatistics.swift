@@ -1,0 +1,22 @@
+import Synchronization
+
+/// What a service has in memory, for metrics.
+package struct ActionStatistics: Hashable, Sendable {
+    /// The sessions that are remembered.
+    package let rememberedSessions: Int
+    /// How often a remembered one was used.
+    package let sessionHits: Int
+    /// The passwords that are being hashed or wait for it.
+    package let waitingPasswords: Int
+}
+
+extension ActionService {
+    package var statistics: ActionStatistics {
+        let (count, hits) = sessions.withLock { ($0.count, $0.hits) }
+        return ActionStatistics(
+            rememberedSessions: count,
+            sessionHits: hits,
+            waitingPasswords: passwords.waiting
+        )
+    }
+}

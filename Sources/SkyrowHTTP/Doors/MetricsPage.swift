@@ -1,0 +1,55 @@
+import NIOCore
+import NIOHTTP1
+package import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// What `/metrics` answers, and to whom.
+///
+/// The figures tell how a service is used, how it fails and what runs on its machine, and asking for them costs more than
+/// most requests; so they are not for everybody who can reach the port, unless an operator says so.
+package struct MetricsPage: Sendable {
+    package enum Access: Sendable {
+        /// Whoever can connect.
+        case everybody
+        /// Who sends this key, which is good for nothing else, or the master key.
+        case keyHolders(Secret?)
+    }
+
+    private let access: Access
+    private let text: @Sendable () -> String
+
+    /// - Parameter text: the figures as Prometheus reads them.
+    package init(access: Access, text: @escaping @Sendable () -> String) {
+        self.access = access
+        self.text = text
+    }
+
+    /// Answers `GET /metrics`.
+    func reply(headers: RequestHeaders, isMasterKey: (String) -> Bool) async -> Reply {
+        if let error = refusal(headers, isMasterKey: isMasterKey) {
+            var reply = Reply.failure(error, in: .v1, status: error.code.httpStatus, .metrics)
+            reply.response.fields.append(HTTPField("www-authenticate", "Bearer"))
+            return reply
+        }
+        // Not on the event loop, where it would hold up everybody else's requests.
+        let text = text
+        let page = await Task(executorPreference: globalConcurrentExecutor) { text() }.value
+        let response = HTTPResponse(status: .ok, contentType: .prometheus, body: ByteBuffer(string: page))
+        return Reply(response, .metrics)
+    }
+
+    private func refusal(_ headers: RequestHeaders, isMasterKey: (String) -> Bool) -> SkyrowError? {
+        switch access {
+        case .everybody:
+            return nil
+        case .keyHolders(let key):
+            let candidates = [headers.accessToken, headers.key].compactMap(\.self)
+            guard !candidates.isEmpty else {
+                return SkyrowError(.notAuthenticated, "Send the metrics key or the master key as a bearer token.")
+            }
+            let isKnown = candidates.contains { key?.matches($0) == true || isMasterKey($0) }
+            return isKnown ? nil : SkyrowError(.accessKeyNotAccepted, "This key does not open the metrics.")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import NIOCore
+package import NIOHTTP1
+package import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// Answers on an address that is for the operator alone: metrics and health, no action.
+package struct MetricsResponder: HTTPResponder {
+    private let page: MetricsPage
+    private let service: ActionService
+
+    package init(page: MetricsPage, service: ActionService) {
+        self.page = page
+        self.service = service
+    }
+
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let route = Route(uri: request.head.uri)
+        switch route {
+        case .rpc, .unserved, .skygear:
+            return Reply.failure(.undefinedRoute, in: .v1, status: .notFound, .http).response
+        case .metrics, .health, .readiness:
+            guard request.head.method == .GET || request.head.method == .HEAD else {
+                return Reply.methodNotAllowed("GET, HEAD", in: .v1).response
+            }
+            guard route == .metrics else {
+                return Reply.health(isWell: route == .health || service.isReady).response
+            }
+            let headers = RequestHeaders(request.head.headers)
+            return await page.reply(headers: headers, isMasterKey: service.isMasterKey).response
+        }
+    }
+
+    package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
+        Reply.failure(SkyrowError(fault, limits: HTTPLimits()), in: .v1, status: fault.status, .http).response
+    }
+}

@@ -1,0 +1,81 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowModel
+package import Tracing
+
+/// Makes a span of every request, in the trace of its caller if it names one.
+package struct RequestTracing: Sendable {
+    private let tracer: any Tracer
+
+    package init(_ tracer: any Tracer) {
+        self.tracer = tracer
+    }
+
+    /// The tracer the process was given, looked up once; nil when there is none, so that untraced requests cost nothing.
+    package static var bootstrapped: RequestTracing? {
+        let tracer = InstrumentationSystem.tracer
+        return tracer is NoOpTracer ? nil : RequestTracing(tracer)
+    }
+
+    /// The span of one request.
+    struct RequestSpan: Sendable {
+        let span: any Span
+        /// The span as other services would be told of it; nil when the tracer does not speak W3C Trace Context.
+        let own: TraceParent?
+
+        var context: ServiceContext { span.context }
+    }
+
+    func begin(_ request: HTTPRequest) -> RequestSpan {
+        begin(request, with: tracer)
+    }
+
+    private func begin(_ request: HTTPRequest, with tracer: some Tracer) -> RequestSpan {
+        var context = ServiceContext.topLevel
+        tracer.extract(request.head.headers, into: &context, using: HeaderExtractor())
+        // The request began when it had arrived, before anybody looked at it.
+        let waited = max(0, (NIODeadline.now() - request.arrival).nanoseconds)
+        let now = DefaultTracerClock.now.nanosecondsSinceEpoch
+        let start = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: now - min(now, UInt64(waited)))
+        let span = tracer.startSpan("request", context: context, ofKind: .server, at: start)
+        var carrier: [String: String] = [:]
+        tracer.inject(span.context, into: &carrier, using: DictionaryInjector())
+        return RequestSpan(span: span, own: carrier["traceparent"].flatMap { TraceParent($0) })
+    }
+}
+
+extension RequestTracing.RequestSpan {
+    /// Ends the span with what became of the request.
+    func end(_ reply: Reply, method: HTTPMethod, id: RequestID) {
+        guard span.isRecording else {
+            span.end()
+            return
+        }
+        span.operationName = reply.subject.name
+        span.updateAttributes { attributes in
+            attributes["http.request.method"] = RequestLog.name(method)
+            attributes["http.response.status_code"] = Int(reply.response.status.code)
+            attributes["skyrow.outcome"] = reply.error?.name ?? "OK"
+            attributes["skyrow.request_id"] = id.description
+            if let user = reply.userID { attributes["enduser.id"] = user }
+            if let calls = reply.calls { attributes["skyrow.calls"] = calls }
+            if let error = reply.error { attributes["error.type"] = error.name }
+        }
+        if reply.error?.isServerFault == true { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
+    }
+}
+
+private struct HeaderExtractor: Extractor {
+    /// A field that is there twice is as good as none: nobody could say which one is meant.
+    func extract(key: String, from headers: HTTPHeaders) -> String? {
+        let values = headers[key]
+        return values.count == 1 ? values[0] : nil
+    }
+}
+
+private struct DictionaryInjector: Injector {
+    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
+        carrier[key] = value
+    }
+}

@@ -1,0 +1,154 @@
+/// What every metric of the service means.
+///
+/// The manual's table and the dashboard are checked against it, and it against what a running service shows.
+enum MetricCatalog {
+    /// A line of the table.
+    struct Entry: Hashable, Sendable {
+        var name: String
+        var kind: MetricKind
+        var labels: [String]
+        var help: String
+
+        init(_ name: String, _ kind: MetricKind, _ labels: [String], _ help: String) {
+            self.name = name
+            self.kind = kind
+            self.labels = labels
+            self.help = help
+        }
+
+        init(_ name: String, _ kind: MetricKind, _ help: String) {
+            self.init(name, kind, [], help)
+        }
+    }
+
+    static let help = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.help) })
+
+    /// In the order of the manual.
+    static let entries: [Entry] = requests + connections + postgres + schema + accounts + watching + process
+
+    private static let requests: [Entry] = [
+        Entry(
+            "skyrow_requests_total",
+            .counter,
+            ["action", "outcome"],
+            "Requests answered, by action and by the name of the error, or OK."
+        ),
+        Entry(
+            "skyrow_request_duration_seconds",
+            .histogram,
+            ["action"],
+            "Time from the last byte of a request to its answer."
+        ),
+        Entry(
+            "skyrow_actions_total",
+            .counter,
+            ["action", "outcome"],
+            "Actions that ran, each call of a batch for itself."
+        ),
+        Entry("skyrow_refusals_total", .counter, ["outcome"], "Calls whose credentials were not enough."),
+    ]
+
+    private static let connections: [Entry] = [
+        Entry("skyrow_http_connections", .gauge, "Connections of clients that are open."),
+        Entry("skyrow_http_connections_total", .counter, "Connections of clients that were accepted."),
+        Entry(
+            "skyrow_http_connections_refused_total",
+            .counter,
+            "Connections of clients that were one too many."
+        ),
+        Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their answers."),
+    ]
+
+    private static let postgres: [Entry] = [
+        Entry("skyrow_postgres_up", .gauge, "Whether PostgreSQL can be reached: 1 or 0."),
+        Entry(
+            "skyrow_postgres_queue_length",
+            .gauge,
+            ["lane"],
+            "Statements, or transactions, that wait for a connection."
+        ),
+        Entry("skyrow_postgres_connections", .gauge, ["lane"], "Connections to PostgreSQL that are open."),
+        Entry("skyrow_postgres_connections_busy", .gauge, ["lane"], "Connections to PostgreSQL that are at work."),
+        Entry("skyrow_postgres_connects_total", .counter, ["lane"], "Connections to PostgreSQL that were opened."),
+        Entry("skyrow_postgres_batch_statements", .histogram, ["lane"], "Statements that travelled in one pipeline."),
+        Entry(
+            "skyrow_postgres_wait_seconds",
+            .histogram,
+            ["lane"],
+            "Time that statements, or transactions, waited for a connection."
+        ),
+        Entry(
+            "skyrow_postgres_run_seconds",
+            .histogram,
+            ["lane"],
+            "Time from there to the answer of a statement, for writes to the end of the commit."
+        ),
+        Entry(
+            "skyrow_postgres_slow_statements_total",
+            .counter,
+            "Statements that ran longer than the threshold of the log."
+        ),
+        Entry(
+            "skyrow_postgres_rescued_reads_total",
+            .counter,
+            "Reads that another connection took over because a slow one held them up."
+        ),
+        Entry(
+            "skyrow_postgres_failed_groups_total",
+            .counter,
+            "Shared commits that failed, so that their writes were tried one by one."
+        ),
+    ]
+
+    private static let schema: [Entry] = [
+        Entry("skyrow_schema_types", .gauge, "Record types."),
+        Entry("skyrow_schema_version", .gauge, "Counts the versions of the schema that this process has seen."),
+        Entry(
+            "skyrow_schema_reloads_total",
+            .counter,
+            "Times the schema, or a part of it, was read from the database."
+        ),
+        Entry("skyrow_schema_reload_failures_total", .counter, "Times the schema could not be read."),
+    ]
+
+    private static let accounts: [Entry] = [
+        Entry("skyrow_session_cache_entries", .gauge, "Sessions that are remembered."),
+        Entry("skyrow_session_cache_hits_total", .counter, "Access tokens whose session was remembered."),
+        Entry("skyrow_session_cache_misses_total", .counter, "Access tokens that the database was asked about."),
+        Entry(
+            "skyrow_session_revocations_total",
+            .counter,
+            "Times that remembered sessions were dropped because they ended."
+        ),
+        Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait for it."),
+        Entry("skyrow_password_hashes_total", .counter, "Passwords that were hashed."),
+        Entry(
+            "skyrow_password_queue_full_total",
+            .counter,
+            "Logins and signups turned away because too many passwords wait."
+        ),
+        Entry("skyrow_purged_sessions_total", .counter, "Expired sessions that were removed."),
+        Entry("skyrow_purged_idempotency_keys_total", .counter, "Expired idempotency keys that were removed."),
+    ]
+
+    private static let watching: [Entry] = [
+        Entry("skyrow_log_lines_dropped_total", .counter, "Log lines dropped because nobody read them."),
+        Entry("skyrow_trace_spans_total", .counter, "Spans that were recorded."),
+        Entry(
+            "skyrow_trace_spans_dropped_total",
+            .counter,
+            "Spans dropped because they came faster than they could be written."
+        ),
+        Entry("skyrow_build_info", .gauge, ["version", "swift"], "1, with the versions of the service as labels."),
+    ]
+
+    private static let process: [Entry] = [
+        Entry("process_cpu_seconds_total", .counter, "Processor time of the process, user and system."),
+        Entry("process_resident_memory_bytes", .gauge, "Memory of the process that is resident."),
+        Entry("process_virtual_memory_bytes", .gauge, "Address space of the process."),
+        Entry("process_open_fds", .gauge, "Open file descriptors of the process."),
+        Entry("process_max_fds", .gauge, "How many file descriptors the process may open."),
+        Entry("process_threads", .gauge, "Threads of the process."),
+        Entry("process_start_time_seconds", .gauge, "When the process began, in seconds since 1970."),
+    ]
+}

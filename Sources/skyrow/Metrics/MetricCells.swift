@@ -1,0 +1,141 @@
+import CoreMetrics
+import SkyrowPostgres
+import Synchronization
+
+/// Where the value of one series is kept; reading and writing need no lock.
+protocol MetricCell: AnyObject, Sendable {
+    var value: MetricValue { get }
+}
+
+/// A count that only grows.
+final class CounterCell: MetricCell, CounterHandler {
+    private let count = Atomic<Int64>(0)
+
+    var value: MetricValue { .integer(count.load(ordering: .relaxed)) }
+
+    func increment(by amount: Int64) {
+        // A counter that goes back looks like a process that began anew.
+        if amount > 0 { count.wrappingAdd(amount, ordering: .relaxed) }
+    }
+
+    func reset() {
+        count.store(0, ordering: .relaxed)
+    }
+}
+
+/// A number that goes up and down.
+final class GaugeCell: MetricCell, RecorderHandler, MeterHandler {
+    private let bits = Atomic<UInt64>(Double.zero.bitPattern)
+
+    var value: MetricValue { .number(Double(bitPattern: bits.load(ordering: .relaxed))) }
+
+    func set(_ value: Double) {
+        bits.store(value.bitPattern, ordering: .relaxed)
+    }
+
+    func set(_ value: Int64) {
+        set(Double(value))
+    }
+
+    func record(_ value: Double) {
+        set(value)
+    }
+
+    func record(_ value: Int64) {
+        set(Double(value))
+    }
+
+    func increment(by amount: Double) {
+        var known = bits.load(ordering: .relaxed)
+        while true {
+            let sum = Double(bitPattern: known) + amount
+            let (exchanged, found) = bits.weakCompareExchange(
+                expected: known,
+                desired: sum.bitPattern,
+                ordering: .relaxed
+            )
+            if exchanged { return }
+            known = found
+        }
+    }
+
+    func decrement(by amount: Double) {
+        increment(by: -amount)
+    }
+}
+
+/// How often values fell into each of fixed ranges.
+///
+/// `@unchecked Sendable`: `counts` is set once and freed at the end, and each count is atomic.
+final class DistributionCell: MetricCell, TimerHandler, RecorderHandler, @unchecked Sendable {
+    private let bounds: [Int64]
+    /// What the recorded values are divided by to be shown: a billion makes seconds of nanoseconds.
+    private let scale: Double
+    private let counts: UnsafeMutablePointer<Atomic<Int>>
+    private let sum = Atomic<Int64>(0)
+
+    init(bounds: [Int64], scale: Double) {
+        self.bounds = bounds
+        self.scale = scale
+        counts = .allocate(capacity: bounds.count + 1)
+        for range in 0...bounds.count { (counts + range).initialize(to: Atomic(0)) }
+    }
+
+    /// For durations: recorded in nanoseconds, shown in seconds.
+    static func durations() -> DistributionCell {
+        DistributionCell(bounds: Histogram.durations.bounds, scale: 1e9)
+    }
+
+    /// For values of any kind.
+    static func values() -> DistributionCell {
+        DistributionCell(bounds: (0...20).map { 1 << $0 }, scale: 1)
+    }
+
+    deinit {
+        counts.deinitialize(count: bounds.count + 1)
+        counts.deallocate()
+    }
+
+    var value: MetricValue {
+        .histogram(
+            MetricDistribution(
+                bounds: bounds.map { Double($0) / scale },
+                counts: (0...bounds.count).map { counts[$0].load(ordering: .relaxed) },
+                sum: Double(sum.load(ordering: .relaxed)) / scale
+            )
+        )
+    }
+
+    func recordNanoseconds(_ duration: Int64) {
+        record(duration)
+    }
+
+    func record(_ value: Int64) {
+        counts[Histogram.range(of: value, in: bounds)].wrappingAdd(1, ordering: .relaxed)
+        sum.wrappingAdd(value, ordering: .relaxed)
+    }
+
+    func record(_ value: Double) {
+        guard value.isFinite, value.magnitude < 1e18 else { return }
+        record(Int64(value.rounded()))
+    }
+}
+
+extension MetricValue {
+    /// What a histogram of nanoseconds holds, in seconds.
+    init(seconds histogram: Histogram) {
+        self = .histogram(MetricDistribution(histogram, scale: 1e9))
+    }
+
+    init(_ histogram: Histogram) {
+        self = .histogram(MetricDistribution(histogram, scale: 1))
+    }
+}
+
+extension MetricDistribution {
+    fileprivate init(_ histogram: Histogram, scale: Double) {
+        bounds = histogram.bounds.map { Double($0) / scale }
+        counts = histogram.counts
+        sum = Double(histogram.sum) / scale
+    }
+}

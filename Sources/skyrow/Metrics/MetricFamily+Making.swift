@@ -1,0 +1,32 @@
+import SkyrowPostgres
+
+extension MetricFamily {
+    static func counter(_ name: String, _ value: Int) -> MetricFamily {
+        MetricFamily(name, .counter, [MetricSeries(value: .integer(Int64(value)))])
+    }
+
+    static func counter(_ name: String, _ value: Double) -> MetricFamily {
+        MetricFamily(name, .counter, [MetricSeries(value: .number(value))])
+    }
+
+    static func gauge(_ name: String, _ value: some BinaryInteger) -> MetricFamily {
+        MetricFamily(name, .gauge, [MetricSeries(value: .integer(Int64(clamping: value)))])
+    }
+
+    static func gauge(_ name: String, _ value: Double) -> MetricFamily {
+        MetricFamily(name, .gauge, [MetricSeries(value: .number(value))])
+    }
+
+    /// One series a lane.
+    static func lanes(
+        _ name: String,
+        _ kind: MetricKind,
+        _ statistics: [(lane: String, PostgresStatistics.Lane)],
+        _ value: (PostgresStatistics.Lane) -> MetricValue
+    ) -> MetricFamily {
+        let series = statistics.map { lane, statistics in
+            MetricSeries(labels: [MetricLabel(name: "lane", value: lane)], value: value(statistics))
+        }
+        return MetricFamily(name, kind, series)
+    }
+}

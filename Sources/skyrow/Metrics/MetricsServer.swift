@@ -1,0 +1,30 @@
+import Logging
+import ServiceLifecycle
+import SkyrowHTTP
+
+/// Serves metrics on an address of their own.
+struct MetricsServer: Service {
+    let host: String
+    let port: Int
+    let responder: MetricsResponder
+    let logger: Logger
+
+    /// Throws ``ToolError`` when it cannot listen there.
+    func run() async throws {
+        let server = HTTPServer(
+            address: .host(host, port: port),
+            limits: HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, connections: 64),
+            responder: responder,
+            logger: logger
+        ) { [host, port, logger] bound in
+            logger.notice("Metrics are served", metadata: ["host": "\(host)", "port": "\(bound ?? port)"])
+        }
+        do {
+            try await server.run()
+        } catch let error as ListenError {
+            throw ToolError.failure(
+                "Metrics cannot be served on port \(port) of \(host): \(error). Give another --metrics."
+            )
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import SkyrowActions
+import SkyrowHTTP
+import SkyrowPostgres
+import SkyrowStore
+
+/// All metrics of a service: what was counted as it happened, and what its parts say when they are asked.
+struct ServiceMetrics: Sendable {
+    let registry: MetricRegistry
+    let client: PostgresClient
+    let store: RecordStore
+    let actions: ActionService
+    let http: HTTPServerCounts
+    let log: LogOutput
+    /// nil when nothing is traced.
+    let traces: TraceFile?
+    let process = ProcessReader()
+    /// When the process began, in seconds since 1970.
+    let startTime: Double
+
+    /// The page that Prometheus reads.
+    func text() -> String {
+        PrometheusText.text(families, help: MetricCatalog.help)
+    }
+
+    private var families: [MetricFamily] {
+        registry.families + connections + postgres(client.statistics) + schema + accounts + build
+            + process.readings.families
+    }
+
+    private var connections: [MetricFamily] {
+        let statistics = http.statistics
+        return [
+            .gauge("skyrow_http_connections", statistics.connections),
+            .counter("skyrow_http_connections_total", statistics.accepted),
+            .counter("skyrow_http_connections_refused_total", statistics.refused),
+            .gauge("skyrow_http_body_bytes", statistics.bodyBytes),
+        ]
+    }
+
+    private func postgres(_ statistics: PostgresStatistics) -> [MetricFamily] {
+        let lanes = statistics.lanes
+        // Transactions have a connection to themselves, so nothing of theirs travels together.
+        let pipelines = lanes.filter { $0.lane != "transaction" }
+        return [
+            .gauge("skyrow_postgres_up", client.isReady ? 1 : 0),
+            .lanes("skyrow_postgres_queue_length", .gauge, lanes) { .integer(Int64($0.queueDepth)) },
+            .lanes("skyrow_postgres_connections", .gauge, lanes) { .integer(Int64($0.connections)) },
+            .lanes("skyrow_postgres_connections_busy", .gauge, lanes) { .integer(Int64($0.busyConnections)) },
+            .lanes("skyrow_postgres_connects_total", .counter, pipelines) { .integer(Int64($0.connects)) },
+            .lanes("skyrow_postgres_batch_statements", .histogram, pipelines) { MetricValue($0.batchSize) },
+            .lanes("skyrow_postgres_wait_seconds", .histogram, lanes) { MetricValue(seconds: $0.wait) },
+            .lanes("skyrow_postgres_run_seconds", .histogram, lanes) { MetricValue(seconds: $0.run) },
+            .counter("skyrow_postgres_rescued_reads_total", statistics.reads.rescued),
+            .counter("skyrow_postgres_failed_groups_total", statistics.sharedWrites.failedGroups),
+        ]
+    }
+
+    private var schema: [MetricFamily] {
+        let catalog = store.cache.current
+        let statistics = store.cache.statistics
+        return [
+            .gauge("skyrow_schema_types", catalog.tables.count),
+            .gauge("skyrow_schema_version", catalog.version),
+            .counter("skyrow_schema_reloads_total", statistics.readings),
+            .counter("skyrow_schema_reload_failures_total", statistics.failures),
+        ]
+    }
+
+    private var accounts: [MetricFamily] {
+        let statistics = actions.statistics
+        return [
+            .gauge("skyrow_session_cache_entries", statistics.rememberedSessions),
+            .counter("skyrow_session_cache_hits_total", statistics.sessionHits),
+            .gauge("skyrow_password_queue_length", statistics.waitingPasswords),
+        ]
+    }
+
+    private var build: [MetricFamily] {
+        let versions = [
+            MetricLabel(name: "version", value: SkyrowCommand.version),
+            MetricLabel(name: "swift", value: compilerVersion),
+        ]
+        let spans = traces?.counts ?? (accepted: 0, dropped: 0)
+        return [
+            MetricFamily("skyrow_build_info", .gauge, [MetricSeries(labels: versions, value: .integer(1))]),
+            .counter("skyrow_log_lines_dropped_total", log.droppedLines),
+            .counter("skyrow_trace_spans_total", spans.accepted),
+            .counter("skyrow_trace_spans_dropped_total", spans.dropped),
+            .gauge("process_start_time_seconds", startTime),
+        ]
+    }
+}
+
+/// The version of the compiler, as far as it tells.
+private var compilerVersion: String {
+    #if compiler(>=6.4)
+        "6.4+"
+    #elseif compiler(>=6.3)
+        "6.3"
+    #else
+        "6.2"
+    #endif
+}
+
+extension PostgresStatistics {
+    /// The figures of every lane, that of transactions among them.
+    fileprivate var lanes: [(lane: String, Lane)] {
+        var transactions = Lane()
+        transactions.queueDepth = transactionsWaiting
+        transactions.connections = transactionConnections
+        transactions.busyConnections = transactionsInUse
+        transactions.wait = transactionWait
+        transactions.run = transactionRun
+        return [("read", reads), ("write", writes), ("shared", sharedWrites), ("transaction", transactions)]
+    }
+}

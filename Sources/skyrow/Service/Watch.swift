@@ -1,0 +1,94 @@
+import Glibc
+import Logging
+import SkyrowActions
+import SkyrowHTTP
+import SkyrowPostgres
+import SkyrowStore
+
+/// What watches over a service: metrics, the log of slow statements, traces.
+struct Watch: Sendable {
+    let registry = MetricRegistry()
+    /// Where PostgreSQL's client reports statements; nil when nobody wants to know.
+    let reporting: StatementReporting?
+    /// Makes the spans of requests; nil when nothing is traced.
+    let tracing: RequestTracing?
+    private let traces: TraceFile?
+    private let access: MetricsAccess
+    private let key: Secret?
+    private let logger: Logger
+    /// In seconds since 1970.
+    private let startTime = Double(time(nil))
+
+    /// Throws ``ToolError`` when the file for spans cannot be opened, or the metrics key opens more than metrics.
+    init(_ settings: Settings, keys: ServiceKeys, logger: Logger) throws(ToolError) {
+        let watch = settings.watch
+        guard watch.metricsKey == nil || watch.metricsKey != keys.apiKey else {
+            throw .configuration("metrics-key and api-key must differ: every copy of an application has the latter.")
+        }
+        access = watch.metrics
+        key = watch.metricsKey.map { Secret($0) }
+        self.logger = logger
+        let slow = watch.slowStatement == nil ? nil : SlowStatementLog(logger: logger, metrics: registry)
+        let threshold = watch.slowStatement ?? .zero
+        guard let path = watch.traceFile else {
+            traces = nil
+            tracing = nil
+            reporting = StatementWatch.reporting(slow: slow, threshold: threshold, tracer: nil)
+            return
+        }
+        let traces = try TraceFile(
+            path: path,
+            limit: watch.traceFileSize,
+            version: SkyrowCommand.version,
+            logger: logger
+        )
+        let tracer = SpanTracer(ratio: watch.traceRatio) { traces.append($0) }
+        self.traces = traces
+        tracing = RequestTracing(tracer)
+        reporting = StatementWatch.reporting(slow: slow, threshold: threshold, tracer: tracer)
+    }
+
+    /// Writes what still waits to be written.
+    func flush() {
+        traces?.flush()
+    }
+
+    /// The metrics of a service, for those who may have them.
+    func page(
+        client: PostgresClient,
+        store: RecordStore,
+        actions: ActionService,
+        http: HTTPServerCounts,
+        log: LogOutput
+    ) -> MetricsPage? {
+        guard access != .nobody else { return nil }
+        let metrics = ServiceMetrics(
+            registry: registry,
+            client: client,
+            store: store,
+            actions: actions,
+            http: http,
+            log: log,
+            traces: traces,
+            startTime: startTime
+        )
+        return MetricsPage(access: access.needsKey(hasOne: key != nil) ? .keyHolders(key) : .everybody) {
+            metrics.text()
+        }
+    }
+
+    /// The server on the address that metrics have to themselves; nil when they have none.
+    func server(page: MetricsPage?, service: ActionService) -> MetricsServer? {
+        guard case .address(let host, let port) = access, let page else { return nil }
+        let responder = MetricsResponder(page: page, service: service)
+        return MetricsServer(host: host, port: port, responder: responder, logger: logger)
+    }
+
+    /// Whether `/metrics` is on the service's own port.
+    var isOnServicePort: Bool {
+        switch access {
+        case .keyHolders, .everybody: true
+        case .nobody, .address: false
+        }
+    }
+}
