@@ -10,7 +10,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test setup build install manual format check check-format check-imports check-docs docs check-client-only fuzz bench clean
+.PHONY: help run test setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,15 @@ install: build ## Install the program, its man pages and completions below PREFI
 	@$(SKYROW) completion bash >$(word 1,$(COMPLETIONS))/skyrow
 	@$(SKYROW) completion zsh >$(word 2,$(COMPLETIONS))/_skyrow
 	@$(SKYROW) completion fish >$(word 3,$(COMPLETIONS))/skyrow.fish
+
+install-systemd: install install-unit ## And the unit skyrow.service with its user, and /etc/skyrow/skyrow.json if there is none
+
+install-unit:
+	@install -d $(addprefix $(DESTDIR),$(PREFIX)/lib/systemd/system $(PREFIX)/lib/sysusers.d /etc/skyrow)
+	@sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/skyrow.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/skyrow.service
+	@install -m 644 packaging/systemd/skyrow.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/skyrow.conf
+	@[ -e $(DESTDIR)/etc/skyrow/skyrow.json ] || echo '{}' >$(DESTDIR)/etc/skyrow/skyrow.json
 
 manual: setup ## Make Documentation/Settings.md and the man pages from the program
 	@swift build --product skyrow

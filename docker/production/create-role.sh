@@ -1,0 +1,8 @@
+# Run by the image of PostgreSQL when it makes its cluster: the service gets a role that owns its database and is no
+# superuser.
+psql --quiet --no-psqlrc --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" <<SQL
+\set password \`cat /run/secrets/database-password\`
+CREATE ROLE skyrow LOGIN PASSWORD :'password';
+ALTER DATABASE "$POSTGRES_DB" OWNER TO skyrow;
+REVOKE ALL ON DATABASE "$POSTGRES_DB" FROM PUBLIC;
+SQL
