@@ -3,10 +3,10 @@
 extension DoctorCheck {
     /// Every check of the database, in the order in which they are told.
     package static let ofTheDatabase: [DoctorCheck] = [
-        server, migrations, durability, connections, memory, timeZone, clock, collations, extensions, autovacuum,
-        wraparound,
-        transactions, locks, tracking, drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes,
-        sequentialScans, accounts, records,
+        server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
+        autovacuum, wraparound, transactions, locks, tracking,
+        drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes, sequentialScans,
+        accounts, records,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.
@@ -57,7 +57,7 @@ extension DoctorCheck {
                     meaning: "A table of Skyrow's own make has it otherwise.",
                     remedy: row["commands"].isEmpty
                         ? "See whether that was meant."
-                        : "Mend it; 'skyrow schema apply' does so for all of them.",
+                        : "Mend it; 'skyrow schema apply' with the file of 'skyrow schema show' mends all of them.",
                     commands: row["commands"].split(separator: "\n").map(String.init)
                 )
             }

@@ -72,31 +72,21 @@ extension DoctorCheck {
     )
 
     private static func judgeDurability(_ row: DoctorRow) -> DoctorFinding? {
-        let reload = ["SELECT pg_reload_conf();"]
         switch (row["name"], row["setting"]) {
         case ("fsync", "off"):
-            return DoctorFinding(
-                .error,
-                "fsync is off.",
-                meaning: "A crash of the machine can destroy the whole database.",
-                remedy: "Switch it on.",
-                commands: ["ALTER SYSTEM SET fsync = on;"] + reload
-            )
+            return .switchedOff(row["name"], .error, meaning: "A crash of the machine can destroy the whole database.")
         case ("full_page_writes", "off"):
-            return DoctorFinding(
+            return .switchedOff(
+                row["name"],
                 .error,
-                "full_page_writes is off.",
                 meaning: "A crash of the machine can leave pages that are half written.",
-                remedy: "Switch it on, unless the file system writes pages as a whole.",
-                commands: ["ALTER SYSTEM SET full_page_writes = on;"] + reload
+                remedy: "Switch it on, unless the file system writes pages as a whole."
             )
         case ("synchronous_commit", "off"):
-            return DoctorFinding(
+            return .switchedOff(
+                row["name"],
                 .error,
-                "synchronous_commit is off.",
-                meaning: "What was acknowledged to clients in the last moments before a crash is lost.",
-                remedy: "Switch it on.",
-                commands: ["ALTER SYSTEM SET synchronous_commit = on;"] + reload
+                meaning: "What was acknowledged to clients in the last moments before a crash is lost."
             )
         case ("data_checksums", "off"):
             return DoctorFinding(
@@ -112,7 +102,7 @@ extension DoctorCheck {
                 "\(row["name"]) is on.",
                 meaning: "Damaged data is passed over in silence.",
                 remedy: "Switch it off as soon as what it was meant for is done.",
-                commands: ["ALTER SYSTEM RESET \(row["name"]);"] + reload
+                commands: ["ALTER SYSTEM RESET \(row["name"]);", "SELECT pg_reload_conf();"]
             )
         default:
             return nil
@@ -191,100 +181,6 @@ extension DoctorCheck {
                     meaning: "Pages are copied from the system's cache again and again.",
                     remedy: "Give it up to a quarter of the memory; that takes a restart of PostgreSQL.",
                     commands: [command]
-                )
-            }
-        }
-    )
-
-    package static let timeZone = DoctorCheck(
-        "time-zone",
-        "The time zone of psql",
-        queries: { _ in
-            ["SELECT name, setting FROM pg_catalog.pg_settings WHERE name = 'TimeZone'"]
-        },
-        judge: { rows, _ in
-            rows.compactMap { row in
-                guard
-                    !["UTC", "Etc/UTC", "GMT", "Etc/GMT", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT"].contains(row["setting"])
-                else { return nil }
-                return DoctorFinding(
-                    .warning,
-                    "PostgreSQL's time zone is \(row["setting"]).",
-                    meaning:
-                        "psql shows and reads other times than the API, which speaks UTC; what is stored is not affected.",
-                    remedy: "Set UTC for the database, if nobody relies on the other.",
-                    commands: ["ALTER DATABASE <name> SET timezone = 'UTC';"]
-                )
-            }
-        }
-    )
-
-    package static let collations = DoctorCheck(
-        "collations",
-        "The order of texts",
-        queries: { scope in
-            // Before version 15 a database does not know by which version of a library it was sorted.
-            let database: SQL =
-                scope.serverVersion >= 150_000
-                ? """
-                SELECT 'database' AS kind, quote_ident(datname) AS name, datcollversion AS stored,
-                    pg_database_collation_actual_version(oid) AS actual
-                FROM pg_catalog.pg_database
-                WHERE datname = current_database()
-                    AND datcollversion <> pg_database_collation_actual_version(oid)
-                UNION ALL
-                """ : ""
-            return [
-                """
-                \(database)
-                SELECT 'collation', oid::regcollation::text, collversion, pg_collation_actual_version(oid)
-                FROM pg_catalog.pg_collation
-                WHERE collversion <> pg_collation_actual_version(oid) AND oid IN (
-                    SELECT refobjid FROM pg_catalog.pg_depend WHERE refclassid = 'pg_collation'::regclass
-                )
-                """
-            ]
-        },
-        judge: { rows, _ in
-            rows.map { row in
-                let isDatabase = row["kind"] == "database"
-                return DoctorFinding(
-                    .error,
-                    "The \(isDatabase ? "database" : "collation") \(row["name"]) was sorted by version \(row["stored"]) of its "
-                        + "library, and there is \(row["actual"]) now.",
-                    meaning: "Indexes over texts may miss rows, and unique ones admit a value twice.",
-                    remedy: "Build the indexes anew, then tell PostgreSQL that this was done.",
-                    commands: [
-                        "REINDEX DATABASE CONCURRENTLY;",
-                        isDatabase
-                            ? "ALTER DATABASE \(row["name"]) REFRESH COLLATION VERSION;"
-                            : "ALTER COLLATION \(row["name"]) REFRESH VERSION;",
-                    ]
-                )
-            }
-        }
-    )
-
-    package static let extensions = DoctorCheck(
-        "extensions",
-        "Versions of extensions",
-        queries: { _ in
-            [
-                """
-                SELECT quote_ident(name) AS name, installed_version AS installed, default_version AS available
-                FROM pg_catalog.pg_available_extensions
-                WHERE installed_version <> default_version ORDER BY name
-                """
-            ]
-        },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    "The extension \(row["name"]) is of version \(row["installed"]), and \(row["available"]) is there.",
-                    meaning: "The library is newer than what the database knows of it.",
-                    remedy: "Update it.",
-                    commands: ["ALTER EXTENSION \(row["name"]) UPDATE;"]
                 )
             }
         }

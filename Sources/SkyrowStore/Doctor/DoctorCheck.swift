@@ -4,7 +4,7 @@ package import SkyrowPostgres
 ///
 /// ```swift
 /// let check = DoctorCheck.timeZone
-/// check.judge([["name": "TimeZone", "setting": "Europe/Berlin"]], DoctorLimits())   // one warning
+/// check.judge([["name": "TimeZone", "setting": "Europe/Berlin", "database": "app"]], DoctorLimits())   // one warning
 /// ```
 package struct DoctorCheck: Sendable {
     /// What it is called, `foreign-key-indexes`.

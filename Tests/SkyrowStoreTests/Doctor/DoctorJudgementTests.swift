@@ -93,6 +93,7 @@ import Testing
         ),
         Row(.extensions, []),
         Row(.extensions, [["name": "pg_trgm", "installed": "1.5", "available": "1.6"]], (.warning, "pg_trgm")),
+        Row(.extensions, [["name": "postgis", "installed": "3.3"]], (.error, "does not have its files")),
         Row(.autovacuum, [["kind": "dead", "name": "note", "value": "20000", "alive": "100000"]]),
         Row(.autovacuum, [["kind": "dead", "name": "note", "value": "9000", "alive": "0"]]),
         Row(

@@ -81,6 +81,14 @@ import Testing
         }
     }
 
+    @Test func aDatabaseWithoutAccountsIsWell() async throws {
+        try await withStore { fixture in
+            try await fixture.keep(draft("note/first", ["title": .string("a")]))
+            try await fixture.psql("INSERT INTO note (_id) VALUES ('second')")
+            #expect(try await examine(fixture.database.url, [.records]) == [DoctorCheck.records.name: []])
+        }
+    }
+
     // MARK: Faults of a database
 
     /// What psql does, and what is found of it.
@@ -90,6 +98,11 @@ import Testing
         (
             "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'plpgsql'", .extensions,
             "plpgsql is of version 0.9"
+        ),
+        (
+            """
+            INSERT INTO pg_extension SELECT 99999, 'gone', extowner, extnamespace, true, '1.0' FROM pg_extension LIMIT 1
+            """, .extensions, "The extension gone is in use, and the server does not have its files"
         ),
         (
             """

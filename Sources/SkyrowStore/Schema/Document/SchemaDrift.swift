@@ -63,18 +63,18 @@ package struct SchemaDrift: Hashable, Sendable {
         case .noComment:
             "has no comment"
         case .reservedDefault(let column):
-            "\(column.rawValue) has \(column.standard.map { "not the default \($0)" } ?? "a default"), so rows written in psql "
-                + "lack what records have"
+            "has \(column.rawValue) \(column.standard.map { "without the default \($0)" } ?? "with a default"), so rows written "
+                + "in psql lack what records have"
         case .reservedNull(let column):
-            "\(column.rawValue) may be NULL, and no client can use such a row"
+            "lets \(column.rawValue) be NULL, and no client can use such a row"
         case .noPart(let part):
             "lacks \(part.name): \(part.purpose)"
         case .noReferenceIndex:
             "has no index, so deleting a record it refers to reads the whole table"
         case .immediateForeignKey(let name):
-            "its foreign key \(name) is not deferrable, so records that refer to each other cannot be saved together"
+            "has the foreign key \(name), which is not deferrable, so records that refer to each other cannot be saved together"
         case .unvalidatedForeignKey(let name):
-            "its foreign key \(name) was never validated, so there may be references to nothing"
+            "has the foreign key \(name), which was never validated, so there may be references to nothing"
         case .narrowColumn(let sqlType):
             "is of the SQL type \(sqlType), which holds less than clients may save"
         case .unsupportedType(let sqlType):
@@ -84,10 +84,10 @@ package struct SchemaDrift: Hashable, Sendable {
         case .required:
             "must not be NULL and has no default, so a save without it is refused, even of a record that has it"
         case .unreadableName(let name):
-            "the column \"\(name)\" is seen by no client, since a field's name is a letter followed by letters, digits or "
-                + "underscores"
+            "has the column \"\(name)\", which no client sees, since a field's name is a letter followed by letters, digits "
+                + "or underscores"
         case .invalidIndex(let name):
-            "the index \(name) is invalid: it is kept up and never used"
+            "has the invalid index \(name), which is kept up and never used"
         case .halfMade(let missing):
             missing.isEmpty
                 ? "is no record type, since its reserved columns have other types"

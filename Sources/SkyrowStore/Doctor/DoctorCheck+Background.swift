@@ -1,0 +1,127 @@
+internal import SkyrowPostgres
+
+// What PostgreSQL does in the background.
+
+extension DoctorCheck {
+    package static let autovacuum = DoctorCheck(
+        "autovacuum",
+        "Clearing away what is dead",
+        queries: { scope in
+            [
+                """
+                SELECT 'setting' AS kind, name, setting AS value, '0' AS alive
+                FROM pg_catalog.pg_settings
+                WHERE name IN ('autovacuum', 'track_counts') AND setting = 'off'
+                UNION ALL
+                SELECT 'switched-off', oid::regclass::text, '', '0' FROM pg_catalog.pg_class
+                WHERE relnamespace = \(scope.namespace)
+                    AND array_to_string(reloptions, ' ') ~ 'autovacuum_enabled=(false|off|no|0)'
+                UNION ALL
+                SELECT 'dead', relid::regclass::text, n_dead_tup::text, n_live_tup::text
+                FROM pg_catalog.pg_stat_user_tables
+                WHERE schemaname = \(PostgresName(scope.schema.name)) AND n_dead_tup > \(Int64(scope.limits.deadRows))
+                ORDER BY 1, 2
+                """
+            ]
+        },
+        judge: { rows, limits in
+            rows.compactMap { row in
+                switch row["kind"] {
+                case "setting":
+                    return .switchedOff(
+                        row["name"],
+                        .error,
+                        meaning: "Dead rows pile up, plans grow old, and in the end PostgreSQL stops taking writes."
+                    )
+                case "switched-off":
+                    return DoctorFinding(
+                        .warning,
+                        "Autovacuum is switched off for \(row["name"]).",
+                        meaning: "Its dead rows pile up, and its statistics grow old.",
+                        remedy: "Switch it on.",
+                        commands: ["ALTER TABLE \(row["name"]) RESET (autovacuum_enabled);"]
+                    )
+                default:
+                    let dead = row.integer("value")
+                    let alive = row.integer("alive")
+                    guard dead > limits.deadRows, Double(dead) > Double(alive) * limits.deadRatio else { return nil }
+                    return DoctorFinding(
+                        .warning,
+                        "\(row["name"]) has \(dead) dead rows beside \(alive).",
+                        meaning:
+                            "Reads pass over them; autovacuum does not keep up, or an old transaction holds it back.",
+                        remedy: "Vacuum it, after a look at long transactions.",
+                        commands: ["VACUUM (ANALYZE) \(row["name"]);"]
+                    )
+                }
+            }
+        }
+    )
+
+    package static let wraparound = DoctorCheck(
+        "wraparound",
+        "The age of transaction ids",
+        queries: { scope in
+            [
+                """
+                SELECT oid::regclass::text AS name, greatest(age(relfrozenxid), mxid_age(relminmxid)) AS age
+                FROM pg_catalog.pg_class
+                WHERE relkind IN ('r', 't', 'm') AND relfrozenxid <> '0'
+                    AND greatest(age(relfrozenxid), mxid_age(relminmxid)) > \(Int64(scope.limits.oldTransactions))
+                ORDER BY 2 DESC LIMIT 5
+                """
+            ]
+        },
+        judge: { rows, limits in
+            rows.compactMap { row in
+                let age = row.integer("age")
+                guard age > limits.oldTransactions else { return nil }
+                return DoctorFinding(
+                    age > limits.ancientTransactions ? .error : .warning,
+                    "\(row["name"]) has not been frozen for \(age) transactions.",
+                    meaning: "At 2 147 million PostgreSQL stops taking writes.",
+                    remedy:
+                        "Vacuum it; if that does not help, an old transaction, a prepared one or a replication slot "
+                        + "holds it back.",
+                    commands: ["VACUUM (FREEZE, VERBOSE) \(row["name"]);"]
+                )
+            }
+        }
+    )
+
+    package static let tracking = DoctorCheck(
+        "tracking",
+        "What PostgreSQL writes down about itself",
+        queries: { _ in
+            // That track_counts is on is for autovacuum to see.
+            ["SELECT name, setting FROM pg_catalog.pg_settings WHERE name = 'track_activities'"]
+        },
+        judge: { rows, _ in
+            rows.filter { $0["setting"] == "off" }.map { row in
+                .switchedOff(
+                    row["name"],
+                    .warning,
+                    meaning: "Nobody can see what the server does, this doctor neither."
+                )
+            }
+        }
+    )
+}
+
+extension DoctorFinding {
+    /// That a setting of the server is off, which is switched on without a restart.
+    static func switchedOff(
+        _ setting: String,
+        _ severity: Severity,
+        meaning: String,
+        remedy: String = "Switch it on."
+    ) -> DoctorFinding {
+        DoctorFinding(
+            severity,
+            "\(setting) is off.",
+            meaning: meaning,
+            remedy: remedy,
+            commands: ["ALTER SYSTEM SET \(setting) = on;", "SELECT pg_reload_conf();"]
+        )
+    }
+}

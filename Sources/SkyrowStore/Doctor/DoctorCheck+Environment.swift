@@ -1,0 +1,112 @@
+internal import SkyrowPostgres
+
+// What texts, times and functions depend on that is not PostgreSQL itself.
+
+extension DoctorCheck {
+    package static let timeZone = DoctorCheck(
+        "time-zone",
+        "The time zone of psql",
+        queries: { _ in
+            [
+                """
+                SELECT name, setting, quote_ident(current_database()) AS database
+                FROM pg_catalog.pg_settings WHERE name = 'TimeZone'
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.compactMap { row in
+                guard
+                    !["UTC", "Etc/UTC", "GMT", "Etc/GMT", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT"].contains(row["setting"])
+                else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "PostgreSQL's time zone is \(row["setting"]).",
+                    meaning:
+                        "psql shows and reads other times than the API, which speaks UTC; what is stored is not affected.",
+                    remedy: "Set UTC for the database, if nobody relies on the other.",
+                    commands: ["ALTER DATABASE \(row["database"]) SET timezone = 'UTC';"]
+                )
+            }
+        }
+    )
+
+    package static let collations = DoctorCheck(
+        "collations",
+        "The order of texts",
+        queries: { scope in
+            // Before version 15 a database does not know by which version of a library it was sorted.
+            let database: SQL =
+                scope.serverVersion >= 150_000
+                ? """
+                SELECT 'database' AS kind, quote_ident(datname) AS name, datcollversion AS stored,
+                    pg_database_collation_actual_version(oid) AS actual
+                FROM pg_catalog.pg_database
+                WHERE datname = current_database()
+                    AND datcollversion <> pg_database_collation_actual_version(oid)
+                UNION ALL
+                """ : ""
+            return [
+                """
+                \(database)
+                SELECT 'collation', oid::regcollation::text, collversion, pg_collation_actual_version(oid)
+                FROM pg_catalog.pg_collation
+                WHERE collversion <> pg_collation_actual_version(oid) AND oid IN (
+                    SELECT refobjid FROM pg_catalog.pg_depend WHERE refclassid = 'pg_collation'::regclass
+                )
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                let isDatabase = row["kind"] == "database"
+                return DoctorFinding(
+                    .error,
+                    "The \(isDatabase ? "database" : "collation") \(row["name"]) was sorted by version \(row["stored"]) of its "
+                        + "library, and there is \(row["actual"]) now.",
+                    meaning: "Indexes over texts may miss rows, and unique ones admit a value twice.",
+                    remedy: "Build the indexes anew, then tell PostgreSQL that this was done.",
+                    commands: [
+                        "REINDEX DATABASE CONCURRENTLY;",
+                        isDatabase
+                            ? "ALTER DATABASE \(row["name"]) REFRESH COLLATION VERSION;"
+                            : "ALTER COLLATION \(row["name"]) REFRESH VERSION;",
+                    ]
+                )
+            }
+        }
+    )
+
+    package static let extensions = DoctorCheck(
+        "extensions",
+        "Extensions and their versions",
+        queries: { _ in
+            [
+                """
+                SELECT quote_ident(extname) AS name, extversion AS installed, default_version AS available
+                FROM pg_catalog.pg_extension LEFT JOIN pg_catalog.pg_available_extensions ON name = extname
+                WHERE extversion IS DISTINCT FROM default_version ORDER BY extname
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                guard !row["available"].isEmpty else {
+                    return DoctorFinding(
+                        .error,
+                        "The extension \(row["name"]) is in use, and the server does not have its files.",
+                        meaning: "What it brings fails as soon as it is called, and a restore fails as a whole.",
+                        remedy: "Install the package of the extension for this version of PostgreSQL."
+                    )
+                }
+                return DoctorFinding(
+                    .warning,
+                    "The extension \(row["name"]) is of version \(row["installed"]), and \(row["available"]) is there.",
+                    meaning: "The library is newer than what the database knows of it.",
+                    remedy: "Update it.",
+                    commands: ["ALTER EXTENSION \(row["name"]) UPDATE;"]
+                )
+            }
+        }
+    )
+}
