@@ -18,6 +18,20 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         case .configuration: "A setting of the environment or of the settings file is wrong or unknown."
         }
     }
+
+    /// Every status of a command, `["skyrow", "migrate"]`, and what it tells; one command answers with its own.
+    static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
+        let common = allCases.filter { $0 != .success && $0 != .failure }.map { ($0.rawValue, $0.meaning) }
+        return switch command {
+        case ["skyrow", "schema", "diff"]:
+            [
+                (0, "File and database are the same."), (1, "They differ, or there is drift."),
+                (2, "They could not be compared; the sentence on standard error says why."),
+            ] + common
+        default:
+            allCases.map { ($0.rawValue, $0.meaning) }
+        }
+    }
 }
 
 /// A failure that ends a command: one sentence for the terminal, and the exit status.

@@ -30,8 +30,14 @@ enum Tool {
     }
 
     /// Runs any program to its end.
-    static func run(words: [String], environment: [String: String] = [:]) async throws -> Result {
-        let (child, output, errors) = try await launch(words, environment: environment)
+    ///
+    /// - Parameter input: what it reads on standard input, at most what a pipe holds.
+    static func run(
+        words: [String],
+        environment: [String: String] = [:],
+        input: String? = nil
+    ) async throws -> Result {
+        let (child, output, errors) = try await launch(words, environment: environment, input: input.map(pipe))
         async let outputText = text(of: output)
         async let errorsText = text(of: errors)
         return try await Result(status: child.exit, output: outputText, errors: errorsText)
@@ -54,6 +60,13 @@ enum Tool {
             )
         )
         return (child, output, errors)
+    }
+
+    /// A pipe that holds a text and its end.
+    private static func pipe(holding text: String) throws -> FileDescriptor {
+        let (reading, writing) = try FileDescriptor.pipe()
+        try writing.write(text.utf8)
+        return reading
     }
 
     private static func text(of file: FileDescriptor) async throws -> String {

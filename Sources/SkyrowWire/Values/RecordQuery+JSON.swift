@@ -104,7 +104,7 @@ extension JSONWriter {
         }
     }
 
-    func strings(_ texts: [String]) {
+    package func strings(_ texts: [String]) {
         beginArray()
         for text in texts { string(text) }
         endArray()

@@ -11,9 +11,12 @@ struct OpenDatabase: Sendable {
 }
 
 /// Lends the settings' database, which is started for the purpose if need be.
+///
+/// - Parameter readsOnly: whether PostgreSQL is to refuse whatever would change something.
 func withDatabase(
     _ settings: Settings,
     use: DatabaseUse = .shared,
+    readsOnly: Bool = false,
     _ body: (OpenDatabase) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     let logger = toolLogger()
@@ -26,6 +29,7 @@ func withDatabase(
             database.statementTimeout = nil
             database.sessionSettings["statement_timeout"] = "0"
             database.idleTransactionTimeout = .zero
+            if readsOnly { database.sessionSettings["default_transaction_read_only"] = "on" }
         }
         let running = Task { try await client.run() }
         do throws(ToolError) {
@@ -45,9 +49,10 @@ func withDatabase(
 /// Lends a running client of the settings' database.
 func withClient(
     _ settings: Settings,
+    readsOnly: Bool = false,
     _ body: (PostgresClient, SQLIdentifier, Logger) async throws(ToolError) -> Void
 ) async throws(ToolError) {
-    try await withDatabase(settings) { database throws(ToolError) in
+    try await withDatabase(settings, readsOnly: readsOnly) { database throws(ToolError) in
         try await body(database.client, database.schema, database.logger)
     }
 }

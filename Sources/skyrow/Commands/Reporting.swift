@@ -5,12 +5,14 @@ import Logging
 import SkyrowPostgres
 
 /// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
-func reportingErrors(_ work: () async throws -> Void) async throws {
+///
+/// - Parameter failure: what a plain failure exits with, where 1 means something else.
+func reportingErrors(failure: Int32 = ExitStatus.failure.rawValue, _ work: () async throws -> Void) async throws {
     do {
         try await work()
     } catch let error as ToolError {
         complain("skyrow: \(error)")
-        throw ExitCode(error.status.rawValue)
+        throw ExitCode(error.status == .failure ? failure : error.status.rawValue)
     }
 }
 

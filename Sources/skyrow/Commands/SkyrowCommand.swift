@@ -9,7 +9,8 @@ struct SkyrowCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
-            PsqlCommand.self, MigrateCommand.self, ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
+            SchemaCommand.self, PsqlCommand.self, MigrateCommand.self,
+            ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]
     )
 

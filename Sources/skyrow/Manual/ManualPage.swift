@@ -37,7 +37,7 @@ struct ManualPage: Hashable, Sendable {
             }
         }
         roff.heading("Exit status")
-        for status in ExitStatus.allCases { roff.item("\(status.rawValue)", status.meaning) }
+        for (status, meaning) in ExitStatus.meanings(of: command.path) { roff.item("\(status)", meaning) }
         if !others.isEmpty {
             roff.heading("See also")
             roff.text(others.map { "\($0)(1)" }.joined(separator: ", "))

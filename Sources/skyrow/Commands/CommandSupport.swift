@@ -1,0 +1,50 @@
+import Glibc
+import Logging
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+/// Runs a call of the store; what it refuses is the command's failure.
+func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) async throws(ToolError) -> Success {
+    do {
+        return try await body()
+    } catch {
+        throw ToolError(databaseFailure: error)
+    }
+}
+
+/// Throws ``ToolError`` when the reserved tables are missing or of another version, which a command that only looks
+/// does not change.
+func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: Logger) async throws(ToolError) {
+    let steps: [Migrator.Step]
+    do {
+        steps = try await MigrationRun(client: client, schema: schema, logger: logger).pendingSteps()
+    } catch {
+        throw ToolError(databaseFailure: error)
+    }
+    for step in steps {
+        switch step {
+        case .install, .migrate:
+            throw .failure("The schema \(schema.name) is not up to date with this skyrow: run 'skyrow migrate' first.")
+        case .rebaseRevisions, .watchSchema:
+            break
+        }
+    }
+}
+
+/// A question to the person at the terminal.
+enum Confirmation {
+    /// Whether the answer is yes; nil when there is nobody to ask.
+    static func ask(_ question: String) -> Bool? {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
+        let prompt = Array("\(question) [y/N] ".utf8)
+        _ = write(STDERR_FILENO, prompt, prompt.count)
+        let answer = readLine(strippingNewline: true)?.lowercased() ?? ""
+        return answer == "y" || answer == "yes"
+    }
+}
+
+/// `1 change`, `2 changes`
+func counted(_ count: Int, _ noun: String) -> String {
+    "\(decimal(count)) \(noun)\(count == 1 ? "" : "s")"
+}

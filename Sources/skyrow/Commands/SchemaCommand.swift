@@ -1,0 +1,156 @@
+import ArgumentParser
+import Glibc
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowWire
+
+/// `skyrow schema`
+struct SchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Keep the record types as a file: show them, compare, and make the database as the file says.",
+        discussion: """
+            The file is JSON in the form of schema:fetch, with indexes, defaults, comments and renames besides. It says \
+            everything: what it does not have, the database is not to have. The chapter "Schema as code" of Operations.md \
+            has the whole form.
+            """,
+        subcommands: [SchemaShowCommand.self, SchemaDiffCommand.self, SchemaApplyCommand.self]
+    )
+}
+
+/// `skyrow schema show`
+struct SchemaShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print the file that says what the database has."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withSchemaStore(try options.loader.load(), readsOnly: true) { store, _ throws(ToolError) in
+                let document = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.schemaDocument()
+                }
+                print(document.schemaFile, terminator: "")
+            }
+        }
+    }
+}
+
+/// `skyrow schema diff`
+struct SchemaDiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Compare a file with the database, and tell what psql made otherwise than Skyrow does.",
+        discussion: """
+            Nothing is changed. The exit status is that of diff(1): 0 when file and database are the same, 1 when they \
+            differ, drift included, and above that when they could not be compared: 2, or one of the other statuses below.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The schema file; - is standard input.", completion: .file())
+    var file: String
+
+    func run() async throws {
+        var isSame = true
+        try await reportingErrors(failure: 2) {
+            let document = try SchemaDocument(readingFile: file)
+            try await withSchemaStore(try options.loader.load(), readsOnly: true) { store, schema throws(ToolError) in
+                let report = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.compareSchema(with: document)
+                }
+                print(output.isJSON ? report.json(in: schema) : report.text(file: file, in: schema))
+                isSame = report.difference.isEmpty
+            }
+        }
+        if !isSame { throw ExitCode(1) }
+    }
+}
+
+/// `skyrow schema apply`
+struct SchemaApplyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Make the database as a file says: all of it or nothing.",
+        discussion: """
+            It shows what it is going to do and asks. Data is deleted only with --allow-data-loss. What psql made otherwise \
+            than Skyrow does is mended where that takes no decision. Running services go on with the new schema.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The schema file; - is standard input.", completion: .file())
+    var file: String
+
+    @Flag(name: .customLong("allow-data-loss"), help: "Delete types, fields and values as the file asks.")
+    var allowsDataLoss = false
+
+    @Flag(name: .customLong("leave-drift"), help: "Leave alone what psql made otherwise.")
+    var leavesDrift = false
+
+    @Flag(help: "Do not ask; needed where there is no terminal.")
+    var yes = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let document = try SchemaDocument(readingFile: file)
+            try await withSchemaStore(try options.loader.load()) { store, schema throws(ToolError) in
+                try await apply(document, to: store, schema)
+            }
+        }
+    }
+
+    private func apply(_ document: SchemaDocument, to store: RecordStore, _ schema: SQLIdentifier)
+        async throws(ToolError)
+    {
+        let report = try await failingAsTool { () async throws(SkyrowError) in
+            try await store.compareSchema(with: document)
+        }
+        let difference = report.difference
+        if !output.isJSON { print(report.text(file: file, in: schema)) }
+        fflush(nil)
+        if let refusal = difference.refusals.first { throw .failure("Nothing was changed. \(refusal)") }
+        let plan = difference.plan(mending: !leavesDrift)
+        if !plan.isEmpty {
+            guard allowsDataLoss || !difference.losesData else {
+                throw .failure(
+                    "Nothing was changed, since data would be lost. If that is meant, add --allow-data-loss."
+                )
+            }
+            if !yes {
+                guard let isMeant = Confirmation.ask("Change the database?") else {
+                    throw .usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
+                }
+                guard isMeant else { throw .failure("Nothing was changed.") }
+            }
+            try await failingAsTool { () async throws(SkyrowError) in
+                try await store.applySchema(document, expecting: difference, mending: !leavesDrift)
+            }
+        }
+        if output.isJSON {
+            print(report.json(in: schema, applied: plan.count))
+        } else {
+            print(plan.isEmpty ? "Nothing to do." : "Done: \(counted(plan.count, "change")).")
+        }
+    }
+}
+
+/// Lends the store of the settings' database, whose reserved tables are up to date.
+private func withSchemaStore(
+    _ settings: Settings,
+    readsOnly: Bool = false,
+    _ body: (RecordStore, SQLIdentifier) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+        try await requireMigrated(client, schema, logger: logger)
+        try await body(RecordStore(client: client, schema: schema, mode: .production, logger: logger), schema)
+    }
+}

@@ -1,0 +1,37 @@
+import Glibc
+import SkyrowModel
+import SkyrowWire
+
+extension SchemaDocument {
+    /// Reads a schema file, `-` from standard input; throws ``ToolError`` when it cannot be read or is none.
+    init(readingFile path: String) throws(ToolError) {
+        let name = SchemaDocument.name(ofFile: path)
+        let bytes = try path == "-" ? SchemaDocument.standardInput() : bytesOfFile(path)
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(bytes)
+        } catch {
+            throw .failure("\(name) is no JSON. \(error).")
+        }
+        do throws(SkyrowError) {
+            self = try document.withRoot { root throws(SkyrowError) in try SchemaDocument(schemaFile: root) }
+        } catch {
+            throw .failure("\(name): \(error.message)")
+        }
+    }
+
+    /// What a person calls the file.
+    static func name(ofFile path: String) -> String {
+        path == "-" ? "standard input" : path
+    }
+
+    private static func standardInput() throws(ToolError) -> [UInt8] {
+        let input = FileDescriptor(owning: dup(STDIN_FILENO))
+        var bytes: [UInt8] = []
+        while true {
+            let chunk = try input.read(upTo: 65_536)
+            if chunk.isEmpty { return bytes }
+            bytes += chunk
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+extension SchemaReport {
+    /// What a person reads before deciding.
+    func text(file: String, in schema: SQLIdentifier) -> String {
+        let file = SchemaDocument.name(ofFile: file)
+        guard !difference.isEmpty else { return "The database is as \(file) says." }
+        var parts: [String] = []
+        if !difference.changes.isEmpty {
+            let rows = difference.changes.map { change -> [String] in
+                let loss = loss(of: change).map { ": \($0)" } ?? ""
+                return ["  \(change.change.mark)", change.change.place, change.change.summary + loss]
+            }
+            parts.append("What makes the database as \(file) says:\n\n" + textTable(rows))
+        }
+        if !difference.drift.isEmpty {
+            parts.append("What the database has otherwise than Skyrow makes it:\n\n" + driftText(in: schema))
+        }
+        if !difference.refusals.isEmpty {
+            let lines = difference.refusals.map { "  \($0)" }
+            parts.append("What cannot be done:\n\n" + lines.joined(separator: "\n"))
+        }
+        parts.append(conclusion)
+        return parts.joined(separator: "\n\n")
+    }
+
+    /// What a change costs, `12 of 3,400 records have a value`; nil when that is nothing.
+    func loss(of change: SchemaDifference.Change) -> String? {
+        guard let loss = change.loss, let counts = losses[loss] else { return nil }
+        return switch loss {
+        case .records: "\(counted(counts.records, "record"))"
+        case .values: "\(decimal(counts.lost)) of \(counted(counts.records, "record")) have a value"
+        case .misfits:
+            "\(decimal(counts.lost)) of \(counted(counts.records, "record")) have a value that does not fit and is lost"
+        }
+    }
+
+    private func driftText(in schema: SQLIdentifier) -> String {
+        difference.drift.map { drift in
+            let mark = drift.isMendable ? "~" : "!"
+            var lines = ["  \(mark)  \(drift.place) \(drift.sentence)", "     [\(drift.key)]"]
+            if !drift.isMendable { lines += drift.remedy(in: schema).map { "     \($0)" } }
+            return lines.joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+
+    private var conclusion: String {
+        var sentences: [String] = []
+        let lossy = difference.changes.count { $0.loss != nil }
+        if !difference.changes.isEmpty {
+            let part = lossy > 0 ? ", \(decimal(lossy)) of which \(lossy == 1 ? "loses" : "lose") data" : ""
+            sentences.append("\(counted(difference.changes.count, "change"))\(part).")
+        }
+        let mendable = difference.drift.count(where: \.isMendable)
+        let others = difference.drift.count - mendable
+        if mendable > 0 { sentences.append("Drift in \(counted(mendable, "place")) that apply mends (~).") }
+        if others > 0 {
+            sentences.append(
+                "Drift in \(counted(others, "place")) that is yours to mend (!), or to accept by its key in accepted_drift."
+            )
+        }
+        if !difference.refusals.isEmpty {
+            sentences.append("Nothing can be applied as long as something cannot be done.")
+        }
+        return sentences.joined(separator: " ")
+    }
+}
+
+extension SchemaChange {
+    /// The sign in front of a line: what comes, what goes, what becomes another.
+    fileprivate var mark: String {
+        switch self {
+        case .createType, .addField, .createIndex: "+"
+        case .deleteType, .deleteField, .deleteIndex: "-"
+        case .widenField, .renameField, .renameType, .convertField, .setDefault, .setComment, .mend: "~"
+        }
+    }
+
+    /// `note.title`, `note`
+    fileprivate var place: String { field.map { "\(type).\($0)" } ?? type }
+}
