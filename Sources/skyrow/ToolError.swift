@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Every status of a command, `["skyrow", "migrate"]`, and what it tells; one command answers with its own.
+    /// Every status of a command, `["skyrow", "migrate"]`, and what it tells; two commands answer with theirs.
     static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
         let common = allCases.filter { $0 != .success && $0 != .failure }.map { ($0.rawValue, $0.meaning) }
         return switch command {
@@ -28,6 +28,11 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
                 (0, "File and database are the same."), (1, "They differ, or there is drift."),
                 (2, "They could not be compared; the sentence on standard error says why."),
             ] + common
+        case ["skyrow", "doctor"]:
+            [
+                (0, "All is well."), (1, "There are warnings, and no errors."),
+                (2, "There are errors, such as a database that cannot be reached."),
+            ] + common.filter { $0.0 != unavailable.rawValue }
         default:
             allCases.map { ($0.rawValue, $0.meaning) }
         }

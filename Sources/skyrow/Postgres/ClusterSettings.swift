@@ -17,10 +17,14 @@ struct ClusterSettings: Hashable, Sendable {
 
     /// For this machine.
     static var ofThisMachine: ClusterSettings {
+        ClusterSettings(machineMemory: machineMemory.map { $0 >> 20 } ?? 1024)
+    }
+
+    /// The bytes of memory of this machine; nil when the system does not tell.
+    static var machineMemory: Int? {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         let pageSize = sysconf(Int32(_SC_PAGESIZE))
-        guard pages > 0, pageSize > 0 else { return ClusterSettings(machineMemory: 1024) }
-        return ClusterSettings(machineMemory: pages * pageSize >> 20)
+        return pages > 0 && pageSize > 0 ? pages * pageSize : nil
     }
 
     var text: String {

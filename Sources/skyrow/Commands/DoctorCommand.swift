@@ -1,0 +1,106 @@
+import ArgumentParser
+import Glibc
+import SkyrowActions
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+/// `skyrow doctor`
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for what is wrong with the service's database and machine, and say what to do.",
+        discussion: """
+            Nothing is changed: PostgreSQL is asked in sessions that can only read. Every record table is read once, unless \
+            --quick leaves that out. A check is skipped where there is nothing for it to look at. What is to be pasted is SQL for 'skyrow psql', or a shell's command where it begins with $.
+
+            The exit status is 0 when all is well, 1 with warnings, 2 with errors, a database that cannot be reached among them.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Do not read the record tables.")
+    var quick = false
+
+    @Option(
+        name: .customLong("check"),
+        help: ArgumentHelp("Make this check and no other; may be repeated.", valueName: "name"),
+        completion: .list(DoctorCommand.checks.map(\.name))
+    )
+    var names: [String] = []
+
+    private static let checks = DoctorCheck.ofTheMachine + DoctorCheck.ofTheDatabase
+
+    func run() async throws {
+        var exitCode: Int32 = 0
+        try await reportingErrors(failure: 2) {
+            // Settings of the service decide what it needs.
+            var loader = options.loader
+            loader.groups = SettingsTable.groups
+            let report = try await examine(try loader.load(), try chosen())
+            print(output.isJSON ? report.json : report.text)
+            exitCode = report.exitCode
+        }
+        if exitCode != 0 { throw ExitCode(exitCode) }
+    }
+
+    private func chosen() throws(ToolError) -> [DoctorCheck] {
+        let known = DoctorCommand.checks.map(\.name)
+        for name in names where !known.contains(name) {
+            throw .usage("There is no check '\(name)'; there are: \(known.joined(separator: ", ")).")
+        }
+        return DoctorCommand.checks.filter { names.isEmpty || names.contains($0.name) }
+    }
+
+    private func examine(_ settings: Settings, _ chosen: [DoctorCheck]) async throws(ToolError) -> DoctorReport {
+        let machine = HostObservation(settings: settings, environment: processEnvironment())
+        var limits = DoctorLimits()
+        limits.connectionsOfAService = settings.pools.connections
+        if settings.database.url == nil { limits.machineMemory = ClusterSettings.machineMemory }
+        var diagnoses: [DoctorDiagnosis] = []
+        for check in chosen {
+            let rows = machine.rows(of: check)
+            guard !rows.isEmpty else { continue }
+            let findings = check.judge(rows, limits)
+            diagnoses.append(DoctorDiagnosis(check: check.name, title: check.title, findings: findings))
+        }
+        let machineChecks = Set(DoctorCheck.ofTheMachine.map(\.name))
+        let checks = chosen.filter { check in
+            !machineChecks.contains(check.name) && !(quick && check.name == DoctorCheck.records.name)
+        }
+        guard !checks.isEmpty else { return DoctorReport(chosen, diagnoses) }
+        let decided = limits
+        do throws(ToolError) {
+            try await withClient(settings, readsOnly: true) { client, schema, logger throws(ToolError) in
+                let run = DoctorRun(
+                    client: client,
+                    schema: schema,
+                    limits: decided,
+                    now: { ServiceClock.system.now().microseconds + Timestamp.unixEpochOffset },
+                    logger: logger
+                )
+                do {
+                    diagnoses += try await run(checks)
+                } catch {
+                    throw ToolError(databaseFailure: error)
+                }
+            }
+        } catch {
+            diagnoses.append(DoctorCommand.unreachable(error))
+        }
+        return DoctorReport(chosen, diagnoses)
+    }
+
+    /// That there was nothing to look at.
+    private static func unreachable(_ error: ToolError) -> DoctorDiagnosis {
+        let finding = DoctorFinding(
+            .error,
+            "\(error)",
+            meaning: "The service cannot work either, and the checks of the database could not be made.",
+            remedy: "See whether PostgreSQL runs, and whether --data-directory or --database-url name the right one."
+        )
+        return DoctorDiagnosis(check: "database", title: "The database", findings: [finding])
+    }
+}

@@ -1,0 +1,160 @@
+import SkyrowStore
+import SkyrowWire
+
+/// What the doctor says, to people and to programs.
+struct DoctorReport: Sendable {
+    /// What was to be looked at, in the order in which it is told, and what could not be, or was left out.
+    var lines: [Line] = []
+
+    enum Line: Sendable {
+        case made(DoctorDiagnosis)
+        case skipped(DoctorCheck)
+    }
+
+    /// The checks in their order, each with what it found; then what was found besides.
+    init(_ checks: [DoctorCheck], _ diagnoses: [DoctorDiagnosis]) {
+        lines = checks.map { check in
+            diagnoses.first { $0.check == check.name }.map { .made($0) } ?? .skipped(check)
+        }
+        let names = Set(checks.map(\.name))
+        lines += diagnoses.filter { !names.contains($0.check) }.map { .made($0) }
+    }
+
+    private var diagnoses: [DoctorDiagnosis] {
+        lines.compactMap { line in
+            switch line {
+            case .made(let diagnosis): diagnosis
+            case .skipped: nil
+            }
+        }
+    }
+
+    /// The worst finding of all; nil when all is well.
+    var severity: DoctorFinding.Severity? { diagnoses.compactMap(\.severity).max() }
+
+    /// 0 when all is well, 1 with warnings, 2 with errors.
+    var exitCode: Int32 {
+        switch severity {
+        case nil: 0
+        case .warning: 1
+        case .error: 2
+        }
+    }
+
+    var text: String {
+        let heads = textTable(lines.map { [$0.state, $0.name, $0.title] }).split(separator: "\n").map(String.init)
+        var text = ""
+        for (line, head) in zip(lines, heads) {
+            text += head + "\n"
+            guard case .made(let diagnosis) = line else { continue }
+            for finding in diagnosis.findings { text += DoctorReport.text(finding) }
+        }
+        // Findings end with an empty line.
+        return text + (text.hasSuffix("\n\n") ? "" : "\n") + conclusion
+    }
+
+    private static func text(_ finding: DoctorFinding) -> String {
+        let sentences = [finding.what, finding.meaning, finding.remedy].flatMap { wrapped($0, width: 100) }
+        let lines = sentences.map { "         \($0)" } + finding.commands.map { "             \($0)" }
+        return lines.joined(separator: "\n") + "\n\n"
+    }
+
+    /// Lines of at most so many characters, broken between words where that is possible.
+    static func wrapped(_ text: String, width: Int) -> [String] {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            let last = lines.count - 1
+            if lines[last].isEmpty {
+                lines[last] = String(word)
+            } else if lines[last].count + 1 + word.count <= width {
+                lines[last] += " \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+
+    private var conclusion: String {
+        let findings = diagnoses.flatMap(\.findings)
+        let errors = findings.count { $0.severity == .error }
+        let warnings = findings.count - errors
+        let skipped = lines.count - diagnoses.count
+        let checks = counted(diagnoses.count, "check") + (skipped > 0 ? " made and \(decimal(skipped)) skipped" : "")
+        guard !findings.isEmpty else { return "\(checks), and all is well." }
+        let parts = [(errors, "error"), (warnings, "warning")].filter { $0.0 > 0 }.map { counted($0.0, $0.1) }
+        return "\(checks): \(parts.joined(separator: ", "))."
+    }
+
+    /// ```json
+    /// {"state": "warning", "checks": [{"name": "disk", "title": "…", "state": "ok", "findings": []},
+    ///   {"name": "clock", "title": "…", "state": "warning", "findings": [
+    ///     {"severity": "warning", "what": "…", "meaning": "…", "remedy": "…", "commands": ["$ timedatectl status"]}]}]}
+    /// ```
+    var json: String {
+        jsonObject { writer in
+            writer.key("state")
+            writer.string(severity?.rawValue ?? "ok")
+            writer.key("checks")
+            writer.beginArray()
+            for line in lines { DoctorReport.write(line, to: writer) }
+            writer.endArray()
+        }
+    }
+
+    private static func write(_ line: Line, to writer: JSONWriter) {
+        writer.beginObject()
+        for (name, text) in [("name", line.name), ("title", line.title), ("state", line.state)] {
+            writer.key(name)
+            writer.string(text)
+        }
+        writer.key("findings")
+        writer.beginArray()
+        for finding in line.findings {
+            writer.beginObject()
+            for (name, text) in [
+                ("severity", finding.severity.rawValue), ("what", finding.what), ("meaning", finding.meaning),
+                ("remedy", finding.remedy),
+            ] {
+                writer.key(name)
+                writer.string(text)
+            }
+            writer.key("commands")
+            writer.strings(finding.commands)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}
+
+extension DoctorReport.Line {
+    var name: String {
+        switch self {
+        case .made(let diagnosis): diagnosis.check
+        case .skipped(let check): check.name
+        }
+    }
+
+    var title: String {
+        switch self {
+        case .made(let diagnosis): diagnosis.title
+        case .skipped(let check): check.title
+        }
+    }
+
+    /// `ok`, `warning`, `error` or `skipped`
+    var state: String {
+        switch self {
+        case .made(let diagnosis): diagnosis.severity?.rawValue ?? "ok"
+        case .skipped: "skipped"
+        }
+    }
+
+    var findings: [DoctorFinding] {
+        switch self {
+        case .made(let diagnosis): diagnosis.findings
+        case .skipped: []
+        }
+    }
+}

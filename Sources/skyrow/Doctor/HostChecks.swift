@@ -1,0 +1,98 @@
+import Glibc
+import SkyrowStore
+
+// What is looked at on this machine rather than in the database; HostObservation brings the rows.
+
+extension DoctorCheck {
+    static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles]
+
+    /// Rows: `path`, `mode` in octal, `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
+    /// service has announced.
+    static let keyFiles = DoctorCheck(
+        "key-files",
+        "Who may read keys and data",
+        judge: { rows, _ in
+            rows.flatMap { row -> [DoctorFinding] in
+                let (path, values) = (row.values["path"] ?? "", row.values)
+                var findings: [DoctorFinding] = []
+                let mode = values["mode"].flatMap { Int($0, radix: 8) } ?? 0
+                let allowed = values["allowed"].flatMap { Int($0, radix: 8) } ?? 0
+                if mode & ~allowed != 0 {
+                    findings.append(
+                        DoctorFinding(
+                            .error,
+                            "\(path) has the mode \(values["mode"] ?? "").",
+                            meaning: "Others on this machine can read or change \(values["contents"] ?? "it").",
+                            remedy: "Leave it to its owner, and change the keys if others are not trusted.",
+                            commands: ["$ chmod \(String(allowed, radix: 8)) '\(path)'"]
+                        )
+                    )
+                }
+                if values["leftover"] != nil {
+                    findings.append(
+                        DoctorFinding(
+                            .warning,
+                            "\(path) holds keys that were made and never shown.",
+                            meaning: "The first start of the service did not come as far as serving.",
+                            remedy: "Start it again, and see what it says."
+                        )
+                    )
+                }
+                return findings
+            }
+        }
+    )
+
+    /// Rows: `path`, `free` and `size` in bytes.
+    static let disk = DoctorCheck(
+        "disk",
+        "Free space of the data directory",
+        judge: { rows, limits in
+            rows.compactMap { row in
+                guard let free = row.values["free"].flatMap({ Int($0) }),
+                    let size = row.values["size"].flatMap({ Int($0) }),
+                    size > 0
+                else { return nil }
+                let percent = Double(free) * 100 / Double(size)
+                // A tenth of a large disk is a lot of space.
+                let isScarce =
+                    free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
+                guard isScarce else { return nil }
+                return DoctorFinding(
+                    free < limits.emptyDisk ? .error : .warning,
+                    "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
+                    meaning: "When it is full PostgreSQL stops, and nothing can be saved.",
+                    remedy: "Make room, or move the data directory to a larger disk while the service is stopped.",
+                    commands: [
+                        "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class "
+                            + "WHERE relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 10;"
+                    ]
+                )
+            }
+        }
+    )
+
+    /// Rows: `soft` and `hard`, the limits; `needed`; and `whose`, which process they are of.
+    static let openFiles = DoctorCheck(
+        "open-files",
+        "How many files the service may open",
+        judge: { rows, _ in
+            rows.compactMap { row in
+                guard let soft = row.values["soft"].flatMap({ Int($0) }),
+                    let needed = row.values["needed"].flatMap({ Int($0) }),
+                    soft < needed
+                else { return nil }
+                return DoctorFinding(
+                    .warning,
+                    "\(row.values["whose"] ?? "") may open \(soft) files, and \(needed) are needed for all the clients that the "
+                        + "settings allow.",
+                    meaning: "Clients beyond that are not served, though --maximum-connections would let them in.",
+                    remedy:
+                        "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
+                        + "fewer connections.",
+                    commands: ["$ ulimit -n \(needed)"]
+                )
+            }
+        }
+    )
+}

@@ -1,0 +1,129 @@
+import Glibc
+import SkyrowStore
+
+/// Looks at this machine for the checks that judge it; it opens nothing and changes nothing.
+struct HostObservation: Sendable {
+    let settings: Settings
+    let environment: [String: String]
+
+    /// The rows of a check of ``DoctorCheck/ofTheMachine``.
+    func rows(of check: DoctorCheck) -> [DoctorRow] {
+        switch check.name {
+        case DoctorCheck.keyFiles.name: keyFiles
+        case DoctorCheck.disk.name: disk
+        case DoctorCheck.openFiles.name: openFiles
+        default: []
+        }
+    }
+
+    /// nil when there is no data directory.
+    private var directory: DataDirectory? { try? DataDirectory(existing: settings.database.dataDirectory) }
+
+    private var keyFiles: [DoctorRow] {
+        var rows: [DoctorRow?] = []
+        if let directory {
+            rows.append(row(directory.keys, allowing: 0o600, "the keys of the service"))
+            let unannounced = row("\(directory.keys).new", allowing: 0o600, "the keys of the service")
+            rows.append(
+                unannounced.map { row in
+                    var row = row
+                    row.values["leftover"] = "true"
+                    return row
+                }
+            )
+            rows.append(row(directory.cluster, allowing: 0o700, "the data"))
+            rows.append(row(directory.log, allowing: 0o600, "PostgreSQL's log"))
+        }
+        // Secrets that are kept in files of their own, and a settings file that may hold some.
+        for setting in SettingsTable.rows {
+            guard let file = setting.fileRow, let path = environment[file.variable], !path.isEmpty else { continue }
+            rows.append(row(path, allowing: 0o640, "the secret '\(setting.name)'"))
+        }
+        if let path = settings.general.config, settingsFileHoldsSecrets(path) {
+            rows.append(row(path, allowing: 0o640, "the secrets in it"))
+        }
+        return rows.compactMap { $0 }
+    }
+
+    private func settingsFileHoldsSecrets(_ path: String) -> Bool {
+        guard let file = try? SettingsFile(reading: path) else { return false }
+        return SettingsTable.rows.contains { $0.isSecret && file.texts[$0.name] != nil }
+    }
+
+    private func row(_ path: String, allowing allowed: mode_t, _ contents: String) -> DoctorRow? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return DoctorRow([
+            "path": path, "mode": String(status.st_mode & 0o777, radix: 8), "allowed": String(allowed, radix: 8),
+            "contents": contents,
+        ])
+    }
+
+    private var disk: [DoctorRow] {
+        guard let directory else { return [] }
+        var status = statvfs()
+        guard statvfs(directory.path, &status) == 0 else { return [] }
+        let block = UInt64(status.f_frsize)
+        return [
+            DoctorRow([
+                "path": directory.path, "free": "\(UInt64(status.f_bavail) * block)",
+                "size": "\(UInt64(status.f_blocks) * block)",
+            ])
+        ]
+    }
+
+    private var openFiles: [DoctorRow] {
+        let needed = settings.listening.maximumConnections + settings.pools.connections + 64
+        // What starts a service passes its limits on.
+        for (whose, process) in [
+            ("The running service", runningService), ("A service that is started from here", getpid()),
+        ] {
+            guard let process, let limits = HostObservation.openFileLimits(ofProcess: process) else { continue }
+            return [
+                ["whose": whose, "soft": "\(limits.soft)", "hard": "\(limits.hard)", "needed": "\(needed)"]
+            ]
+        }
+        return []
+    }
+
+    /// The process that holds the data directory's lock; nil when none does. To try the lock might keep a service from
+    /// starting at that moment.
+    private var runningService: Int32? {
+        var status = stat()
+        guard let directory, stat(directory.lock, &status) == 0, let locks = contentsOfFile("/proc/locks") else {
+            return nil
+        }
+        return HostObservation.holder(ofLockOn: UInt(status.st_ino), in: locks)
+    }
+
+    /// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`, as proc(5) has it.
+    static func holder(ofLockOn inode: UInt, in locks: String) -> Int32? {
+        for line in locks.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count >= 6, words[1] == "FLOCK",
+                words[5].split(separator: ":").last.map(String.init) == "\(inode)"
+            else { continue }
+            return Int32(words[4])
+        }
+        return nil
+    }
+
+    /// `Max open files  1024  524288  files`, as proc(5) has it.
+    static func openFileLimits(ofProcess process: Int32) -> (soft: Int, hard: Int)? {
+        guard let text = contentsOfFile("/proc/\(process)/limits") else { return nil }
+        for line in text.split(separator: "\n") where line.hasPrefix("Max open files") {
+            let words = line.split(separator: " ").dropFirst(3)
+            guard words.count >= 2, let soft = words.first, let hard = words.dropFirst().first else { return nil }
+            return (Int(soft) ?? .max, Int(hard) ?? .max)
+        }
+        return nil
+    }
+}
+
+extension SettingValues<PoolSettings> {
+    /// The connections that a process of the service opens at most: those of the settings, and one each for shared
+    /// commits, for listening, and for a statement that is being cancelled.
+    var connections: Int {
+        self.maximumReadConnections + self.maximumWriteConnections + self.maximumTransactionConnections + 3
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import SkyrowStore
+import Testing
+
+@testable import skyrow
+
+/// The doctor at a running service: healthy, with faults, and cured by what was said.
+@Suite struct DoctorCommandTests {
+    /// What `--json` printed.
+    private struct Report: Decodable {
+        struct Check: Decodable {
+            var name: String
+            var state: String
+            var findings: [Finding]
+        }
+
+        struct Finding: Decodable {
+            var severity: String
+            var what: String
+            var meaning: String
+            var remedy: String
+            var commands: [String]
+        }
+
+        var state: String
+        var checks: [Check]
+
+        init(_ result: Tool.Result) throws {
+            self = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+        }
+
+        subscript(name: String) -> Check? { checks.first { $0.name == name } }
+    }
+
+    /// Every check but those that depend on the machine that the tests run on.
+    private static let checks = (DoctorCheck.ofTheMachine + DoctorCheck.ofTheDatabase).map(\.name)
+        .filter { ![DoctorCheck.disk.name, DoctorCheck.openFiles.name, DoctorCheck.memory.name].contains($0) }
+
+    /// What psql does, the check that finds it, and what is said. The commands that are printed cure all of it.
+    private static let faults: [(statements: String, check: String, what: String)] = [
+        ("ALTER DATABASE skyrow SET timezone = 'Asia/Tokyo'", "time-zone", "PostgreSQL's time zone is Asia/Tokyo."),
+        ("DROP TRIGGER _bury ON note", "schema-drift", "note lacks _bury: "),
+        ("DROP INDEX note_category_idx", "foreign-key-indexes", "The reference category of note has no index."),
+        (
+            "CREATE INDEX one ON note (title); CREATE INDEX two ON note (title)", "duplicate-indexes",
+            "note has 2 indexes of the form btree (title)."
+        ),
+        ("INSERT INTO note (_id, _owner) VALUES ('lost', 'nobody')", "records", "are owned by nobody that there is"),
+        (
+            "INSERT INTO note (_id, _revision) VALUES ('later', 9000000000000000)", "records",
+            "have a _revision of the future"
+        ),
+        ("INSERT INTO \"user\" (_id) VALUES ('ghost')", "accounts", "have no account, such as 'ghost'."),
+        ("ALTER TABLE category SET (autovacuum_enabled = off)", "autovacuum", "switched off for category."),
+    ]
+
+    @Test func whatIsWrongIsNamedAndWhatIsSaidCuresIt() async throws {
+        try await withService { service in
+            func doctor(_ words: String...) async throws -> Tool.Result {
+                let place = ["--data-directory", service.directory]
+                return try await Tool.run(
+                    words: [Tool.path, "doctor"] + Self.checks.flatMap { ["--check", $0] } + place + words
+                )
+            }
+            _ = try await service.call(
+                "record:save",
+                """
+                {"records": [{"_id": "category/c", "name": "x"},
+                  {"_id": "note/1", "title": "a", "category": {"$type": "ref", "$id": "category/c"}}]}
+                """
+            )
+            let healthy = try await doctor()
+            #expect(healthy.status == .exited(0), "\(healthy.output)")
+            #expect(healthy.output.hasSuffix("\(Self.checks.count) checks, and all is well."))
+            #expect(healthy.errors.isEmpty)
+
+            for fault in Self.faults { _ = try await service.psql(fault.statements) }
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o644],
+                ofItemAtPath: service.directory + "/keys"
+            )
+            let before = try await service.psql("SELECT * FROM note ORDER BY 1")
+            let told = try await doctor()
+            #expect(told.status == .exited(2))
+            let report = try Report(try await doctor("--json"))
+            #expect(report.state == "error")
+            for fault in Self.faults {
+                let found = report[fault.check]?.findings ?? []
+                #expect(found.contains { $0.what.contains(fault.what) }, "\(fault.what): \(found.map(\.what))")
+            }
+            #expect(report["key-files"]?.findings.map(\.severity) == ["error"])
+            #expect(report["clock"]?.state == "ok" && report["server"]?.state == "ok")
+            let findings = report.checks.flatMap(\.findings)
+            #expect(findings.allSatisfy { !$0.meaning.isEmpty && !$0.remedy.isEmpty })
+            // To look is not to change.
+            #expect(try await service.psql("SELECT * FROM note ORDER BY 1") == before)
+
+            for command in findings.flatMap(\.commands) {
+                if command.hasPrefix("$ ") {
+                    let result = try await Tool.run(words: ["bash", "-c", String(command.dropFirst(2))])
+                    #expect(result.status == .exited(0), "\(command): \(result.errors)")
+                } else {
+                    _ = try await service.psql(command)
+                }
+            }
+            let cured = try await doctor()
+            #expect(cured.status == .exited(0), "\(cured.output)")
+        }
+    }
+
+    @Test func warningsAndWhatIsLeftOutAreSaid() async throws {
+        try await withService { service in
+            _ = try await service.psql(
+                """
+                UPDATE _role SET is_admin = false;
+                INSERT INTO "user" (_id) VALUES ('ann'); INSERT INTO _user (id) VALUES ('ann')
+                """
+            )
+            func doctor(_ words: String...) async throws -> Tool.Result {
+                try await Tool.run(words: [Tool.path, "doctor", "--data-directory", service.directory] + words)
+            }
+            let warned = try await doctor("--check", "accounts", "--check", "records", "--quick")
+            #expect(warned.status == .exited(1))
+            #expect(
+                warned.output == """
+                    warning  accounts  Accounts and their profiles
+                             No role is an administrator's.
+                             Only the master key can give roles and disable accounts.
+                             Make one, if administrators are wanted.
+                                 UPDATE _role SET is_admin = true WHERE name = 'Admin';
+
+                    skipped  records   Rows that break the rules of records
+
+                    1 check made and 1 skipped: 1 warning.
+                    """
+            )
+            let all = try Report(try await doctor("--json"))
+            #expect(all.checks.map(\.name) == (DoctorCheck.ofTheMachine + DoctorCheck.ofTheDatabase).map(\.name))
+            #expect(all.checks.allSatisfy { $0.state != "skipped" })
+            let unknown = try await doctor("--check", "nonsense")
+            #expect(unknown.status == .exited(64))
+            #expect(unknown.errors.hasPrefix("skyrow: There is no check 'nonsense'; there are: key-files, disk, "))
+        }
+    }
+
+    @Test func aDatabaseThatCannotBeReachedIsAnError() async throws {
+        let folder = try TemporaryDirectory()
+        let url = "postgresql://ann:hunter2@/app?host=/nowhere/at/all"
+        let words = [Tool.path, "doctor", "--json", "--data-directory", folder.path + "/none"]
+        let result = try await Tool.run(words: words, environment: ["SKYROW_DATABASE_URL": url])
+        #expect(result.status == .exited(2))
+        let report = try Report(result)
+        #expect(report["database"]?.state == "error")
+        #expect(report["disk"]?.state == "skipped" && report["records"]?.state == "skipped")
+        #expect(!result.output.contains("hunter2") && !result.errors.contains("hunter2"))
+    }
+}
