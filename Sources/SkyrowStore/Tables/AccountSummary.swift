@@ -10,6 +10,8 @@ package struct AccountSummary: Hashable, Sendable {
     package var roles: [String]
     package var isAdministrator: Bool
     package var hasPassword: Bool
+    /// Whether it is shut at this moment.
+    package var isDisabled: Bool
     /// Also one that is over.
     package var suspension: AccountSuspension?
     package var createdAt: Timestamp?
@@ -24,6 +26,7 @@ package struct AccountSummary: Hashable, Sendable {
         roles: [String] = [],
         isAdministrator: Bool = false,
         hasPassword: Bool = true,
+        isDisabled: Bool = false,
         suspension: AccountSuspension? = nil,
         createdAt: Timestamp? = nil,
         lastLoginAt: Timestamp? = nil,
@@ -35,6 +38,7 @@ package struct AccountSummary: Hashable, Sendable {
         self.roles = roles
         self.isAdministrator = isAdministrator
         self.hasPassword = hasPassword
+        self.isDisabled = isDisabled
         self.suspension = suspension
         self.createdAt = createdAt
         self.lastLoginAt = lastLoginAt
@@ -98,7 +102,8 @@ extension UserTable {
                     WHERE user_id = account.id AND session.created_at >= account.token_valid_since
                         AND (expires_at IS NULL OR expires_at > now()) AND NOT (\(UserTable.isShut))
                 ),
-                ARRAY[\(keys.joined(separator: ", "))]::text[]
+                ARRAY[\(keys.joined(separator: ", "))]::text[],
+                \(UserTable.isShut)
             FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
             WHERE \(condition)
             ORDER BY account.created_at DESC, account.id
@@ -117,6 +122,7 @@ extension AccountSummary {
             roles: try result.decode(row: row, column: 1),
             isAdministrator: try result.decode(row: row, column: 2),
             hasPassword: try result.decode(row: row, column: 3),
+            isDisabled: try result.decode(row: row, column: 12),
             suspension: try AccountSuspension(result, row: row, column: 4),
             createdAt: try Timestamp(result, row: row, column: 7),
             lastLoginAt: try Timestamp(result, row: row, column: 8),

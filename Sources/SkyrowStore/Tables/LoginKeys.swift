@@ -1,5 +1,5 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 
 /// The fields of `user` that accounts log in with, each with a unique index over its text in NFC and lower case.
 package enum LoginKeys {
@@ -27,6 +27,23 @@ package enum LoginKeys {
     /// What the index of a key holds, and what a look-up compares; both must be the same text for PostgreSQL.
     static func canonical(_ value: SQL) -> SQL {
         "lower(normalize(\(value), NFC))"
+    }
+}
+
+extension LoginKeys {
+    /// The keys that a database has, the standard ones first; none where no service has run yet.
+    package static func existing(in schema: SQLIdentifier, of client: PostgresClient) async throws -> [FieldName] {
+        let result = try await client.read(
+            """
+            SELECT substr(relname, \(Int32(indexPrefix.utf8.count + 1))) FROM pg_catalog.pg_class
+            WHERE relkind = 'i' AND starts_with(relname, \(indexPrefix))
+                AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+            ORDER BY relname
+            """
+        )
+        let names = try (0..<result.rowCount).map { try result.decode(row: $0, column: 0, as: String.self) }
+        let keys = names.compactMap { try? FieldName($0) }
+        return standard.filter(keys.contains) + keys.filter { !standard.contains($0) }
     }
 }
 

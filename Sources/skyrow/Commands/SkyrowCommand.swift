@@ -9,7 +9,7 @@ struct SkyrowCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
-            SchemaCommand.self, DoctorCommand.self, PsqlCommand.self, MigrateCommand.self,
+            SchemaCommand.self, UserCommand.self, DoctorCommand.self, PsqlCommand.self, MigrateCommand.self,
             ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]
     )

@@ -1,0 +1,46 @@
+import Glibc
+
+/// Where a new account's password comes from.
+enum PasswordInput {
+    /// The first line of standard input; where that is a terminal it is typed twice, without echo.
+    ///
+    /// Throws ``ToolError`` when there is none, or two different ones.
+    static func read() throws(ToolError) -> String {
+        guard let password = line("Password: "), !password.isEmpty else {
+            throw .usage("There is no password on standard input.")
+        }
+        guard isatty(STDIN_FILENO) != 1 || line("The same again: ") == password else {
+            throw .usage("The two passwords are not the same.")
+        }
+        return password
+    }
+
+    private static func line(_ prompt: String) -> String? {
+        var saved = termios()
+        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return readLine(strippingNewline: true) }
+        var silent = saved
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+            complain("")
+        }
+        let prompt = Array(prompt.utf8)
+        _ = write(STDERR_FILENO, prompt, prompt.count)
+        return readLine(strippingNewline: true)
+    }
+
+    /// Twenty letters and digits in groups of five, some 115 random bits, without those that look alike.
+    static func random() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    static func random(using generator: inout some RandomNumberGenerator) -> String {
+        let alphabet = Array("abcdefghjkmnpqrstuvwxyz23456789ABCDEFGHJKMNPQRSTUVWXYZ")
+        let groups = (0..<4).map { _ in
+            String((0..<5).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
+        }
+        return groups.joined(separator: "-")
+    }
+}

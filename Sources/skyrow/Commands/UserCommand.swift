@@ -1,0 +1,58 @@
+import ArgumentParser
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+
+/// `skyrow user`
+struct UserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user",
+        abstract: "Make, show, disable and enable accounts.",
+        subcommands: [
+            UserCreateCommand.self, UserListCommand.self, UserShowCommand.self, UserDisableCommand.self,
+            UserEnableCommand.self,
+        ]
+    )
+}
+
+/// Lends the store of the settings' database, with the login keys that the service has: those of the settings, or all
+/// that the database has.
+///
+/// - Parameter preparing: whether the reserved tables are made and migrated; otherwise they must be up to date.
+func withAccounts(
+    _ options: DatabaseOptions,
+    preparing: Bool = false,
+    readsOnly: Bool = false,
+    _ body: (RecordStore) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    var loader = options.loader
+    loader.groups.append(AccountSettings.self)
+    let settings = try loader.load()
+    let given = settings.given(AccountSettings().loginKeys.row) == nil ? nil : settings.accounts.loginKeys
+    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+        if !preparing { try await requireMigrated(client, schema, logger: logger) }
+        let store: RecordStore
+        do {
+            let existing = try await LoginKeys.existing(in: schema, of: client)
+            let keys = given ?? (existing.isEmpty ? LoginKeys.standard : existing)
+            store = RecordStore(client: client, schema: schema, mode: .production, loginKeys: keys, logger: logger)
+            if preparing { try await store.prepare() }
+        } catch {
+            throw ToolError(databaseFailure: error)
+        }
+        try await body(store)
+    }
+}
+
+extension RecordStore {
+    /// The one account that a name means.
+    func account(named name: String) async throws(ToolError) -> AccountSummary {
+        let found = try await failingAsTool { () async throws(SkyrowError) in try await users.accounts(named: name) }
+        guard let account = found.first else { throw .failure("There is no account '\(name)'.") }
+        guard found.count == 1 else {
+            let ids = found.map(\.id).joined(separator: ", ")
+            throw .failure("'\(name)' may be any of these accounts: \(ids). Give an id.")
+        }
+        return account
+    }
+}

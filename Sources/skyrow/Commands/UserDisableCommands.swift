@@ -1,0 +1,96 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowModel
+import SkyrowStore
+import SkyrowWire
+
+/// `skyrow user disable`
+struct UserDisableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Let nobody log in to an account, and end its sessions.",
+        discussion: """
+            Every running service of the application bars the account within a second. An account without a password keeps \
+            its sessions for the time when it is enabled again, since nobody could begin another.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its id, username or mail address.")
+    var name: String
+
+    @Option(help: ArgumentHelp("What the user is told.", valueName: "text"))
+    var message: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "When the account is enabled by itself, such as 2030-01-31T12:00:00Z; without it, never.",
+            valueName: "instant"
+        )
+    )
+    var until: String?
+
+    func run() async throws {
+        try await reportingErrors {
+            let expiry = try until.map { text throws(ToolError) in try instant(text) }
+            if let expiry, expiry <= ServiceClock.system.now() { throw ToolError.usage("--until is in the past.") }
+            if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes {
+                throw ToolError.usage("--message is at most \(SetDisabledRequest.maximumMessageBytes) bytes.")
+            }
+            try await withAccounts(options) { store throws(ToolError) in
+                let account = try await store.setDisabled(true, name, message: message, until: expiry)
+                print(output.isJSON ? account.json() : account.text())
+            }
+        }
+    }
+
+    private func instant(_ text: String) throws(ToolError) -> Timestamp {
+        do {
+            return try Timestamp(rfc3339: text)
+        } catch {
+            throw .usage("--until: \(error.message)")
+        }
+    }
+}
+
+/// `skyrow user enable`
+struct UserEnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Let the user of a disabled account log in again."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its id, username or mail address.")
+    var name: String
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withAccounts(options) { store throws(ToolError) in
+                let account = try await store.setDisabled(false, name)
+                print(output.isJSON ? account.json() : account.text())
+            }
+        }
+    }
+}
+
+extension RecordStore {
+    /// Disables or enables an account, and shows it then.
+    fileprivate func setDisabled(
+        _ isDisabled: Bool,
+        _ name: String,
+        message: String? = nil,
+        until expiry: Timestamp? = nil
+    ) async throws(ToolError) -> AccountSummary {
+        let id = try await account(named: name).id
+        let request = SetDisabledRequest(userID: id, isDisabled: isDisabled, message: message, expiry: expiry)
+        try await failingAsTool { () async throws(SkyrowError) in
+            try await AccountDesk(store: self).setDisabled(request)
+        }
+        return try await account(named: id)
+    }
+}

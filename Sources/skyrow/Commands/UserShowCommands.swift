@@ -1,0 +1,56 @@
+import ArgumentParser
+import SkyrowModel
+import SkyrowStore
+
+/// `skyrow user list`
+struct UserListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the newest accounts.")
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("How many at most; default 100.", valueName: "count"))
+    var limit = 100
+
+    @Flag(help: "Only those that are disabled now.")
+    var disabled = false
+
+    func validate() throws {
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 100000.") }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let (limit, disabledOnly) = (limit, disabled)
+            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+                let (accounts, count) = try await failingAsTool { () async throws(SkyrowError) in
+                    (
+                        try await store.users.newest(limit, disabledOnly: disabledOnly),
+                        try await store.users.count(disabledOnly: disabledOnly)
+                    )
+                }
+                print(output.isJSON ? accountsJSON(accounts, of: count) : accountsText(accounts, of: count))
+            }
+        }
+    }
+}
+
+/// `skyrow user show`
+struct UserShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show an account.")
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its id, username or mail address.")
+    var name: String
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+                let account = try await store.account(named: name)
+                print(output.isJSON ? account.json() : account.text())
+            }
+        }
+    }
+}

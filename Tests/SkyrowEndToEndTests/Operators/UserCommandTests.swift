@@ -1,0 +1,155 @@
+import Foundation
+import SkyrowClient
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import skyrow
+
+/// Accounts from a terminal, as their users notice them.
+@Suite struct UserCommandTests {
+    @Test func anAccountIsMadeDisabledAndEnabledBesideTheService() async throws {
+        try await withService { service in
+            func run(_ words: String..., input: String? = nil) async throws -> [String: Any] {
+                let place = ["--data-directory", service.directory, "--json"]
+                return try CommandOutputTests.object(
+                    try await Tool.run(words: [Tool.path, "user"] + words + place, input: input)
+                )
+            }
+            let ann = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let made = try await run("create", "ann", "--password-stdin", "--role", "admin", input: "correct horse\n")
+            #expect(made["password"] == nil)
+            #expect(made["roles"] as? [String] == ["Admin"])
+            #expect(made["sessions"] as? Int == 0)
+            let account = try await ann.logIn(["username": "Ann"], password: "correct horse")
+            #expect(account.userID == made["user_id"] as? String)
+
+            // A password that was made for the account is one to log in with.
+            let bob = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
+            let other = try await run("create", "bob", "--email", "bob@example.org")
+            let password = try #require(other["password"] as? String)
+            _ = try await bob.logIn(["email": "bob@example.org"], password: password)
+
+            let disabled = try await run(
+                "disable",
+                "BOB",
+                "--message",
+                "Call us.",
+                "--until",
+                "2100-01-31T12:00:00Z"
+            )
+            #expect(disabled["disabled"] as? Bool == true && disabled["sessions"] as? Int == 0)
+            #expect(disabled["disabled_message"] as? String == "Call us.")
+            #expect(disabled["disabled_until"] as? String == "2100-01-31T12:00:00Z")
+            let refusal = await #expect(throws: ClientError.self) {
+                try await bob.logIn(["username": "bob"], password: password)
+            }
+            #expect(refusal?.serverError?.code == .userDisabled)
+            // The service learns within a second that his sessions are over; hers goes on.
+            var ended: ErrorCode?
+            while ended == nil {
+                do throws(ClientError) {
+                    _ = try await bob.me()
+                } catch {
+                    ended = error.serverError?.code
+                }
+            }
+            #expect(ended == .userDisabled || ended == .accessTokenNotAccepted || ended == .notAuthenticated)
+            #expect(try await ann.me().userID == account.userID)
+
+            let listed = try await run("list", "--disabled")
+            #expect(listed["count"] as? Int == 1)
+            #expect(
+                (listed["accounts"] as? [[String: Any]])?.map { $0["user_id"] as? String } == [
+                    other["user_id"] as? String
+                ]
+            )
+            #expect(try await run("list")["count"] as? Int == 2)
+            let enabled = try await run("enable", "bob@example.org")
+            #expect(enabled["disabled"] as? Bool == false && enabled["disabled_message"] == nil)
+            _ = try await bob.logIn(["username": "bob"], password: password)
+            #expect(try await run("show", "bob")["sessions"] as? Int == 1)
+        }
+    }
+
+    /// Words behind `skyrow user`, what is on standard input, and what is said.
+    private static let refusals: [(words: [String], input: String?, status: Int32, sentence: String)] = [
+        (["create", "ANN"], nil, 1, "An account with the username 'ANN' is there already; choose another one."),
+        (
+            ["create", "eve", "--email", "Ann@Example.org"], nil, 1,
+            "An account with the email 'Ann@Example.org' is there already; choose another one."
+        ),
+        (["create", ""], nil, 1, "The value of a login key is a text of 1 to 255 bytes without NUL."),
+        (
+            ["create", String(repeating: "a", count: 256)], nil, 1,
+            "The value of a login key is a text of 1 to 255 bytes without NUL."
+        ),
+        (["create", "eve", "--role", "king"], nil, 1, "There is no role 'king'; there are: Admin."),
+        (["create", "eve", "--password-stdin"], "", 64, "There is no password on standard input."),
+        (["create", "eve", "--password-stdin"], "\nsecret\n", 64, "There is no password on standard input."),
+        (
+            ["create", "eve", "--password-stdin"], String(repeating: "a", count: 4097), 1,
+            "A password is 1 to 4096 bytes long."
+        ),
+        (["show", "eve"], nil, 1, "There is no account 'eve'."),
+        (["disable", "eve"], nil, 1, "There is no account 'eve'."),
+        (["enable", "eve"], nil, 1, "There is no account 'eve'."),
+        (["disable", "ann", "--until", "2000-01-31T12:00:00Z"], nil, 64, "--until is in the past."),
+        (
+            ["disable", "ann", "--until", "soon"], nil, 64,
+            "--until: An instant has the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
+        ),
+    ]
+
+    @Test func whatCannotBeIsSaidInOneSentenceAndChangesNothing() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let place = ["--database-url", database.url]
+            // The first account may come before the first start of a service.
+            let made = try await Tool.run(
+                words: [Tool.path, "user", "create", "ann", "--email", "ann@example.org"] + place
+            )
+            #expect(made.status == .exited(0), "\(made.errors)")
+            #expect(made.output.contains("\npassword    "))
+            #expect(made.output.hasSuffix("This is the only time that the password is shown."))
+            let accounts = "SELECT id, disabled, password_hash FROM app._user; SELECT * FROM app.user"
+            let before = try await database.psql(accounts)
+            for (words, input, status, sentence) in Self.refusals {
+                let result = try await Tool.run(words: [Tool.path, "user"] + words + place, input: input)
+                #expect(result.status == .exited(status), "\(words)")
+                #expect(result.errors == "skyrow: \(sentence)", "\(words)")
+                #expect(result.output.isEmpty)
+            }
+            #expect(try await database.psql(accounts) == before)
+            // A password is no argument.
+            let told = try await Tool.run(
+                words: [Tool.path, "user", "create", "eve", "--password", "hunter2"] + place
+            )
+            #expect(told.status == .exited(64))
+        }
+    }
+
+    @Test func accountsHaveTheLoginKeysOfTheService() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            func user(_ words: String..., keys: String? = nil) async throws -> Tool.Result {
+                try await Tool.run(
+                    words: [Tool.path, "user"] + words + ["--database-url", database.url],
+                    environment: keys.map { ["SKYROW_LOGIN_KEYS": $0] } ?? [:]
+                )
+            }
+            for (key, name) in [("phone", "+49 30 1234"), ("email", "ann@example.org")] {
+                let made = try await user("create", name, keys: key)
+                #expect(made.status == .exited(0), "\(made.errors)")
+                #expect(try await database.psql("SELECT \(key) FROM app.user WHERE \(key) <> ''") == name)
+            }
+            // The database knows a key from then on, and nobody has to name it again.
+            let shown = try await user("show", "+49 30 1234")
+            #expect(shown.status == .exited(0) && shown.output.contains("phone       +49 30 1234"), "\(shown.errors)")
+
+            let twice = try await user("create", "eve@example.org", "--email", "eve@example.net", keys: "email")
+            #expect(twice.status == .exited(64))
+            let unknown = try await user("create", "eve", "--email", "a@b", keys: "username")
+            #expect(unknown.status == .exited(64))
+            #expect(unknown.errors == "skyrow: Accounts do not log in with a mail address here, but with username.")
+        }
+    }
+}
