@@ -115,7 +115,7 @@ struct TemporaryDirectory: ~Copyable {
 extension FileDescriptor {
     /// A TCP connection to this machine.
     convenience init(connectingTo port: UInt16) throws {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.init(owning: socket)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

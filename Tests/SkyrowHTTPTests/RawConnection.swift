@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Testing
 
 /// A TCP connection that sends whatever bytes a test wants and reads answers one by one.
@@ -112,16 +113,21 @@ struct RawAnswer {
     }
 }
 
-/// Opens a connection for the length of `body`.
+/// Opens a connection for the length of `body`, over TLS when there is a context for it.
 func withConnection<Success>(
     port: Int,
+    tls: NIOSSLContext? = nil,
     _ body: (RawConnection) async throws -> Success
 ) async throws -> Success {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .channelOption(.allowRemoteHalfClosure, value: true)
         .connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {
-                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                if let tls {
+                    let handler = try NIOSSLClientHandler(context: tls, serverHostname: "localhost")
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+                return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
                     wrappingChannelSynchronously: channel,
                     configuration: .init(isOutboundHalfClosureEnabled: true)
                 )

@@ -21,6 +21,11 @@ struct StalledReader {
     func send(_ text: String) async throws {
         try await channel.writeAndFlush(ByteBuffer(string: text))
     }
+
+    /// Waits until the server has closed, which shows in a failing write: nothing is read.
+    func waitForClose() async {
+        while (try? await channel.writeAndFlush(ByteBuffer(string: "x"))) != nil { await Task.yield() }
+    }
 }
 
 func withStalledReader(port: Int, _ body: (StalledReader) async throws -> Void) async throws {

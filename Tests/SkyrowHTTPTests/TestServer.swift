@@ -26,6 +26,7 @@ struct TestServer: Sendable {
 func withServer<Success: Sendable>(
     _ responder: any HTTPResponder,
     limits: HTTPLimits = HTTPLimits(),
+    certificate: ServerCertificate? = nil,
     logger: Logger = .silent,
     _ body: (TestServer) async throws -> Success
 ) async throws -> Success {
@@ -33,6 +34,7 @@ func withServer<Success: Sendable>(
     let server = HTTPServer(
         address: .host("127.0.0.1", port: 0),
         limits: limits,
+        certificate: certificate,
         responder: responder,
         logger: logger,
         onRunning: { running.open($0 ?? 0) }

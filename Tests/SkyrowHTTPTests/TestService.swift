@@ -80,8 +80,10 @@ func withService<Success: Sendable>(
     mode: SchemaMode = .development,
     cors: CORSPolicy = .anyOrigin,
     proxies: TrustedProxies = .none,
+    drain: Drain = Drain(),
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
+    certificate: ServerCertificate? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     metricsPage: MetricsPage? = nil,
@@ -117,13 +119,15 @@ func withService<Success: Sendable>(
                 service: actions,
                 cors: cors,
                 proxies: proxies,
+                strictTransport: .seconds(3600),
+                drain: drain,
                 limits: limits,
                 logger: logger,
                 metrics: metrics,
                 metricsPage: metricsPage,
                 tracing: tracing
             )
-            return try await withServer(responder, limits: limits, logger: logger) { server in
+            return try await withServer(responder, limits: limits, certificate: certificate, logger: logger) { server in
                 try await body(TestService(server: server, database: database))
             }
         }

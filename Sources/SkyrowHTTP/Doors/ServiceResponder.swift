@@ -19,6 +19,8 @@ package struct ServiceResponder: HTTPResponder {
     private let skygear: SkygearDoor
     private let cors: CORSPolicy
     private let proxies: TrustedProxies
+    private let strictTransport: HTTPField?
+    private let drain: Drain
     private let limits: HTTPLimits
     private let log: RequestLog
     private let metrics: RequestMetrics
@@ -26,6 +28,8 @@ package struct ServiceResponder: HTTPResponder {
     private let tracing: RequestTracing?
 
     /// - Parameters:
+    ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
+    ///   - drain: by which the service stops being ready some time before it ends.
     ///   - limits: the same as the server's, for the sentences that name them.
     ///   - requestLog: where the lines about requests go; the logger when nil.
     ///   - metrics: where requests are counted.
@@ -35,6 +39,8 @@ package struct ServiceResponder: HTTPResponder {
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
         proxies: TrustedProxies = .none,
+        strictTransport: Duration? = nil,
+        drain: Drain = Drain(),
         limits: HTTPLimits = HTTPLimits(),
         logger: Logger,
         requestLog: (any RequestLogOutput)? = nil,
@@ -48,6 +54,10 @@ package struct ServiceResponder: HTTPResponder {
         skygear = SkygearDoor(dispatcher: dispatcher)
         self.cors = cors
         self.proxies = proxies
+        self.strictTransport = strictTransport.map {
+            HTTPField("strict-transport-security", "max-age=\($0.components.seconds)")
+        }
+        self.drain = drain
         self.limits = limits
         log = RequestLog(logger: logger, output: requestLog)
         self.metrics = RequestMetrics(factory: metrics)
@@ -70,7 +80,7 @@ package struct ServiceResponder: HTTPResponder {
         let time = NIODeadline.now() - request.arrival
         metrics.record(reply, time: time)
         log.record(reply, method: request.head.method, id: id, client: client, time: time)
-        return finished(reply.response, headers: headers, id: id)
+        return finished(reply.response, headers: headers, id: id, client: client)
     }
 
     private func traced(
@@ -104,7 +114,7 @@ package struct ServiceResponder: HTTPResponder {
         reply.traceID = headers.traceParent?.traceID
         metrics.record(reply, time: nil)
         log.record(reply, method: head?.method, id: id, client: client, time: nil)
-        return finished(reply.response, headers: headers, id: id)
+        return finished(reply.response, headers: headers, id: id, client: client)
     }
 
     private func route(
@@ -128,7 +138,7 @@ package struct ServiceResponder: HTTPResponder {
             return .health(isWell: true)
         case .readiness:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return .health(isWell: service.isReady)
+            return .health(isWell: service.isReady && !drain.hasBegun)
         case .metrics:
             guard let metricsPage else { return .failure(.undefinedRoute, in: .v1, status: .notFound, .http) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
@@ -141,10 +151,17 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     /// Adds what every answer carries.
-    private func finished(_ response: HTTPResponse, headers: RequestHeaders, id: RequestID) -> HTTPResponse {
+    private func finished(
+        _ response: HTTPResponse,
+        headers: RequestHeaders,
+        id: RequestID,
+        client: Client
+    ) -> HTTPResponse {
         var response = response
+        response.endsConnection = drain.hasBegun
         response.fields += cors.fields(origin: headers.origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
+        if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
         // A refusal for too many calls knows better how long.
         if response.status == .serviceUnavailable {
             response.fields.append(HTTPField("retry-after", "1"))

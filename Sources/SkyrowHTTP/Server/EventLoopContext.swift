@@ -8,18 +8,26 @@ final class EventLoopContext {
     let responder: any HTTPResponder
 
     let bodyBudget: ByteBudget
+    let unreadAnswers: UnreadAnswers
 
     private var date = HTTPDate()
     private var ids = RequestIDGenerator()
-    private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
 
-    init(eventLoop: any EventLoop, limits: HTTPLimits, bodyBudget: ByteBudget, responder: any HTTPResponder) {
+    init(
+        eventLoop: any EventLoop,
+        limits: HTTPLimits,
+        bodyBudget: ByteBudget,
+        unreadAnswers: UnreadAnswers,
+        responder: any HTTPResponder
+    ) {
         self.eventLoop = eventLoop
         executor = EventLoopTaskExecutor(eventLoop)
         self.limits = limits
         self.responder = responder
         self.bodyBudget = bodyBudget
+        self.unreadAnswers = unreadAnswers
     }
 
     /// The `date` line of this second.
@@ -32,17 +40,22 @@ final class EventLoopContext {
         ids.next()
     }
 
+    /// How long a client may take nothing of its answers; at least from one look to the next.
+    var patience: TimeAmount {
+        max(unreadAnswers.patience(usual: limits.writeStall), limits.tick)
+    }
+
     // MARK: - Deadlines
 
     // A scheduled task for each deadline would cost a heap operation or two a request. Looking at every connection a few
     // times a second costs next to nothing, and deadlines may be late by a tick.
 
-    func add(_ connection: HTTP1Connection) {
+    func add(_ connection: any TimedConnection) {
         connections[ObjectIdentifier(connection)] = connection
         if ticker == nil { startTicker() }
     }
 
-    func remove(_ connection: HTTP1Connection) {
+    func remove(_ connection: any TimedConnection) {
         connections[ObjectIdentifier(connection)] = nil
         if connections.isEmpty {
             ticker?.cancel()

@@ -37,3 +37,17 @@ final class EventLoopTaskExecutor: TaskExecutor {
         UnownedTaskExecutor(ordinary: self)
     }
 }
+
+extension Task where Success == Void, Failure == Never {
+    /// Starts a task on the calling thread, which must be the executor's, and keeps it on that executor afterwards.
+    static func startingNow(
+        on executor: EventLoopTaskExecutor,
+        _ operation: sending @escaping @isolated(any) () async -> Void
+    ) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, *) {
+            Task.immediate(executorPreference: executor, operation: operation)
+        } else {
+            Task(executorPreference: executor, operation: operation)
+        }
+    }
+}

@@ -67,7 +67,7 @@ extension HTTP1Connection {
         self.current = nil
         headDeadline = .now() + loop.limits.idle
         let isLast = queue.isEmpty && (inputIsClosed || (shutdown != nil && isIdle))
-        let keepsAlive = current.keepsAlive && !isLast
+        let keepsAlive = current.keepsAlive && !isLast && !response.endsConnection
         write(response, to: current.head, keepsAlive: keepsAlive)
         // A client that asked for the close sends nothing more; any other may have, and must not meet a reset.
         if !keepsAlive { finish(lingeringFor: current.keepsAlive ? loop.limits.linger : nil) }
@@ -112,7 +112,6 @@ extension HTTP1Connection {
     func finish(lingeringFor time: TimeAmount? = nil) {
         guard let context else { return }
         phase = .finishing
-        expectProgress()
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { result in
             let connection = connection.value
@@ -124,19 +123,6 @@ extension HTTP1Connection {
             connection.context?.close(mode: .output, promise: nil)
         }
         hasUnflushedBytes = false
-    }
-}
-
-extension Task where Success == Void, Failure == Never {
-    /// Starts a task on the calling thread, which must be the executor's, and keeps it on that executor afterwards.
-    fileprivate static func startingNow(
-        on executor: EventLoopTaskExecutor,
-        _ operation: sending @escaping @isolated(any) () async -> Void
-    ) -> Task<Void, Never> {
-        if #available(macOS 26, iOS 26, *) {
-            Task.immediate(executorPreference: executor, operation: operation)
-        } else {
-            Task(executorPreference: executor, operation: operation)
-        }
+        if case .finishing = phase { expectProgress() }
     }
 }

@@ -7,7 +7,7 @@ extension HTTP1Connection {
             close()
             return
         }
-        if let stall, now >= stall.deadline, !hasProgressed(since: stall.bytes) {
+        if let channel = context?.channel, stall?.isOver(now: now, patience: loop.patience, on: channel) == true {
             close()
             return
         }
@@ -45,17 +45,6 @@ extension HTTP1Connection {
 
     /// Starts the clock for a client that has bytes to read.
     func expectProgress() {
-        stall = (deadline: .now() + loop.limits.writeStall, bytes: unwrittenBytes)
-    }
-
-    private func hasProgressed(since bytes: Int) -> Bool {
-        let left = unwrittenBytes
-        guard left < bytes else { return false }
-        stall = (deadline: .now() + loop.limits.writeStall, bytes: left)
-        return true
-    }
-
-    private var unwrittenBytes: Int {
-        (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        stall = context.map { Stall(of: $0.channel) }
     }
 }

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`; one of them
 /// is answered at a time, so answers leave in the order of the requests. All of it runs on the connection's event loop.
 /// Reading and collecting is here, answering in HTTP1Connection+Answers, time in HTTP1Connection+Deadlines.
-final class HTTP1Connection: ChannelDuplexHandler {
+final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
@@ -59,8 +59,10 @@ final class HTTP1Connection: ChannelDuplexHandler {
 
     /// By when the next head must have come.
     var headDeadline: NIODeadline
-    /// When a client that does not read its answers is given up, and how many bytes it had left to read.
-    var stall: (deadline: NIODeadline, bytes: Int)?
+    /// What the client has left to read; nil while it reads as fast as it is answered.
+    var stall: Stall? {
+        didSet { loop.unreadAnswers.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
+    }
     /// By when an idle connection and by when any connection closes, once the server shuts down.
     var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
@@ -81,6 +83,8 @@ final class HTTP1Connection: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         loop.add(self)
+        // Behind TLS the connection is open already.
+        if !queue.isEmpty { drain() }
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -99,6 +103,7 @@ final class HTTP1Connection: ChannelDuplexHandler {
     private func end() {
         if case .closed = phase { return }
         phase = .closed
+        stall = nil
         // Nobody is left to answer. A write that has been sent goes on in the database.
         current?.task?.cancel()
         dropAssembly()

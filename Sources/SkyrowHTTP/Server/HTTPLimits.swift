@@ -6,6 +6,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var body: Int
     /// Bytes of all bodies that wait in memory at once; more is answered with 503.
     package var bodiesInMemory: Int
+    /// Bytes of all answers that wait for clients to read them; beyond, who reads nothing for a second is closed.
+    package var unreadAnswers: Int
     /// Bytes of one header field, name and value.
     package var headerField: Int
     /// Bytes of all header fields of a request.
@@ -15,8 +17,14 @@ package struct HTTPLimits: Sendable, Hashable {
     package var connections: Int
     /// Requests of one connection that wait for the answers before them; then its socket is not read.
     package var pipelinedRequests: Int
+    /// Requests of one HTTP/2 connection at once.
+    package var streams: Int
+    /// Requests that one HTTP/2 client may reset within 30 s; one more closes its connection.
+    package var resets: Int
 
-    /// From the opening of a connection to its first complete head.
+    /// From the opening of a connection to the end of its TLS handshake.
+    package var handshake: TimeAmount
+    /// From the opening of a connection, or the end of its handshake, to its first complete head.
     package var firstHead: TimeAmount
     /// From one answer to the next complete head.
     package var idle: TimeAmount
@@ -38,11 +46,15 @@ package struct HTTPLimits: Sendable, Hashable {
     package init(
         body: Int = 8 * 1024 * 1024,
         bodiesInMemory: Int = 256 * 1024 * 1024,
+        unreadAnswers: Int = 256 * 1024 * 1024,
         headerField: Int = 16 * 1024,
         headerList: Int = 64 * 1024,
         headerCount: Int = 100,
         connections: Int = 10_000,
         pipelinedRequests: Int = 16,
+        streams: Int = 100,
+        resets: Int = 200,
+        handshake: TimeAmount = .seconds(15),
         firstHead: TimeAmount = .seconds(15),
         idle: TimeAmount = .seconds(75),
         bodyTime: TimeAmount = .seconds(60),
@@ -55,11 +67,15 @@ package struct HTTPLimits: Sendable, Hashable {
     ) {
         self.body = body
         self.bodiesInMemory = bodiesInMemory
+        self.unreadAnswers = unreadAnswers
         self.headerField = headerField
         self.headerList = headerList
         self.headerCount = headerCount
         self.connections = connections
         self.pipelinedRequests = pipelinedRequests
+        self.streams = streams
+        self.resets = resets
+        self.handshake = handshake
         self.firstHead = firstHead
         self.idle = idle
         self.bodyTime = bodyTime
@@ -73,7 +89,7 @@ package struct HTTPLimits: Sendable, Hashable {
 
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let times = [firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
+        let times = [handshake, firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
         let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }

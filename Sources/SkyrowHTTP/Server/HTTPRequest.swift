@@ -33,6 +33,8 @@ package struct HTTPResponse: Sendable {
     package var fields: [HTTPField]
     package var contentType: ContentType
     package var body: ByteBuffer
+    /// Whether the connection ends with this answer.
+    package var endsConnection = false
 
     package init(
         status: HTTPResponseStatus,
@@ -49,7 +51,7 @@ package struct HTTPResponse: Sendable {
 
 /// One field of an answer's head.
 ///
-/// The channel replaces a line break in a value by a space, so that a value can never begin a field of its own.
+/// Its line breaks leave as spaces, so that a value can never begin a field of its own.
 package struct HTTPField: Hashable, Sendable {
     package var name: String
     package var value: String
@@ -57,6 +59,13 @@ package struct HTTPField: Hashable, Sendable {
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
+    }
+
+    /// The value without what could end its line, here or beyond a proxy.
+    var plainValue: String {
+        func ends(_ byte: UInt8) -> Bool { byte == 10 || byte == 13 || byte == 0 }
+        guard value.utf8.contains(where: ends) else { return value }
+        return String(decoding: value.utf8.map { ends($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 }
 
@@ -66,6 +75,14 @@ package enum ContentType: Hashable, Sendable {
     case plainText
     /// The text format of Prometheus.
     case prometheus
+
+    var name: String {
+        switch self {
+        case .json: "application/json"
+        case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+        case .plainText: "text/plain; charset=utf-8"
+        }
+    }
 
     var field: StaticString {
         switch self {

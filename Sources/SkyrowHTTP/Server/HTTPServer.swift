@@ -12,7 +12,7 @@ package enum ListenAddress: Hashable, Sendable {
     case unixSocket(path: String)
 }
 
-/// Serves HTTP/1.1 until it is told to shut down.
+/// Serves HTTP/1.1, and with a certificate HTTPS and HTTP/2, until it is told to shut down.
 ///
 /// ```swift
 /// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
@@ -24,17 +24,20 @@ package enum ListenAddress: Hashable, Sendable {
 package struct HTTPServer: Service {
     private let address: ListenAddress
     private let limits: HTTPLimits
+    private let certificate: ServerCertificate?
     private let responder: any HTTPResponder
     private let counts: HTTPServerCounts
     private let logger: Logger
     private let onRunning: @Sendable (Int?) async -> Void
 
     /// - Parameters:
+    ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
     ///   - counts: what its connections share, of the same limits; one that nobody else looks at when missing.
     ///   - onRunning: called with the port, if there is one, once connections are accepted.
     package init(
         address: ListenAddress,
         limits: HTTPLimits = HTTPLimits(),
+        certificate: ServerCertificate? = nil,
         responder: any HTTPResponder,
         counts: HTTPServerCounts? = nil,
         logger: Logger,
@@ -42,6 +45,7 @@ package struct HTTPServer: Service {
     ) {
         self.address = address
         self.limits = limits
+        self.certificate = certificate
         self.responder = responder
         self.counts = counts ?? HTTPServerCounts(limits: limits)
         self.logger = logger
@@ -53,7 +57,13 @@ package struct HTTPServer: Service {
         // Loops of our own would have to outlive Hummingbird's end of the shutdown and every request that was cancelled but
         // has not ended; the process's loops live as long as it does.
         let group = MultiThreadedEventLoopGroup.singleton
-        let channel = HTTP1ServerChannel(group: group, limits: limits, counts: counts, responder: responder)
+        let channel = ServerChannel(
+            group: group,
+            limits: limits,
+            certificate: certificate,
+            counts: counts,
+            responder: responder
+        )
         let onRunning = onRunning
         let server = Server(
             childChannelSetup: channel,

@@ -42,7 +42,7 @@ struct RequestAssembly {
 
     /// Whether the client waits for `100 Continue` before it sends the body.
     static func expectsContinue(_ head: HTTPRequestHead) -> Bool {
-        head.version.minor > 0
+        head.version != .http1_0
             && head.headers.contains { $0.name.utf8.count == 6 && $0.name.isSameHeader(as: "expect") }
     }
 

@@ -27,7 +27,7 @@ extension HTTPResponse {
         for field in fields {
             buffer.writeString(field.name)
             buffer.writeStaticString(": ")
-            buffer.writeFieldValue(field.value)
+            buffer.writeString(field.plainValue)
             buffer.writeStaticString("\r\n")
         }
         buffer.writeStaticString("\r\n")
@@ -40,15 +40,6 @@ extension HTTPResponse {
 }
 
 extension ByteBuffer {
-    /// Writes a header value without what could end its line.
-    fileprivate mutating func writeFieldValue(_ value: String) {
-        if value.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }) {
-            writeBytes(value.utf8.map { $0 == 10 || $0 == 13 || $0 == 0 ? UInt8(ascii: " ") : $0 })
-        } else {
-            writeString(value)
-        }
-    }
-
     fileprivate mutating func writeDecimal(_ number: Int) {
         // Up to 19 digits and no sign: lengths are not negative.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in

@@ -1,12 +1,15 @@
+import NIOCore
 import Synchronization
 
 /// What the connections of a server share over all event loops; its owner looks at it for metrics.
 package final class HTTPServerCounts: Sendable {
     let connections = ConnectionCount()
     let bodies: ByteBudget
+    let unreadAnswers: UnreadAnswers
 
     package init(limits: HTTPLimits = HTTPLimits()) {
         bodies = ByteBudget(limits.bodiesInMemory)
+        unreadAnswers = UnreadAnswers(limit: limits.unreadAnswers)
     }
 
     package var statistics: HTTPServerStatistics {
@@ -78,5 +81,32 @@ final class ByteBudget: Sendable {
 
     func release(_ count: Int) {
         used.wrappingSubtract(count, ordering: .relaxed)
+    }
+}
+
+/// How many bytes of answers wait for their clients to read them, over all event loops.
+final class UnreadAnswers: Sendable {
+    private let limit: Int
+    private let bytes = Atomic<Int>(0)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func add(_ count: Int) {
+        bytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    func patience(usual: TimeAmount) -> TimeAmount {
+        UnreadAnswers.patience(bytes: bytes.load(ordering: .relaxed), limit: limit, usual: usual)
+    }
+
+    /// Clients that read nothing must not fill the memory: beyond the limit they get a second, beyond its double none.
+    static func patience(bytes: Int, limit: Int, usual: TimeAmount) -> TimeAmount {
+        switch bytes {
+        case ...limit: usual
+        case ...(limit * 2): min(usual, .seconds(1))
+        default: .zero
+        }
     }
 }

@@ -35,7 +35,7 @@ struct Announcement: Sendable {
     }
 
     private var address: String {
-        "http://\(urlHost):\(port)"
+        "\(settings.tls.files == nil ? "http" : "https")://\(urlHost):\(port)"
     }
 
     private var urlHost: String {

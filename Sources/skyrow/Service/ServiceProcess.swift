@@ -34,10 +34,18 @@ struct ServiceProcess: Sendable {
         let log = LogOutput(descriptor: STDERR_FILENO)
         defer { log.flush() }
         let logger = makeLogger(to: log)
+        let certificate = try serverCertificate(logger: logger)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let embedded = try await embeddedPostgres(in: directory, logger: logger)
         do {
-            try await serve(embedded, directory: directory, hangups: hangups, logger: logger, log: log)
+            try await serve(
+                embedded,
+                certificate: certificate,
+                directory: directory,
+                hangups: hangups,
+                logger: logger,
+                log: log
+            )
         } catch {
             // The group ends its services when one of them fails, but not when it was never run.
             await embedded?.stop()
@@ -47,6 +55,7 @@ struct ServiceProcess: Sendable {
 
     private func serve(
         _ embedded: EmbeddedPostgres?,
+        certificate: ServerCertificate?,
         directory: DataDirectory,
         hangups: UnixSignalsSequence,
         logger: Logger,
@@ -77,16 +86,20 @@ struct ServiceProcess: Sendable {
             metrics: watch.registry
         )
         let prepared = StoreService(store: store)
-        let limits = HTTPLimits(settings)
+        let limits = connectionLimits(logger: logger)
         let counts = HTTPServerCounts(limits: limits)
         let page = watch.page(client: client, store: store, actions: actions, http: counts, log: log)
+        let drain = Drain(time: settings.times.drain)
         let server = HTTPServer(
             address: .host(settings.listening.host, port: settings.listening.port),
             limits: limits,
+            certificate: certificate,
             responder: ServiceResponder(
                 service: actions,
                 cors: settings.listening.corsOrigins,
                 proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
+                strictTransport: settings.tls.strictTransport,
+                drain: drain,
                 limits: limits,
                 logger: logger,
                 requestLog: settings.logging.isText ? nil : log,
@@ -100,13 +113,21 @@ struct ServiceProcess: Sendable {
             announce(keys, port: port ?? settings.listening.port, directory: directory)
             StartupMemory.release()
         }
-        // Shutdown goes the other way: the server first, the database last.
+        // Shutdown goes the other way: first the service says that it will end, then the server stops, the database last.
         var services: [any Service] = [
             client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
         ]
         if let metrics = watch.server(page: page, service: actions) { services.insert(metrics, at: 1) }
+        if let certificate { services.append(certificate) }
+        services.append(drain)
         if let embedded { services.insert(embedded, at: 0) }
-        let reload = SettingsReload(signals: hangups, loader: loader, settings: settings, logger: logger) {
+        let reload = SettingsReload(
+            signals: hangups,
+            loader: loader,
+            settings: settings,
+            certificate: certificate,
+            logger: logger
+        ) {
             level.level = $0.logging.level
             actions.rateLimiter.limits = RateLimits($0)
         }
@@ -139,6 +160,27 @@ struct ServiceProcess: Sendable {
                 "The data directory \(directory.path) is in use by another skyrow\(holder): end that one, or give another "
                     + "--data-directory."
             )
+        }
+    }
+
+    private func connectionLimits(logger: Logger) -> HTTPLimits {
+        let limits = HTTPLimits(settings, files: FileLimit.raise())
+        let wanted = settings.listening.maximumConnections
+        if limits.connections < wanted {
+            logger.warning(
+                "Fewer clients can be connected than maximum-connections says: raise the limit of open files",
+                metadata: ["connections": "\(limits.connections)", "maximum-connections": "\(wanted)"]
+            )
+        }
+        return limits
+    }
+
+    private func serverCertificate(logger: Logger) throws(ToolError) -> ServerCertificate? {
+        guard let files = settings.tls.files else { return nil }
+        do {
+            return try ServerCertificate(files, logger: logger)
+        } catch {
+            throw .failure("TLS cannot be served: \(error)")
         }
     }
 

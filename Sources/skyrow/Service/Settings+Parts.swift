@@ -7,15 +7,18 @@ import SkyrowPostgres
 // What each part of the service takes from the settings.
 
 extension HTTPLimits {
-    init(_ settings: Settings) {
+    /// - Parameter files: how many the process may have open.
+    init(_ settings: Settings, files: Int) {
         let listening = settings.listening
         let times = settings.times
         self.init(
             body: listening.maximumBody,
             bodiesInMemory: listening.maximumBodyMemory,
+            unreadAnswers: listening.maximumUnreadMemory,
             headerField: min(HTTPLimits().headerField, listening.maximumHeader),
             headerList: listening.maximumHeader,
-            connections: listening.maximumConnections,
+            connections: FileLimit.connections(wanted: listening.maximumConnections, files: files),
+            handshake: TimeAmount(times.header),
             firstHead: TimeAmount(times.header),
             idle: TimeAmount(times.idle),
             bodyTime: TimeAmount(times.body),

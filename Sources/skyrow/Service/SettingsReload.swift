@@ -1,9 +1,10 @@
 import Glibc
 import Logging
 import ServiceLifecycle
+import SkyrowHTTP
 import UnixSignals
 
-/// Reads the settings again on SIGHUP, and has the parts of the service take those that may change.
+/// Reads the settings and the certificate again on SIGHUP, and has the parts of the service take what may change.
 ///
 /// A terminal that goes away sends SIGHUP too: a service that was started on one then shuts down, rather than live on
 /// unseen. `run()` returns in that case only, and when the service shuts down.
@@ -13,6 +14,7 @@ struct SettingsReload: Service {
     let loader: SettingsLoader
     /// What the service was started with.
     let settings: Settings
+    let certificate: ServerCertificate?
     let logger: Logger
     /// What takes the new values; everything it does not look at stays as it was.
     let apply: @Sendable (Settings) -> Void
@@ -25,6 +27,7 @@ struct SettingsReload: Service {
                 logger.notice("The terminal is gone")
                 return
             }
+            certificate?.reload()
             do {
                 let new = try loader.load()
                 apply(new)

@@ -5,6 +5,7 @@ struct SettingsTable: Sendable {
     let general = GeneralSettings()
     let database = DatabaseSettings()
     let listening = ListeningSettings()
+    let tls = TLSSettings()
     let proxies = ProxySettings()
     let keys = KeySettings()
     let records = RecordSettings()

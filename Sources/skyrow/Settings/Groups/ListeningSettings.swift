@@ -43,6 +43,14 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of requests may wait in memory at once."
     )
 
+    let maximumUnreadMemory = Setting.integer(
+        "maximum-unread-memory",
+        256 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        "How many bytes of answers may wait for slow clients; beyond, who reads nothing for a second is disconnected."
+    )
+
     let maximumHeader = Setting.integer(
         "maximum-header",
         64 << 10,

@@ -15,6 +15,12 @@ struct TimeSettings: SettingGroup {
         "From a request to its answer; then its work is cancelled and it is answered with 122."
     )
     let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its answer.")
+    let drain = Setting.duration(
+        "drain-time",
+        .zero,
+        in: .zero...(.seconds(3600)),
+        "From SIGTERM to the shutdown, in which requests are answered and `/readyz` is false, for proxies to notice."
+    )
     let shutdown = Setting.duration(
         "shutdown-timeout",
         .seconds(30),

@@ -5,17 +5,25 @@ import NIOHTTP1
 
 /// The pipeline of a connection in place of Hummingbird's own: the HTTP decoder and `HTTP1Connection`, nothing else.
 ///
-/// Hummingbird's server accepts connections, hands them here, and waits for them to close when it shuts down.
-struct HTTP1ServerChannel: ServerChildChannel {
+/// Hummingbird's server accepts connections, hands them here, and waits for them to close when it shuts down. With a
+/// certificate TLS comes first, and its handshake decides between HTTP/1.1 and HTTP/2.
+struct ServerChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
     }
 
     private let contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>]
     private let limits: HTTPLimits
+    private let certificate: ServerCertificate?
     private let connections: ConnectionCount
 
-    init(group: any EventLoopGroup, limits: HTTPLimits, counts: HTTPServerCounts, responder: any HTTPResponder) {
+    init(
+        group: any EventLoopGroup,
+        limits: HTTPLimits,
+        certificate: ServerCertificate?,
+        counts: HTTPServerCounts,
+        responder: any HTTPResponder
+    ) {
         connections = counts.connections
         var contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>] = [:]
         for loop in group.makeIterator() {
@@ -23,12 +31,14 @@ struct HTTP1ServerChannel: ServerChildChannel {
                 eventLoop: loop,
                 limits: limits,
                 bodyBudget: counts.bodies,
+                unreadAnswers: counts.unreadAnswers,
                 responder: responder
             )
             contexts[ObjectIdentifier(loop)] = .makeBoxSendingValue(context, eventLoop: loop)
         }
         self.contexts = contexts
         self.limits = limits
+        self.certificate = certificate
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -41,8 +51,8 @@ struct HTTP1ServerChannel: ServerChildChannel {
     private func addHandlers(to channel: any Channel, logger: Logger) throws {
         let open = connections.increment()
         let connections = connections
-        guard let context = contexts[ObjectIdentifier(channel.eventLoop)]?.value,
-            open <= limits.connections + HTTP1ServerChannel.refusalsAtOnce
+        guard let loop = contexts[ObjectIdentifier(channel.eventLoop)]?.value,
+            open <= limits.connections + ServerChannel.refusalsAtOnce
         else {
             // Too many even to be told so.
             connections.refuse()
@@ -52,23 +62,20 @@ struct HTTP1ServerChannel: ServerChildChannel {
         }
         let isTooMany = open > limits.connections
         if isTooMany { connections.refuse() }
-        let peer = Client(address: channel.remoteAddress.flatMap(ClientAddress.init), isSecure: false)
-        let connection = HTTP1Connection(loop: context, peer: peer, refusal: isTooMany ? .overloaded : nil) {
-            connections.decrement()
-        }
-        if isTooMany {
-            try channel.pipeline.syncOperations.addHandler(connection)
+        let opening = Opening(
+            loop: loop,
+            peer: Client(
+                address: channel.remoteAddress.flatMap(ClientAddress.init),
+                isSecure: certificate != nil
+            ),
+            refusal: isTooMany ? .overloaded : nil,
+            onClose: { connections.decrement() }
+        )
+        if let certificate {
+            try opening.addTLS(certificate, to: channel)
         } else {
-            try channel.pipeline.syncOperations.addHandlers(makeDecoder(), connection)
+            try opening.addHTTP1(to: channel)
         }
-    }
-
-    private func makeDecoder() -> ByteToMessageHandler<HTTPRequestDecoder> {
-        var decoderLimits = NIOHTTPDecoderLimitConfiguration()
-        decoderLimits.maxHeaderFieldSize = limits.headerField
-        decoderLimits.maxHeaderListSize = limits.headerList
-        decoderLimits.maxHeaderFieldCount = limits.headerCount
-        return ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoderLimits))
     }
 
     func handle(value: Value, logger: Logger) async {

@@ -1,0 +1,24 @@
+import ServiceLifecycle
+import Synchronization
+
+/// The time between the decision to shut down and the shutdown, in which a service goes on answering while it says that
+/// it is not ready, so that a proxy sends new requests elsewhere.
+///
+/// It belongs at the end of a service group, whose shutdown begins there. Every answer meanwhile ends its connection.
+package final class Drain: Service {
+    private let time: Duration
+    private let isOn = Atomic(false)
+
+    /// - Parameter time: how long the proxy takes to notice; zero shuts down at once.
+    package init(time: Duration = .zero) {
+        self.time = time
+    }
+
+    package var hasBegun: Bool { isOn.load(ordering: .relaxed) }
+
+    package func run() async throws {
+        try? await gracefulShutdown()
+        isOn.store(true, ordering: .relaxed)
+        if time > .zero { try? await Task.sleep(for: time) }
+    }
+}

@@ -1,0 +1,241 @@
+import NIOCore
+import NIOHTTP2
+
+/// The server's end of one HTTP/2 connection: its requests are the streams', its opening, ending and time are here.
+///
+/// It sits right behind the HTTP/2 handler, which bounds what a client can make the server do without a request: header
+/// sizes, continuations, pings, settings, resets, errors.
+final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private enum Phase {
+        /// Next: ending, closed.
+        case open
+        /// The last frame is being written. Next: lingering, closed.
+        case ending
+        /// Our side is closed. Next: closed.
+        case lingering(until: NIODeadline)
+        case closed
+    }
+
+    let loop: EventLoopContext
+    let peer: Client
+    /// What every request is told, on a connection that is one too many.
+    let refusal: HTTPFault?
+    private let onClose: @Sendable () -> Void
+    private(set) var context: ChannelHandlerContext?
+    private var phase = Phase.open
+    private var streams: [ObjectIdentifier: HTTP2Stream] = [:]
+    private var lastStream = HTTP2StreamID.rootStream
+    private var refusedStreams = 0
+    private var goAway = GoAwaySequence()
+
+    /// When the client last took something; nil while it reads as fast as it is answered.
+    private var stalledSince: NIODeadline?
+    /// By when the first or the next request must have come.
+    private var idleDeadline: NIODeadline
+    /// By when the client must have learned that the connection ends.
+    private var announcementDeadline: NIODeadline?
+    /// By when the connection closes, once the server shuts down.
+    private var shutdownDeadline: NIODeadline?
+
+    init(loop: EventLoopContext, peer: Client, refusal: HTTPFault?, onClose: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        self.peer = peer
+        self.refusal = refusal
+        self.onClose = onClose
+        idleDeadline = .now() + (refusal == nil ? loop.limits.firstHead : loop.limits.linger)
+    }
+
+    // MARK: - The connection opens and closes
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.add(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        if case .closed = phase { return }
+        phase = .closed
+        loop.remove(self)
+        onClose()
+    }
+
+    private func close() {
+        context?.close(promise: nil)
+    }
+
+    // MARK: - Streams
+
+    func add(_ stream: HTTP2Stream, id: HTTP2StreamID) {
+        streams[ObjectIdentifier(stream)] = stream
+        lastStream = max(lastStream, id)
+    }
+
+    func remove(_ stream: HTTP2Stream) {
+        guard streams.removeValue(forKey: ObjectIdentifier(stream)) != nil, streams.isEmpty else { return }
+        idleDeadline = .now() + loop.limits.idle
+        if refusal != nil { beginEnd() }
+        perform(goAway.streamClosed(openStreams: 0))
+    }
+
+    /// Whether one more request is taken up.
+    ///
+    /// The HTTP/2 handler counts streams too, but only once the client has said that it knows the limit, which it may never
+    /// do.
+    func admits() -> Bool {
+        guard streams.count > loop.limits.streams else { return true }
+        refusedStreams += 1
+        if refusedStreams > loop.limits.resets {
+            writeGoAway(lastStream, .enhanceYourCalm, promise: nil)
+            context?.flush()
+            breakOff()
+        }
+        return false
+    }
+
+    // MARK: - Ending in order
+
+    /// Takes up what is on its way, and nothing after that.
+    func beginEnd() {
+        announcementDeadline = .now() + loop.limits.linger
+        perform(goAway.begin(openStreams: streams.count))
+    }
+
+    private func perform(_ step: GoAwaySequence.Step?) {
+        guard let step, let context, case .open = phase else { return }
+        switch step {
+        case .announce:
+            writeGoAway(.maxID, promise: nil)
+            context.writeAndFlush(
+                wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2Connection.ping, ack: false))),
+                promise: nil
+            )
+        case .nameLast:
+            writeGoAway(lastStream, promise: nil)
+            context.flush()
+        case .end:
+            phase = .ending
+            let written = context.eventLoop.makePromise(of: Void.self)
+            let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+            written.futureResult.whenComplete { _ in connection.value.linger() }
+            writeGoAway(lastStream, promise: written)
+            context.flush()
+            if case .ending = phase { stalledSince = .now() }
+        }
+    }
+
+    private func writeGoAway(
+        _ last: HTTP2StreamID,
+        _ code: HTTP2ErrorCode = .noError,
+        promise: EventLoopPromise<Void>?
+    ) {
+        let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: last, errorCode: code, opaqueData: nil)
+        context?.write(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: promise)
+    }
+
+    /// Closes our side, and the other when the client has closed its own: a socket closed with unread bytes answers with
+    /// a reset, which would take the last answers away from the client.
+    private func linger() {
+        guard case .ending = phase else { return }
+        stalledSince = nil
+        phase = .lingering(until: .now() + loop.limits.linger)
+        context?.close(mode: .output, promise: nil)
+    }
+
+    /// Any eight bytes; one ping is under way at most.
+    private static let ping = HTTP2PingData(withInteger: 0x536b_7972_6f77)
+
+    // MARK: - Events
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .ping(HTTP2Connection.ping, ack: true) = unwrapInboundIn(data).payload {
+            perform(goAway.announcementArrived())
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if case .open = phase { stalledSince = context.channel.isWritable ? nil : .now() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent {
+            shutdownDeadline = .now() + loop.limits.shutdown
+            beginEnd()
+        } else if case .inputClosed? = event as? ChannelEvent {
+            inputWasClosed()
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// Whole requests are still answered.
+    private func inputWasClosed() {
+        if case .lingering = phase {
+            close()
+            return
+        }
+        for stream in Array(streams.values) { stream.inputWasClosed() }
+        beginEnd()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What a client sends before it knows that the connection ends is no reason to take its last answers away.
+        guard case .open = phase, !NIOHTTP2Errors.isOfOneStream(error) else { return }
+        // The HTTP/2 handler has told the client why.
+        breakOff()
+    }
+
+    /// Closes on a client that does what it must not. What else it sends is not read, so that this is the last it makes us
+    /// do.
+    private func breakOff() {
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: false)
+        close()
+    }
+
+    // MARK: - Time
+
+    func checkDeadlines(now: NIODeadline) {
+        for stream in Array(streams.values) { stream.checkDeadlines(now: now) }
+        if let shutdownDeadline, now >= shutdownDeadline {
+            close()
+            return
+        }
+        if let stalledSince, now >= stalledSince + loop.patience {
+            close()
+            return
+        }
+        switch phase {
+        case .open:
+            if goAway.isAnnounced, let announcementDeadline, now >= announcementDeadline {
+                perform(goAway.announcementArrived())
+            } else if goAway.isOpen, streams.isEmpty, now >= idleDeadline {
+                beginEnd()
+            }
+        case .lingering(let until):
+            if now >= until { close() }
+        case .ending, .closed:
+            break
+        }
+    }
+
+    /// The client has taken a piece of an answer.
+    func pieceLeft() {
+        if stalledSince != nil { stalledSince = .now() }
+    }
+
+    /// Whether what was written has left for the client.
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+}

@@ -1,0 +1,94 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+extension HTTPRequestHead {
+    /// The head that a header block stands for, as HTTP/1.1 would spell it; nil when it asks for something without a path
+    /// (`CONNECT`).
+    init?(_ block: HPACKHeaders) {
+        var method: String?
+        var path: String?
+        var host: String?
+        var fields: [(String, String)] = []
+        fields.reserveCapacity(block.count)
+        for (name, value, _) in block {
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            case ":authority": host = value
+            case "host": host = host ?? value
+            default:
+                if !name.hasPrefix(":") { fields.append((name, value)) }
+            }
+        }
+        guard let method, let path else { return nil }
+        if let host { fields.append(("host", host)) }
+        self.init(
+            version: .http2,
+            method: HTTPMethod(rawValue: method),
+            uri: path,
+            headers: HTTPHeaders(fields)
+        )
+    }
+}
+
+extension HPACKHeaders {
+    /// Whether the fields keep the limits that the decoder does not know; it has counted their bytes.
+    func exceed(_ limits: HTTPLimits) -> Bool {
+        count > limits.headerCount
+            || contains { name, value, _ in name.utf8.count + value.utf8.count > limits.headerField }
+    }
+
+    /// The head of an answer.
+    ///
+    /// - Parameter date: the whole `date` line of HTTP/1.1.
+    init(_ response: HTTPResponse, date: [UInt8]) {
+        self.init()
+        reserveCapacity(response.fields.count + 5)
+        add(name: ":status", value: String(response.status.code), indexing: .indexable)
+        if response.status.mayHaveResponseBody {
+            if response.body.readableBytes > 0 { add(name: "content-type", value: response.contentType.name) }
+            add(name: "content-length", value: String(response.body.readableBytes), indexing: .nonIndexable)
+        }
+        // Without "date: " and the line's end.
+        add(name: "date", value: String(decoding: date.dropFirst(6).dropLast(2), as: UTF8.self))
+        add(name: "server", value: "Skyrow")
+        for field in response.fields {
+            add(name: field.name.lowercased(), value: field.plainValue, indexing: .nonIndexable)
+        }
+    }
+}
+
+extension NIOHTTP2Handler.Configuration {
+    init(_ limits: HTTPLimits) {
+        self.init()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.streams),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: limits.headerList),
+            HTTP2Setting(parameter: .initialWindowSize, value: 256 * 1024),
+        ]
+        connection.targetWindowSize = 1024 * 1024
+        stream.targetWindowSize = 256 * 1024
+        // A client that resets more of its requests than this attacks (CVE-2023-44487).
+        stream.streamResetFrameRateLimit.maximumCount = limits.resets
+        stream.streamResetFrameRateLimit.windowLength = .seconds(30)
+    }
+}
+
+extension NIOHTTP2Errors {
+    /// Whether an error ended one stream only, so that the connection can go on.
+    static func isOfOneStream(_ error: any Error) -> Bool {
+        switch error {
+        case is BadStreamStateTransition, is ContentLengthViolated, is ContentLengthHeadersMismatch,
+            is ContentLengthHeaderMalformedValue, is ContentLengthHeaderNegative, is CreatedStreamAfterGoaway,
+            is DuplicatePseudoHeader, is EmptyPathHeader, is ForbiddenHeaderField, is InvalidHTTP2HeaderFieldName,
+            is InvalidHTTP2HeaderFieldValue, is InvalidPseudoHeaders, is InvalidPseudoHeaderValue,
+            is PseudoHeaderAfterRegularHeader, is StreamClosed, is StreamError, is TrailersWithoutEndStream,
+            is UnknownPseudoHeader, is UnsupportedPseudoHeader:
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+extension HTTP2Stream {
+    func start(_ request: HTTPRequest) {
+        phase = .answering(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
+        let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let responder = loop.responder
+        let task = Task.startingNow(on: loop.executor) {
+            let response = await responder.respond(to: request)
+            stream.value.answer(response, bodyBytes: request.body.readableBytes)
+        }
+        // A request that was answered without waiting has left already.
+        if case .answering(var work) = phase {
+            work.task = task
+            phase = .answering(work)
+        }
+    }
+
+    private func answer(_ response: HTTPResponse, bodyBytes: Int) {
+        if bodyBytes > 0 { loop.bodyBudget.release(bodyBytes) }
+        // The client may be gone, or may have been told that its time is up.
+        guard case .answering(let work) = phase else { return }
+        write(response, to: work.head)
+        if response.endsConnection { connection.beginEnd() }
+    }
+
+    /// Cancels work that takes too long, then gives up on work that does not even answer to that.
+    func hurry(_ work: Work, now: NIODeadline) {
+        if work.isCancelled {
+            write(
+                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer),
+                to: work.head
+            )
+        } else {
+            var work = work
+            work.isCancelled = true
+            work.deadline = now + loop.limits.cancellation
+            phase = .answering(work)
+            work.task?.cancel()
+        }
+    }
+
+    func write(_ response: HTTPResponse, to head: HTTPRequestHead?) {
+        guard let context else { return }
+        phase = .writing
+        var body = head?.method != .HEAD && response.status.mayHaveResponseBody ? response.body : ByteBuffer()
+        let headers = HPACKHeaders(response, date: loop.dateLine())
+        var isLast = body.readableBytes == 0
+        lastProgress = .now()
+        write(.headers(.init(headers: headers, endStream: isLast)), bytes: 0, isLast: isLast, in: context)
+        // In pieces, so that it shows when a client takes them.
+        while !isLast, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
+            isLast = body.readableBytes == 0
+            let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: isLast))
+            write(payload, bytes: piece.readableBytes, isLast: isLast, in: context)
+        }
+        context.flush()
+    }
+
+    private func write(
+        _ payload: HTTP2Frame.FramePayload,
+        bytes: Int,
+        isLast: Bool,
+        in context: ChannelHandlerContext
+    ) {
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let unreadAnswers = loop.unreadAnswers
+        unreadAnswers.add(bytes)
+        written.futureResult.whenComplete { result in
+            // The stream may have ended long before its bytes leave.
+            unreadAnswers.add(-bytes)
+            if case .success = result { stream.value.pieceLeft(isLast: isLast) }
+        }
+        context.write(wrapOutboundOut(payload), promise: written)
+    }
+
+    private func pieceLeft(isLast: Bool) {
+        connection.pieceLeft()
+        guard case .writing = phase else { return }
+        lastProgress = isLast ? nil : .now()
+        // The answer is complete and the request is not: there is no use in sending the rest (RFC 9113, 8.1).
+        if isLast, !inputHasEnded { reset(.noError) }
+    }
+
+    /// What one frame of the usual size holds.
+    private static let pieceSize = 16 * 1024
+}

@@ -1,0 +1,178 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+/// One request of an HTTP/2 connection: collects it, has it answered, keeps time. Its answering is in
+/// HTTP2Stream+Answers.
+final class HTTP2Stream: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    enum Phase {
+        /// Next: answering, writing, closed.
+        case receiving
+        /// Next: writing, closed.
+        case answering(Work)
+        /// Next: closed.
+        case writing
+        case closed
+    }
+
+    /// The answer that is being made.
+    struct Work {
+        let head: HTTPRequestHead
+        let id: RequestID
+        var deadline: NIODeadline
+        var isCancelled = false
+        var task: Task<Void, Never>?
+    }
+
+    let connection: HTTP2Connection
+    var loop: EventLoopContext { connection.loop }
+    var context: ChannelHandlerContext?
+    var phase = Phase.receiving
+    private var assembly: RequestAssembly?
+    private(set) var inputHasEnded = false
+
+    /// When the client last took a piece of the answer, as long as there are more.
+    var lastProgress: NIODeadline?
+
+    init(connection: HTTP2Connection) {
+        self.connection = connection
+    }
+
+    // MARK: - The stream opens and closes
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let id = try? context.channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
+        connection.add(self, id: id ?? .rootStream)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+    }
+
+    private func end() {
+        if case .closed = phase { return }
+        // Nobody is left to answer. A write that has been sent goes on in the database.
+        if case .answering(let work) = phase { work.task?.cancel() }
+        phase = .closed
+        dropAssembly()
+        connection.remove(self)
+    }
+
+    // MARK: - Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let content):
+            // A second block is what follows a body, of which nothing is taken.
+            if assembly == nil { begin(content.headers) }
+            if content.endStream { complete() }
+        case .data(let content):
+            if case .byteBuffer(let part) = content.data { collect(part) }
+            if content.endStream { complete() }
+        default:
+            // The HTTP/2 handler has seen to it.
+            break
+        }
+    }
+
+    private func begin(_ block: HPACKHeaders) {
+        guard case .receiving = phase else { return }
+        guard connection.admits() else {
+            reset(.refusedStream)
+            return
+        }
+        let head = HTTPRequestHead(block)
+        if let refusal = connection.refusal {
+            refuse(refusal, head: head)
+        } else if block.exceed(loop.limits) {
+            refuse(.headerTooLarge, head: head)
+        } else if let head {
+            if let fault = RequestAssembly.fault(in: head, bodyLimit: loop.limits.body) {
+                refuse(fault, head: head)
+                return
+            }
+            assembly = RequestAssembly(head: head, deadline: .now() + loop.limits.bodyTime)
+            if RequestAssembly.expectsContinue(head) { sendContinue() }
+        } else {
+            refuse(.malformed, head: nil)
+        }
+    }
+
+    private func sendContinue() {
+        let payload = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "100"]))
+        context?.writeAndFlush(wrapOutboundOut(payload), promise: nil)
+    }
+
+    private func collect(_ part: ByteBuffer) {
+        guard let assembly else { return }
+        guard assembly.body.readableBytes + part.readableBytes <= loop.limits.body else {
+            refuse(.bodyTooLarge, head: assembly.head)
+            return
+        }
+        guard loop.bodyBudget.reserve(part.readableBytes) else {
+            refuse(.overloaded, head: assembly.head)
+            return
+        }
+        self.assembly?.append(part)
+    }
+
+    private func complete() {
+        inputHasEnded = true
+        guard let assembly else { return }
+        self.assembly = nil
+        start(
+            HTTPRequest(
+                head: assembly.head,
+                body: assembly.body,
+                id: loop.nextRequestID(),
+                peer: connection.peer
+            )
+        )
+    }
+
+    private func dropAssembly() {
+        if let assembly { loop.bodyBudget.release(assembly.body.readableBytes) }
+        assembly = nil
+    }
+
+    /// Answers in place of the service; what else the client sends is dropped.
+    private func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
+        dropAssembly()
+        write(loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: connection.peer), to: head)
+    }
+
+    /// The connection will bring nothing more; half a request is no request.
+    func inputWasClosed() {
+        if case .receiving = phase { reset(.cancel) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    // MARK: - Time
+
+    func checkDeadlines(now: NIODeadline) {
+        if let lastProgress, now >= lastProgress + loop.patience, connection.isWritable {
+            // The client reads, but does not ask for more of this.
+            reset(.cancel)
+            return
+        }
+        if let assembly, now >= assembly.deadline { refuse(.requestTimeout, head: assembly.head) }
+        if case .answering(let work) = phase, now >= work.deadline { hurry(work, now: now) }
+    }
+
+    func reset(_ code: HTTP2ErrorCode) {
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
+    }
+}

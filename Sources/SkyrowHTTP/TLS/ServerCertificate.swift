@@ -1,0 +1,91 @@
+import Glibc
+package import Logging
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+
+/// The certificate that a server shows to its clients, read from files, and again when they change.
+///
+/// ```swift
+/// let certificate = try ServerCertificate(files, logger: logger)
+/// let server = HTTPServer(address: address, certificate: certificate, responder: responder, logger: logger)
+/// ```
+///
+/// Connections keep the certificate they began with. Files that cannot be used leave the one before in use.
+package final class ServerCertificate: Service {
+    private struct State {
+        var context: NIOSSLContext
+        var watch: CertificateWatch
+    }
+
+    private let files: CertificateFiles
+    private let interval: Duration
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// - Parameter interval: how long until a change of the files is looked for; it is taken up when it is found twice.
+    ///
+    /// Throws ``CertificateError`` when the files cannot be used.
+    package init(
+        _ files: CertificateFiles,
+        interval: Duration = .seconds(5),
+        logger: Logger
+    ) throws(CertificateError) {
+        self.files = files
+        self.interval = interval
+        self.logger = logger
+        let watch = CertificateWatch(known: files.stamp())
+        let (context, end) = try files.load()
+        state = Mutex(State(context: context, watch: watch))
+        warn(ofEnd: end)
+    }
+
+    /// What a new connection is served with.
+    var context: NIOSSLContext {
+        state.withLock { $0.context }
+    }
+
+    /// Looks at the files now and then until the service shuts down.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while true {
+                do {
+                    try await Task.sleep(for: self.interval)
+                } catch {
+                    return
+                }
+                let stamp = self.files.stamp()
+                if self.state.withLock({ $0.watch.shouldRead(stamp) }) { self.read() }
+            }
+        }
+    }
+
+    /// Reads the files again, changed or not.
+    package func reload() {
+        let watch = CertificateWatch(known: files.stamp())
+        state.withLock { $0.watch = watch }
+        read()
+    }
+
+    private func read() {
+        do throws(CertificateError) {
+            let (context, end) = try files.load()
+            state.withLock { $0.context = context }
+            logger.notice("The TLS certificate was read again", metadata: ["file": "\(files.certificate)"])
+            warn(ofEnd: end)
+        } catch {
+            logger.error(
+                "The new TLS certificate cannot be used, the one before stays",
+                metadata: ["reason": "\(error)"]
+            )
+        }
+    }
+
+    private func warn(ofEnd end: Int) {
+        guard end <= time(nil) else { return }
+        logger.warning(
+            "The TLS certificate has expired, so clients refuse it",
+            metadata: ["file": "\(files.certificate)"]
+        )
+    }
+}

@@ -1,0 +1,41 @@
+import SkyrowHTTP
+
+/// HTTPS and HTTP/2.
+struct TLSSettings: SettingGroup {
+    static let title = "TLS"
+
+    let certificate = Setting<String?>.file(
+        "tls-certificate",
+        "The certificate to serve HTTPS and HTTP/2 with, PEM, and after it those that lead to one that clients know."
+    )
+
+    let key = Setting<String?>.file("tls-key", "Its private key, PEM, without a passphrase.")
+
+    let strictTransport = Setting<Duration?>(
+        "hsts-max-age",
+        .seconds(365 * 86_400),
+        shown: "365d",
+        .text("duration"),
+        mustBe: "a duration from 0s to 3650d, or 'none'",
+        "How long browsers that came over TLS refuse to come without (HSTS); `0s` has them forget, `none` tells nothing."
+    ) { text in
+        if text == "none" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.zero...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }
+
+    static func check(_ settings: SettingValues<TLSSettings>) throws(ToolError) {
+        guard (settings.certificate == nil) == (settings.key == nil) else {
+            throw .configuration("tls-certificate and tls-key belong together: give both, or neither.")
+        }
+    }
+}
+
+extension SettingValues<TLSSettings> {
+    /// nil to serve without TLS.
+    var files: CertificateFiles? {
+        guard let certificate = self.certificate, let key = self.key else { return nil }
+        return CertificateFiles(certificate: certificate, key: key)
+    }
+}

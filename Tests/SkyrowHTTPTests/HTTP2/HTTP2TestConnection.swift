@@ -1,0 +1,206 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Testing
+
+/// The client's end of an HTTP/2 connection, frame by frame; it reads no more than it is told to.
+///
+/// ```swift
+/// try await withHTTP2(port: port, tls: context) { connection in
+///     try await connection.get("/a", on: 1)
+///     let answer = try await connection.answer(on: 1)
+/// }
+/// ```
+final class HTTP2TestConnection {
+    private let outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
+    private var inbound: NIOAsyncChannelInboundStream<HTTP2Frame>.AsyncIterator
+    private var waiting: [HTTP2Frame] = []
+    /// Bytes since the connection's window was last opened.
+    private var taken = 0
+    /// What the server said about its going away: the last request it answers, and why.
+    private(set) var goAways: [(last: HTTP2StreamID, code: HTTP2ErrorCode)] = []
+
+    fileprivate init(
+        _ inbound: NIOAsyncChannelInboundStream<HTTP2Frame>,
+        _ outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
+    ) {
+        self.inbound = inbound.makeAsyncIterator()
+        self.outbound = outbound
+    }
+
+    // MARK: - Sending
+
+    func send(_ stream: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) async throws {
+        try await outbound.write(HTTP2Frame(streamID: stream, payload: payload))
+    }
+
+    func head(
+        _ method: String,
+        _ path: String,
+        on stream: HTTP2StreamID,
+        headers: [(String, String)] = [],
+        isWhole: Bool = false
+    ) async throws {
+        let block = HPACKHeaders(
+            [(":method", method), (":path", path), (":scheme", "https"), (":authority", "localhost")] + headers
+        )
+        try await send(stream, .headers(.init(headers: block, endStream: isWhole)))
+    }
+
+    func body(_ bytes: ByteBuffer, on stream: HTTP2StreamID, isWhole: Bool = true) async throws {
+        try await send(stream, .data(.init(data: .byteBuffer(bytes), endStream: isWhole)))
+    }
+
+    func get(_ path: String, on stream: HTTP2StreamID, headers: [(String, String)] = []) async throws {
+        try await head("GET", path, on: stream, headers: headers, isWhole: true)
+    }
+
+    func post(_ path: String, _ text: String, on stream: HTTP2StreamID, headers: [(String, String)] = []) async throws {
+        try await head("POST", path, on: stream, headers: headers)
+        try await body(ByteBuffer(string: text), on: stream)
+    }
+
+    func finishSending() {
+        outbound.finish()
+    }
+
+    // MARK: - Receiving
+
+    /// Takes in one more frame of any kind, for later.
+    func receive() async throws {
+        guard let frame = try await inbound.next(isolation: #isolation) else { throw ConnectionEnded() }
+        if case .goAway(let last, let code, _) = frame.payload {
+            goAways.append((last, code))
+        } else {
+            waiting.append(frame)
+        }
+    }
+
+    /// The next frame of any stream but the settings and windows; nil when the server has closed.
+    func frame() async throws -> HTTP2Frame? {
+        if !waiting.isEmpty { return waiting.removeFirst() }
+        while let frame = try await inbound.next(isolation: #isolation) {
+            switch frame.payload {
+            case .settings, .windowUpdate, .ping:
+                continue
+            case .goAway(let last, let code, _):
+                goAways.append((last, code))
+            default:
+                return frame
+            }
+        }
+        return nil
+    }
+
+    /// Lets the server send as much again, now and then.
+    private func openWindow(_ bytes: Int) async throws {
+        taken += bytes
+        guard taken > 16_384 else { return }
+        try await send(.rootStream, .windowUpdate(windowSizeIncrement: taken))
+        taken = 0
+    }
+
+    /// The answer on a stream; the frames of other streams wait.
+    func answer(on stream: HTTP2StreamID) async throws -> HTTP2TestAnswer {
+        var answer = HTTP2TestAnswer()
+        var others: [HTTP2Frame] = []
+        defer { waiting = others + waiting }
+        while true {
+            guard let frame = try await frame() else { throw ConnectionEnded() }
+            guard frame.streamID == stream else {
+                others.append(frame)
+                continue
+            }
+            switch frame.payload {
+            case .headers(let content):
+                answer.fields = content.headers.map { ($0.name, $0.value) }
+                if content.endStream { return answer }
+            case .data(let content):
+                if case .byteBuffer(let part) = content.data {
+                    answer.body += String(buffer: part)
+                    try await openWindow(part.readableBytes)
+                }
+                if content.endStream { return answer }
+            case .rstStream(let code):
+                answer.reset = code
+                return answer
+            default:
+                continue
+            }
+        }
+    }
+
+    /// How the server ended a stream, its answer passed over.
+    func reset(of stream: HTTP2StreamID) async throws -> HTTP2ErrorCode {
+        while let frame = try await frame() {
+            if case .rstStream(let code) = frame.payload, frame.streamID == stream { return code }
+        }
+        throw ConnectionEnded()
+    }
+
+    /// Reads to the end of the connection; what the server said about it is in `goAways`.
+    func waitForClose() async throws {
+        do {
+            while try await frame() != nil {}
+        } catch {
+            // A reset is a close as well.
+        }
+    }
+}
+
+/// An answer as it came over HTTP/2.
+struct HTTP2TestAnswer {
+    var fields: [(String, String)] = []
+    var body = ""
+    /// Set when the stream was reset in place of its end.
+    var reset: HTTP2ErrorCode?
+
+    var status: Int { self[":status"].flatMap { Int($0) } ?? 0 }
+
+    subscript(_ name: String) -> String? {
+        fields.first { $0.0 == name }?.1
+    }
+}
+
+/// Opens an HTTP/2 connection for the length of `body`.
+///
+/// - Parameters:
+///   - window: how much of an answer the server may send before it is asked for more.
+///   - receiveBuffer: how much of it the system takes before it is read; much when nil.
+///   - validates: whether the client refuses to send what is no HTTP/2.
+func withHTTP2<Success>(
+    port: Int,
+    tls: NIOSSLContext,
+    window: Int = Int(Int32.max),
+    receiveBuffer: Int? = nil,
+    validates: Bool = true,
+    _ body: (HTTP2TestConnection) async throws -> Success
+) async throws -> Success {
+    var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .channelOption(.allowRemoteHalfClosure, value: true)
+    if let receiveBuffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: receiveBuffer) }
+    let channel =
+        try await bootstrap
+        .connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                var configuration = NIOHTTP2Handler.ConnectionConfiguration()
+                configuration.controlFrameRateLimit.maximumCount = 10_000
+                configuration.initialSettings = [HTTP2Setting(parameter: .initialWindowSize, value: window)]
+                configuration.headerBlockValidation = validates ? .enabled : .disabled
+                configuration.contentLengthValidation = validates ? .enabled : .disabled
+                try channel.pipeline.syncOperations.addHandlers(
+                    NIOSSLClientHandler(context: tls, serverHostname: "localhost"),
+                    NIOHTTP2Handler(mode: .client, connectionConfiguration: configuration)
+                )
+                return try NIOAsyncChannel<HTTP2Frame, HTTP2Frame>(
+                    wrappingChannelSynchronously: channel,
+                    configuration: .init(isOutboundHalfClosureEnabled: true)
+                )
+            }
+        }
+    return try await channel.executeThenClose { inbound, outbound in
+        try await body(HTTP2TestConnection(inbound, outbound))
+    }
+}
