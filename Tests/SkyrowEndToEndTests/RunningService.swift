@@ -11,6 +11,7 @@ final class RunningService: Sendable {
     let announcement: [String]
     let address: URL
     let directory: String
+    private let environment: [String: String]
     /// What it says on standard error, line by line.
     let complaints: AsyncStream<String>
     private let session = URLSession(configuration: .ephemeral)
@@ -20,12 +21,14 @@ final class RunningService: Sendable {
         announcement: [String],
         address: URL,
         directory: String,
+        environment: [String: String],
         complaints: AsyncStream<String>
     ) {
         self.process = process
         self.announcement = announcement
         self.address = address
         self.directory = directory
+        self.environment = environment
         self.complaints = complaints
     }
 
@@ -61,12 +64,26 @@ final class RunningService: Sendable {
             announcement: announcement,
             address: address,
             directory: directory,
+            environment: environment,
             complaints: complaints
         )
     }
 
-    /// The value of `SKYROW_API_KEY` or `SKYROW_MASTER_KEY` in the data directory.
+    /// The same service, spoken to through a proxy.
+    func reached(at address: URL) -> RunningService {
+        RunningService(
+            process: process,
+            announcement: announcement,
+            address: address,
+            directory: directory,
+            environment: environment,
+            complaints: complaints
+        )
+    }
+
+    /// The value of `SKYROW_API_KEY` or `SKYROW_MASTER_KEY`, given to the service or in the data directory.
     func key(_ name: String) throws -> String {
+        if let given = environment[name] { return given }
         // They get that name when the last line of the announcement is out.
         let content = try #require(contentsOfFile(directory + "/keys") ?? contentsOfFile(directory + "/keys.new"))
         let line = try #require(content.split(separator: "\n").first { $0.hasPrefix(name + "=") })
