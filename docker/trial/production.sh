@@ -51,7 +51,7 @@ serves() {
 }
 for number in 1 2; do
     await "the proxy's request to process $number" serves $number
-    podman stop --time 40 ${project}_skyrow-$((3 - number))_1 >/dev/null
+    podman stop --time 50 ${project}_skyrow-$((3 - number))_1 >/dev/null
     expect "the record, from process $number alone" "$(content "$key" first "${secure[@]}")" Hello
     podman start ${project}_skyrow-$((3 - number))_1 >/dev/null
     await "health of process $((3 - number))" healthy ${project}_skyrow-$((3 - number))_1
