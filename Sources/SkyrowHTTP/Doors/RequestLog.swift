@@ -99,9 +99,10 @@ struct RequestLog: Sendable {
     let logger: Logger
     let output: (any RequestLogOutput)?
 
-    /// Failures of the service's own are errors; all else, what clients got wrong included, is information.
+    /// Failures of the service's own are errors. What goes well and comes every second from whoever watches is for
+    /// debugging; all else, what clients got wrong included, is information.
     func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, client: Client, time: TimeAmount?) {
-        let level: Logger.Level = reply.error?.isServerFault == true ? .error : .info
+        let level = RequestLog.level(of: reply)
         guard logger.logLevel <= level else { return }
         let line = RequestLogLine(
             level: level,
@@ -121,6 +122,14 @@ struct RequestLog: Sendable {
             output.write(line)
         } else {
             logger.log(level: level, "Request", metadata: line.metadata)
+        }
+    }
+
+    static func level(of reply: Reply) -> Logger.Level {
+        if reply.error?.isServerFault == true { return .error }
+        switch reply.subject {
+        case .health, .metrics: return reply.response.status == .ok ? .debug : .info
+        case .action, .batch, .discover, .home, .preflight, .unknown, .http: return .info
         }
     }
 

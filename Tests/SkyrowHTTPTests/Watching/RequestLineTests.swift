@@ -1,4 +1,8 @@
+import Logging
+import NIOHTTP1
+import SkyrowModel
 import SkyrowTestSupport
+import SkyrowWire
 import Testing
 
 @testable import SkyrowHTTP
@@ -22,6 +26,17 @@ import Testing
         #expect(requests[0].contains("user_id=\(ann.id)") && !requests[0].contains("error_code"))
         #expect(!requests[1].contains("user_id") && requests[1].contains("error_code=108"))
         #expect(requests[2].contains("user_id=\(ann.id)") && requests[2].contains("calls=1"))
+    }
+
+    @Test(
+        arguments: [
+            (Reply.health(isWell: true), .debug), (.health(isWell: false), .info),
+            (.failure(SkyrowError(.invalidArgument, "No."), in: .v1, status: .badRequest, .home), .info),
+            (.failure(SkyrowError(.unexpectedError, "No."), in: .v1, status: .internalServerError, .home), .error),
+        ] as [(Reply, Logger.Level)]
+    )
+    func whatWatchersAskEverySecondIsForDebugging(reply: Reply, level: Logger.Level) {
+        #expect(RequestLog.level(of: reply) == level)
     }
 
     @Test func aLineHasTheTraceOfItsCaller() async throws {
