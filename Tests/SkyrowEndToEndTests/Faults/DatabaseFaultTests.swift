@@ -89,11 +89,15 @@ import Testing
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
             )
             .split(separator: "\n").compactMap { pid_t($0) }
-            for backend in backends { kill(backend, SIGSTOP) }
+            let postmaster = contentsOfFile(cluster.directory + "/data/postmaster.pid")?
+                .split(separator: "\n").first.flatMap { pid_t($0) }
+            // Nobody answers, and nobody lets a new connection in.
+            let processes = [try #require(postmaster)] + backends
+            for process in processes { kill(process, SIGSTOP) }
             await load.awaitRefusals(8)
             // What needs no database is answered meanwhile.
             #expect(try await service.status("healthz") == 200)
-            for backend in backends { kill(backend, SIGCONT) }
+            for process in processes { kill(process, SIGCONT) }
         }
     }
 
