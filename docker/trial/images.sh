@@ -2,16 +2,16 @@
 
 step "Base systems, made with debootstrap"
 if ! has_image docker.io/library/debian:bookworm-slim; then
-    rm -rf "$work/root"
-    debootstrap --variant=minbase bookworm "$work/root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
+    rm -rf "$work/base"
+    debootstrap --variant=minbase bookworm "$work/base" "$mirror" >"$work/debootstrap.log" 2>&1 ||
         { tail "$work/debootstrap.log" >&2; fail "debootstrap failed"; }
     # What the public slim image leaves out too.
-    printf 'path-exclude /usr/share/%s/*\n' doc info locale man >"$work/root/etc/dpkg/dpkg.cfg.d/slim"
-    rm -rf "$work/root"/usr/share/{doc,info,locale,man}/* "$work/root"/var/lib/apt/lists/* \
-        "$work/root"/var/cache/apt/* "$work/root"/var/log/*.log
-    tar --directory "$work/root" --create . |
+    printf 'path-exclude /usr/share/%s/*\n' doc info locale man >"$work/base/etc/dpkg/dpkg.cfg.d/slim"
+    rm -rf "$work/base"/usr/share/{doc,info,locale,man}/* "$work/base"/var/lib/apt/lists/* \
+        "$work/base"/var/cache/apt/* "$work/base"/var/log/*.log
+    tar --directory "$work/base" --create . |
         podman import --change CMD=bash - docker.io/library/debian:bookworm-slim >/dev/null 2>&1
-    rm -rf "$work/root"
+    rm -rf "$work/base"
 fi
 if ! has_image "$DATABASE_IMAGE"; then
     build --tag "$DATABASE_IMAGE" --file - $here/trial <<'END'
