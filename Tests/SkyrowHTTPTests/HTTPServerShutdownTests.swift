@@ -7,17 +7,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withServer(responder) { server in
             try await withConnection(port: server.port) { connection in
-                try await connection.get("/wait")
-                await responder.waiting.value()
-                await server.shutDown()
-                await #expect(throws: (any Error).self) {
-                    // The listening socket closes soon after; until then connections may still be accepted.
-                    while true { try await withConnection(port: server.port) { _ in } }
-                }
-                responder.gate.open()
-                let answer = try await connection.answer()
-                #expect(answer.body == "done")
-                #expect(answer["connection"] == "close")
+                try await server.shutDown(whileAnswering: connection, from: responder)
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -79,5 +69,22 @@ private func answersUntilClosed(port: Int) async throws -> Int {
                 return answers
             }
         }
+    }
+}
+
+extension TestServer {
+    /// Shuts down while a request is being answered, and requires that nobody else is let in and that its answer comes.
+    func shutDown(whileAnswering connection: RawConnection, from responder: ScriptedResponder) async throws {
+        try await connection.get("/wait")
+        await responder.waiting.value()
+        await shutDown()
+        await #expect(throws: (any Error).self) {
+            // The listening socket closes soon after; until then connections may still be accepted.
+            while true { try await withConnection(port: port) { _ in } }
+        }
+        responder.gate.open()
+        let answer = try await connection.answer()
+        #expect(answer.body == "done")
+        #expect(answer["connection"] == "close")
     }
 }

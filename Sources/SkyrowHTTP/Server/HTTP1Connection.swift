@@ -164,16 +164,8 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     }
 
     private func collect(_ part: ByteBuffer) {
-        guard let assembly else { return }
-        guard assembly.body.readableBytes + part.readableBytes <= loop.limits.body else {
-            refuse(.bodyTooLarge, head: assembly.head)
-            return
-        }
-        guard loop.bodyBudget.reserve(part.readableBytes) else {
-            refuse(.overloaded, head: assembly.head)
-            return
-        }
-        self.assembly?.append(part)
+        guard let fault = assembly?.take(part, limit: loop.limits.body, budget: loop.bodyBudget) else { return }
+        refuse(fault, head: assembly?.head)
     }
 
     private func complete() {

@@ -14,7 +14,15 @@ struct RequestAssembly {
         self.deadline = deadline
     }
 
-    mutating func append(_ part: ByteBuffer) {
+    /// Adds a part of the body; answers why not, when the body or all bodies in memory would be too long.
+    mutating func take(_ part: ByteBuffer, limit: Int, budget: ByteBudget) -> HTTPFault? {
+        guard body.readableBytes + part.readableBytes <= limit else { return .bodyTooLarge }
+        guard budget.reserve(part.readableBytes) else { return .overloaded }
+        append(part)
+        return nil
+    }
+
+    private mutating func append(_ part: ByteBuffer) {
         if body.readableBytes == 0 {
             // Most bodies arrive in one part, which is kept without a copy.
             body = part

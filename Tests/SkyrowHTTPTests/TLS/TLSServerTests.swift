@@ -142,16 +142,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withServer(responder, certificate: certificate.server()) { server in
             try await withConnection(port: server.port, tls: certificate.client()) { connection in
-                try await connection.get("/wait")
-                await responder.waiting.value()
-                await server.shutDown()
-                await #expect(throws: (any Error).self) {
-                    while true { try await withConnection(port: server.port) { _ in } }
-                }
-                responder.gate.open()
-                let answer = try await connection.answer()
-                #expect(answer.body == "done")
-                #expect(answer["connection"] == "close")
+                try await server.shutDown(whileAnswering: connection, from: responder)
             }
         }
     }
