@@ -6,6 +6,9 @@ import SkyrowWire
 
 /// Answers on an address that is for the operator alone: metrics and health, no action.
 package struct MetricsResponder: HTTPResponder {
+    /// What a server with this responder lets in: there is nothing to send but heads, and few who ask.
+    package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, connections: 64)
+
     private let page: MetricsPage
     private let service: ActionService
 
@@ -32,6 +35,6 @@ package struct MetricsResponder: HTTPResponder {
     }
 
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
-        Reply.failure(SkyrowError(fault, limits: HTTPLimits()), in: .v1, status: fault.status, .http).response
+        Reply.failure(SkyrowError(fault, limits: Self.limits), in: .v1, status: fault.status, .http).response
     }
 }

@@ -13,7 +13,7 @@ struct MetricsServer: Service {
     func run() async throws {
         let server = HTTPServer(
             address: .host(host, port: port),
-            limits: HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, connections: 64),
+            limits: MetricsResponder.limits,
             responder: responder,
             logger: logger
         ) { [host, port, logger] bound in

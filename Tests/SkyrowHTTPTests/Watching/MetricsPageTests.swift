@@ -114,6 +114,21 @@ import Testing
         #expect(await responder.respond(to: Self.request("GET", "/metrics", headers: header)).status == .ok)
     }
 
+    @Test func anAddressOfItsOwnTellsItsOwnLimits() async throws {
+        let responder = MetricsResponder(
+            page: MetricsPage(access: .everybody) { "m 1\n" },
+            service: Self.unconnectedService()
+        )
+        try await withServer(responder, limits: MetricsResponder.limits) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.post("/metrics", String(repeating: "x", count: 1025))
+                let answer = try await connection.answer()
+                #expect(answer.status == 413)
+                #expect(answer.body.contains("1024"))
+            }
+        }
+    }
+
     // MARK: - Without a socket
 
     private static func answer(_ method: String, headers: [(String, String)], of page: MetricsPage?) async
