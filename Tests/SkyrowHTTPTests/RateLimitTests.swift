@@ -70,7 +70,9 @@ import Testing
         let limits = RateLimits(client: RateLimit(1, per: .seconds(3600)))
         try await withService(proxies: proxies, rateLimits: limits) { service in
             var statuses: [Int] = []
-            for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"] {
+            for client in [
+                "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:100::1",
+            ] {
                 let answer = try await withConnection(port: service.port) { connection in
                     let headers = [("X-Skygear-API-Key", TestService.apiKey), ("X-Forwarded-For", client)]
                     try await connection.post("/record/fetch", #"{"ids":["note/1"]}"#, headers: headers)
@@ -78,7 +80,7 @@ import Testing
                 }
                 statuses.append(answer.status)
             }
-            // One machine has many addresses of IPv6.
+            // One household has many networks of IPv6.
             #expect(statuses == [200, 429, 200, 200, 429, 200])
         }
     }

@@ -118,7 +118,7 @@ func withService<Success: Sendable>(
             let responder = ServiceResponder(
                 service: actions,
                 cors: cors,
-                proxies: proxies,
+                clients: ClientIdentification(proxies: proxies),
                 strictTransport: .seconds(3600),
                 drain: drain,
                 limits: limits,

@@ -1,19 +1,6 @@
 package import SkyrowModel
 import Synchronization
 
-/// An address by which clients are told apart, in two halves; both are zero for one that has none.
-package struct ClientKey: Hashable, Sendable {
-    let high: UInt64
-    let low: UInt64
-
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    package static let none = ClientKey(high: 0, low: 0)
-}
-
 /// Counts calls and refuses those that are too many; the master key is nobody's to limit.
 package final class RateLimiter: Sendable {
     private struct State {

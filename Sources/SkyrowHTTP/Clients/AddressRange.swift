@@ -37,13 +37,8 @@ package struct AddressRange: Hashable, Sendable {
 
     private func masked(_ address: ClientAddress) -> ClientAddress {
         ClientAddress(
-            high: address.high & AddressRange.mask(min(length, 64)),
-            low: address.low & AddressRange.mask(max(length - 64, 0))
+            high: address.high & ClientAddress.mask(min(length, 64)),
+            low: address.low & ClientAddress.mask(max(length - 64, 0))
         )
-    }
-
-    /// So many bits from the left.
-    private static func mask(_ bits: Int) -> UInt64 {
-        bits == 0 ? 0 : ~0 << UInt64(64 - bits)
     }
 }

@@ -61,10 +61,20 @@ package struct ClientAddress: Hashable, Sendable {
         high == 0 && low & ~0xffff_ffff == ClientAddress.mappedPrefix
     }
 
-    /// What one client has to itself: an IPv4 address, or the first 64 bits of an IPv6 address, of which a single host
-    /// can take any. Count clients by it.
-    package var network: ClientAddress {
-        isIPv4 ? self : ClientAddress(high: high, low: 0)
+    /// The network of `length` bits that the address belongs to: an IPv4 address, and whatever else is in ::/64, stays
+    /// as it is.
+    package func network(length: Int) -> ClientAddress {
+        // ::/64 holds the loopback address and mapped IPv4 addresses, each of which is one host.
+        guard high != 0 else { return self }
+        return ClientAddress(
+            high: high & ClientAddress.mask(min(length, 64)),
+            low: low & ClientAddress.mask(max(length - 64, 0))
+        )
+    }
+
+    /// A word whose first `bits` bits are set.
+    static func mask(_ bits: Int) -> UInt64 {
+        bits == 0 ? 0 : ~0 << UInt64(64 - bits)
     }
 
     private static let mappedPrefix: UInt64 = 0xffff_0000_0000

@@ -57,7 +57,8 @@ package struct TrustedProxies: Hashable, Sendable {
         return client
     }
 
-    private func trusts(_ client: Client) -> Bool {
+    /// Whether this is one of the proxies.
+    package func trusts(_ client: Client) -> Bool {
         guard !ranges.isEmpty, let address = client.address else { return false }
         return ranges.contains { $0.contains(address) }
     }

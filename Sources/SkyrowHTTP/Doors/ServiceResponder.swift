@@ -18,7 +18,7 @@ package struct ServiceResponder: HTTPResponder {
     private let rpc: JSONRPCDoor
     private let skygear: SkygearDoor
     private let cors: CORSPolicy
-    private let proxies: TrustedProxies
+    private let clients: ClientIdentification
     private let strictTransport: HTTPField?
     private let drain: Drain
     private let limits: HTTPLimits
@@ -28,6 +28,7 @@ package struct ServiceResponder: HTTPResponder {
     private let tracing: RequestTracing?
 
     /// - Parameters:
+    ///   - clients: how the clients of requests are found and told apart.
     ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
     ///   - drain: by which the service stops being ready some time before it ends.
     ///   - limits: the same as the server's, for the sentences that name them.
@@ -38,7 +39,7 @@ package struct ServiceResponder: HTTPResponder {
     package init(
         service: ActionService,
         cors: CORSPolicy = .anyOrigin,
-        proxies: TrustedProxies = .none,
+        clients: ClientIdentification = ClientIdentification(),
         strictTransport: Duration? = nil,
         drain: Drain = Drain(),
         limits: HTTPLimits = HTTPLimits(),
@@ -53,7 +54,7 @@ package struct ServiceResponder: HTTPResponder {
         rpc = JSONRPCDoor(dispatcher: dispatcher)
         skygear = SkygearDoor(dispatcher: dispatcher)
         self.cors = cors
-        self.proxies = proxies
+        self.clients = clients
         self.strictTransport = strictTransport.map {
             HTTPField("strict-transport-security", "max-age=\($0.components.seconds)")
         }
@@ -68,7 +69,7 @@ package struct ServiceResponder: HTTPResponder {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let headers = RequestHeaders(request.head.headers)
         let id = headers.requestID ?? request.id
-        let client = proxies.client(of: request.peer, headers: request.head.headers)
+        let client = clients.client(of: request.peer, headers: request.head.headers)
         var reply: Reply
         if let tracing, Route(uri: request.head.uri).isTraced {
             reply = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
@@ -103,7 +104,7 @@ package struct ServiceResponder: HTTPResponder {
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         let headers = RequestHeaders(head?.headers ?? HTTPHeaders())
         let id = headers.requestID ?? id
-        let client = proxies.client(of: peer, headers: head?.headers ?? HTTPHeaders())
+        let client = clients.client(of: peer, headers: head?.headers ?? HTTPHeaders())
         let error = SkyrowError(fault, limits: limits)
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
@@ -124,7 +125,7 @@ package struct ServiceResponder: HTTPResponder {
         mark: RequestMark
     ) async -> Reply {
         let method = request.head.method
-        let sender = ActionDispatcher.Sender(credentials: headers.credentials, client: ClientKey(client))
+        let sender = ActionDispatcher.Sender(credentials: headers.credentials, client: clients.key(of: client))
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
             return Reply(response, .preflight)
@@ -167,14 +168,6 @@ package struct ServiceResponder: HTTPResponder {
             response.fields.append(HTTPField("retry-after", "1"))
         }
         return response
-    }
-}
-
-extension ClientKey {
-    /// What clients are counted by.
-    fileprivate init(_ client: Client) {
-        let network = client.address?.network
-        self = network.map { ClientKey(high: $0.high, low: $0.low) } ?? .none
     }
 }
 

@@ -90,6 +90,7 @@ struct ServiceProcess: Sendable {
         let counts = HTTPServerCounts(limits: limits)
         let page = watch.page(client: client, store: store, actions: actions, http: counts, log: log)
         let drain = Drain(time: settings.times.drain)
+        let clients = ClientIdentification(settings)
         let server = HTTPServer(
             address: .host(settings.listening.host, port: settings.listening.port),
             limits: limits,
@@ -97,7 +98,7 @@ struct ServiceProcess: Sendable {
             responder: ServiceResponder(
                 service: actions,
                 cors: settings.listening.corsOrigins,
-                proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
+                clients: clients,
                 strictTransport: settings.tls.strictTransport,
                 drain: drain,
                 limits: limits,

@@ -29,6 +29,15 @@ extension HTTPLimits {
     }
 }
 
+extension ClientIdentification {
+    init(_ settings: Settings) {
+        self.init(
+            proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
+            ipv6PrefixLength: settings.listening.ipv6Prefix
+        )
+    }
+}
+
 extension PostgresConfiguration {
     init(connection: String, schema: SQLIdentifier, _ settings: Settings) {
         self.init(connection: connection)

@@ -1,7 +1,8 @@
 import NIOCore
+import SkyrowHTTP
 import Testing
 
-@testable import SkyrowHTTP
+@testable import SkyrowActions
 
 @Suite struct ClientAddressTests {
     @Test(arguments: [
@@ -41,10 +42,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"), ("::1", "::"),
+        ("192.0.2.7", 56, "192.0.2.7"), ("192.0.2.7", 32, "192.0.2.7"), ("::1", 56, "::1"),
+        ("2001:db8:1:2:3:4:5:6", 64, "2001:db8:1:2::"), ("2001:db8:1:2fe:3:4:5:6", 56, "2001:db8:1:200::"),
+        ("2001:db8:1:2:3:4:5:6", 48, "2001:db8:1::"), ("2001:db8:1:2:3:4:5:6", 80, "2001:db8:1:2:3::"),
+        ("2001:db8:1:2:3:4:5:6", 128, "2001:db8:1:2:3:4:5:6"),
     ])
-    func aClientOfIPv6HasANetworkToItself(address: String, network: String) {
-        #expect(ClientAddress(address)?.network == ClientAddress(network))
+    func theNetworkOfAnAddressIsAPrefixOfIPv6(address: String, length: Int, network: String) {
+        #expect(ClientAddress(address)?.network(length: length) == ClientAddress(network))
+    }
+
+    @Test func aSiteIsANetworkOf48Bits() throws {
+        let clients = ClientIdentification(ipv6PrefixLength: 56)
+        func key(_ text: String) throws -> ClientKey {
+            try clients.key(of: Client(address: #require(ClientAddress(text)), isSecure: false))
+        }
+        // Two /56 of one /48 are two clients of one site.
+        #expect(try key("2001:db8:1:100::1") != key("2001:db8:1:200::1"))
+        #expect(try key("2001:db8:1:100::1") == key("2001:db8:1:1ff::1"))
+        #expect(try key("2001:db8:1:100::1").site == key("2001:db8:1:200::1").site)
+        #expect(try key("2001:db8:1:100::1").site != key("2001:db8:2:100::1").site)
+        #expect(try key("192.0.2.7").site == nil)
+        #expect(try key("::1").site == nil)
+        #expect(try key("::1") != .none)
+        #expect(clients.key(of: Client(address: nil, isSecure: false)) == .none)
     }
 
     struct RangeRow: Sendable {

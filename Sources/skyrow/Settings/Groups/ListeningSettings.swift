@@ -67,6 +67,14 @@ struct ListeningSettings: SettingGroup {
         "How many connections clients may have open at once."
     )
 
+    let ipv6Prefix = Setting.integer(
+        "client-prefix-ipv6",
+        ClientIdentification.usualPrefixLength,
+        in: 32...128,
+        unit: "bits",
+        "How many leading bits of an IPv6 address stand for one client, for limits and shares by client."
+    )
+
     static func check(_ settings: SettingValues<ListeningSettings>) throws(ToolError) {
         guard settings.maximumBody <= settings.maximumBodyMemory else {
             throw .configuration(

@@ -7,13 +7,13 @@ struct RateLimitSettings: SettingGroup {
     let client = rateLimit(
         "rate-limit-client",
         nil,
-        "Calls of one client address; of IPv6, of one network of 64 bits."
+        "Calls of one client: an IPv4 address, or an IPv6 network of `client-prefix-ipv6` bits."
     )
     let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")
     let login = rateLimit(
         "rate-limit-login",
         RateLimit(60, per: .seconds(60)),
-        "Signups, logins and changes of password of one client address."
+        "Signups, logins and changes of password of one client."
     )
 
     private static func rateLimit(_ name: String, _ standard: RateLimit?, _ sentence: String) -> Setting<RateLimit?> {

@@ -1,0 +1,24 @@
+/// What clients are told apart by wherever each gets a share: the first bits of an address, in two halves. Both are zero
+/// for a client without an address.
+///
+/// An IPv4 address counts whole, of an IPv6 address the configured prefix. See also ``site``.
+package struct ClientKey: Hashable, Sendable {
+    let high: UInt64
+    let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package static let none = ClientKey(high: 0, low: 0)
+
+    /// The network of 48 bits that an IPv6 client belongs to; nil for any other client.
+    ///
+    /// One customer may own a whole /48 and so 256 networks of 56 bits, each a client of its own. What is shared between
+    /// clients has a second, larger share for all of a site.
+    package var site: ClientKey? {
+        // Below ::/64 are the loopback address and IPv4 addresses, which are hosts and no networks.
+        high == 0 ? nil : ClientKey(high: high & ~0xffff, low: 0)
+    }
+}
