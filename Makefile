@@ -71,7 +71,7 @@ docs: setup ## Build the documentation of the public modules, without a warning
 check-client-only: setup ## That SkyrowClient alone resolves no other package
 	@scripts/check-client-only
 
-fuzz: setup ## Fuzz the JSON parser
+fuzz: setup ## Fuzz the JSON parser, and run the tests that draw values with random seeds
 	@scripts/fuzz $(ARGS)
 
 bench: ## Measure beside pgbench, write Benchmarks/Results.md

@@ -121,7 +121,7 @@ let package = Package(
             ]
         ),
         .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
-        .testTarget(name: "SkyrowWireTests", dependencies: ["SkyrowModel", "SkyrowWire"]),
+        .testTarget(name: "SkyrowWireTests", dependencies: ["SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]),
         .testTarget(
             name: "SkyrowPostgresTests",
             dependencies: [

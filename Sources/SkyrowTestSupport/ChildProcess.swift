@@ -7,9 +7,15 @@ import Foundation
 enum ChildProcess {
     /// Returns what the program wrote to its standard output.
     ///
-    /// - Throws: ``TemporaryClusterError`` with the program's error output when it cannot be started or fails.
+    /// - Throws: ``TemporaryClusterError`` with the program's error output when it cannot be started or fails, or
+    ///   ``WaitTimedOut`` when it does not end; then it is killed.
     @discardableResult
-    static func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        input: String = "",
+        within limit: Duration = patience
+    ) async throws -> String {
         // Files, not pipes: a server that inherits a pipe would keep it open, and a full pipe would block the program.
         let inputFile = try TemporaryFile(contents: input)
         let output = try TemporaryFile()
@@ -19,15 +25,19 @@ enum ChildProcess {
             arguments,
             descriptors: [inputFile.descriptor, output.descriptor, errors.descriptor]
         )
-        let status = await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
-            Thread.detachNewThread {
-                var status: Int32 = -1
-                while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-                continuation.resume(returning: status)
+        let command = ([program] + arguments).joined(separator: " ")
+        // The program leads a session, so its process group has its children as well.
+        let status = try await waiting(for: "the end of \(command)", within: limit, giveUp: { kill(-process, SIGKILL) })
+        {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
+                Thread.detachNewThread {
+                    var status: Int32 = -1
+                    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+                    continuation.resume(returning: status)
+                }
             }
         }
         guard status == 0 else {
-            let command = ([program] + arguments).joined(separator: " ")
             let explanation = output.contents() + errors.contents()
             throw TemporaryClusterError(description: "\(command) failed with wait status \(status):\n\(explanation)")
         }

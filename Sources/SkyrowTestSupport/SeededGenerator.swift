@@ -24,11 +24,19 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A generator with a fresh seed, which is printed; the environment's `SKYROW_TEST_SEED` repeats a printed one.
+    /// The seed of this run: the environment's `SKYROW_TEST_SEED`, or else always the same one. `scripts/test` prints it
+    /// when a test fails, and `make fuzz` sets random ones.
+    package static let seedOfRun: UInt64 = {
+        guard let text = ProcessInfo.processInfo.environment["SKYROW_TEST_SEED"] else { return 1 }
+        guard let seed = UInt64(text) else {
+            fatalError("SKYROW_TEST_SEED must be a whole number from 0 to \(UInt64.max); it is '\(text)'.")
+        }
+        return seed
+    }()
+
+    /// A generator with the seed of this run.
     package static func forTest(_ test: String = #function) -> SeededGenerator {
-        let given = ProcessInfo.processInfo.environment["SKYROW_TEST_SEED"].flatMap { UInt64($0) }
-        let seed = given ?? UInt64.random(in: 0...UInt64.max)
-        print("\(test): repeat with SKYROW_TEST_SEED=\(seed)")
-        return SeededGenerator(seed: seed)
+        if seedOfRun != 1 { print("\(test): repeat with SKYROW_TEST_SEED=\(seedOfRun)") }
+        return SeededGenerator(seed: seedOfRun)
     }
 }

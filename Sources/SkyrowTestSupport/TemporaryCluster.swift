@@ -92,8 +92,8 @@ package final class TemporaryCluster: Sendable {
         let processes = [postmaster] + Self.children(of: postmaster)
         for process in processes { _ = Foundation.kill(process, SIGKILL) }
         let dataDirectory = dataDirectory
-        while processes.contains(where: { Self.isRunning($0, in: dataDirectory) }) {
-            try await Task.sleep(for: .milliseconds(2))
+        try await waiting(until: "the killed server's processes are gone") {
+            !processes.contains { Self.isRunning($0, in: dataDirectory) }
         }
         // Where nobody reaps the dead postmaster (a container's first process may not), its id looks alive to the next,
         // which then minds its lock files.

@@ -1,22 +1,32 @@
-/// Runs `body` while something else runs, which is cancelled afterwards and awaited.
+/// Runs `body` while something else runs, which is cancelled afterwards and awaited; both have a deadline.
+///
+/// When `body` takes too long, the other is cancelled, which ends what `body` waits for.
 ///
 /// ```swift
 /// try await withRunning { try await client.run() } while: { … }
 /// ```
 package func withRunning<Success>(
     _ run: @escaping @Sendable () async throws -> Void,
+    within limit: Duration = .seconds(300),
     while body: () async throws -> Success
 ) async throws -> Success {
     let running = Task { try await run() }
     do {
-        let success = try await body()
+        let success = try await waiting(
+            for: "a test's work with a client or service",
+            within: limit,
+            giveUp: { running.cancel() },
+            body
+        )
         running.cancel()
-        try await running.value
+        try await waiting(for: "the end of what was cancelled", hearsCancellation: false) { try await running.value }
         return success
     } catch {
         running.cancel()
         // The body's error is the one that matters.
-        _ = await running.result
+        _ = try? await waiting(for: "the end of what was cancelled", hearsCancellation: false) {
+            try await running.value
+        }
         throw error
     }
 }

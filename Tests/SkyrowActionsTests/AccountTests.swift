@@ -334,7 +334,7 @@ import Testing
             }
             #expect(error?.info["message"] == .string("be nice"))
             // The trigger's notice reaches the service by itself.
-            await fixture.observations.wait { $0 == .sessionsForgotten(.users(1)) }
+            try await fixture.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
             try await expectError(.userDisabled) {
                 try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
             }

@@ -1,5 +1,6 @@
 import Dispatch
 import SkyrowModel
+import SkyrowTestSupport
 import Synchronization
 import Testing
 
@@ -94,12 +95,12 @@ import Testing
         let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap, threads: 1, queueLimit: 1)) { observation in
             guard observation == .passwordHashed else { return }
             start.yield()
-            gate.wait()
+            _ = gate.wait(timeout: .now() + 120)
         }
         async let first = hasher.hash("a")
-        for await _ in started { break }
+        try await waiting(for: "the first hash to start") { for await _ in started { break } }
         async let second = hasher.hash("b")
-        while hasher.waiting < 2 { await Task.yield() }
+        try await waiting(until: "two hashes are asked for") { hasher.waiting >= 2 }
         await #expect(throws: SkyrowError.self) { try await hasher.hash("c") }
         gate.signal()
         gate.signal()
@@ -115,12 +116,12 @@ import Testing
             guard observation == .passwordHashed else { return }
             hashes.withLock { $0 += 1 }
             start.yield()
-            gate.wait()
+            _ = gate.wait(timeout: .now() + 120)
         }
         async let first = hasher.hash("a")
-        for await _ in started { break }
+        try await waiting(for: "the first hash to start") { for await _ in started { break } }
         let second = Task { try await hasher.hash("b") }
-        while hasher.waiting < 2 { await Task.yield() }
+        try await waiting(until: "two hashes are asked for") { hasher.waiting >= 2 }
         second.cancel()
         gate.signal()
         _ = try await first

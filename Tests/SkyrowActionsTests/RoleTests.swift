@@ -141,7 +141,7 @@ import Testing
                     RoleMembersRequest(roles: ["writer"], users: [ann.userID]),
                     by: ServiceFixture.masterCaller
                 )
-                await second.observations.wait { $0 == .sessionsForgotten(.users(1)) }
+                try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == ["writer"])
             }
         }

@@ -37,41 +37,23 @@ final class TestClock: Sendable {
 
 /// What a service observed, for a test to count or to wait for.
 final class ObservationLog: Sendable {
-    private struct State {
-        var all: [Observation] = []
-        var waiting: [(isIt: @Sendable (Observation) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Mutex(State())
+    private let all = Mutex<[Observation]>([])
 
     func record(_ observation: Observation) {
-        let ready = state.withLock { state in
-            state.all.append(observation)
-            let ready = state.waiting.filter { $0.isIt(observation) }
-            state.waiting.removeAll { $0.isIt(observation) }
-            return ready
-        }
-        for waiter in ready { waiter.continuation.resume() }
+        all.withLock { $0.append(observation) }
     }
 
     func count(_ isIt: (Observation) -> Bool) -> Int {
-        state.withLock { $0.all.count(where: isIt) }
+        all.withLock { $0.count(where: isIt) }
     }
 
     func clear() {
-        state.withLock { $0.all = [] }
+        all.withLock { $0 = [] }
     }
 
     /// Returns at once when it was observed since the log was last cleared, else as soon as it is.
-    func wait(for isIt: @escaping @Sendable (Observation) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.all.contains(where: isIt) { return true }
-                state.waiting.append((isIt, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+    func wait(for what: String, _ isIt: (Observation) -> Bool) async throws {
+        try await waiting(until: what + " is observed") { count(isIt) > 0 }
     }
 }
 
@@ -143,7 +125,7 @@ private func withRunningService(
             try await withRunning {
                 try await service.run()
             } while: {
-                await observations.wait { $0 == .listening(again: false) }
+                try await observations.wait(for: "listening") { $0 == .listening(again: false) }
                 try await body(
                     ServiceFixture(service: service, observations: observations, clock: clock, database: database)
                 )

@@ -42,7 +42,7 @@ import Testing
                 #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
                 #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
                 try await fixture.service.logOut(.token(answer.accessToken))
-                await second.observations.wait { $0 == .sessionsForgotten(.token) }
+                try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
                 #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
                 try await expectError(.accessTokenNotAccepted) {
                     try await second.service.authenticate(.token(answer.accessToken), for: .user)
@@ -85,7 +85,7 @@ import Testing
         try await withService { fixture in
             let (answer, _) = try await fixture.service.signUp("ann")
             try await fixture.psql("DELETE FROM _session")
-            await fixture.observations.wait { $0 == .sessionsForgotten(.token) }
+            try await fixture.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
             try await expectError(.accessTokenNotAccepted) {
                 try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
             }

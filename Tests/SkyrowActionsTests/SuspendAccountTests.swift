@@ -76,7 +76,7 @@ import Testing
                 let (answer, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
                 try await fixture.service.setDisabled(shut(answer.userID), by: ServiceFixture.masterCaller)
-                await second.observations.wait { $0 == .sessionsForgotten(.users(1)) }
+                try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 try await expectError(.userDisabled) {
                     try await second.service.authenticate(.token(answer.accessToken), for: .user)
                 }

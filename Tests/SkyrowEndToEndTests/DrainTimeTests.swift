@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -13,14 +14,14 @@ import Testing
         )
         #expect(try await service.status("readyz") == 200)
         service.process.send(signal: SIGTERM)
-        while try await service.status("readyz") != 503 {}
+        try await waiting(until: "it says that it is not ready") { try await service.status("readyz") == 503 }
         #expect(try await service.status("healthz") == 200)
         #expect(try await service.saveNote("late") == "late")
 
         let postgres = try #require(ServiceLifeTests.server(of: service.directory))
         service.process.send(signal: SIGKILL)
-        #expect(await service.process.exit == .killed(signal: SIGKILL))
-        while kill(postgres, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(await service.process.ended() == .killed(signal: SIGKILL))
+        try await waiting(until: "PostgreSQL has ended too") { kill(postgres, 0) != 0 }
     }
 
     @Test func whenTheTimeIsOverItEnds() async throws {

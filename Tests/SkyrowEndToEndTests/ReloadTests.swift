@@ -20,8 +20,7 @@ import Testing
 
     /// Reads the log on until a line has all of the words.
     static func line(of log: AsyncStream<String>, with words: String...) async throws -> String {
-        for await line in log where words.allSatisfy(line.contains) { return line }
-        throw ServiceFailure(description: "The log ended before a line with \(words)")
+        try await log.line("a line with \(words)") { words.allSatisfy($0.contains) }
     }
 
     @Test func logLevelAndRateLimitsChangeWhileTheServiceRuns() async throws {
@@ -84,7 +83,7 @@ import Testing
         #expect(try await service.saveNote("1") == "1")
         terminal = nil
         service.process.send(signal: SIGHUP)
-        #expect(await service.process.exit == .exited(0))
+        #expect(await service.process.ended() == .exited(0))
     }
 }
 

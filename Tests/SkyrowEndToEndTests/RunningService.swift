@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -47,17 +48,25 @@ final class RunningService: Sendable {
             input: input
         )
         let complaints = Tool.lines(of: errors)
-        var announcement: [String] = []
-        for await line in Tool.lines(of: output) {
-            announcement.append(line)
-            let hasGivenKeys = environment["SKYROW_API_KEY"] != nil && announcement.count == 2
-            if line.contains(" psql ") || line.hasPrefix("The keys are in ") || hasGivenKeys { break }
+        let hasGivenKeys = environment["SKYROW_API_KEY"] != nil
+        // A service that is killed closes its output.
+        let announcement = try await waiting(for: "skyrow to say that it serves", within: .seconds(180)) {
+            process.send(signal: SIGKILL)
+        } _: {
+            var announcement: [String] = []
+            for await line in Tool.lines(of: output) {
+                announcement.append(line)
+                if line.contains(" psql ") || line.hasPrefix("The keys are in ") { break }
+                if hasGivenKeys && announcement.count == 2 { break }
+            }
+            return announcement
         }
         guard let address = announcement.first.flatMap({ URL(string: String($0.dropFirst("Skyrow serves ".count))) })
         else {
-            var complaint = ""
-            for await line in complaints { complaint += line + "\n" }
-            throw ServiceFailure(description: "skyrow serve ended with \(await process.exit): \(complaint)")
+            let complaint = try await waiting(for: "the end of what skyrow complains of") {
+                await complaints.reduce(into: "") { $0 += $1 + "\n" }
+            }
+            throw ServiceFailure(description: "skyrow serve ended with \(await process.ended()): \(complaint)")
         }
         return RunningService(
             process: process,
@@ -160,7 +169,7 @@ final class RunningService: Sendable {
     /// Ends it in order.
     func terminate() async -> ProcessExit {
         process.send(signal: SIGTERM)
-        return await process.exit
+        return await process.ended()
     }
 }
 

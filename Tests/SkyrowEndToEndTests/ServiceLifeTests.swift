@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Synchronization
 import Testing
 
@@ -37,9 +38,9 @@ import Testing
         let first = try await RunningService.start(in: data)
         let load = Load()
         async let running: Void = load.run(on: first)
-        await load.awaitProgress(50)
+        try await load.awaitProgress(50)
         first.process.send(signal: SIGKILL)
-        #expect(await first.process.exit == .killed(signal: SIGKILL))
+        #expect(await first.process.ended() == .killed(signal: SIGKILL))
         await running
 
         let second = try await RunningService.start(in: data)
@@ -59,7 +60,7 @@ import Testing
         let server = try #require(Self.server(of: data))
         kill(server, SIGSTOP)
         first.process.send(signal: SIGKILL)
-        _ = await first.process.exit
+        _ = await first.process.ended()
         kill(server, SIGCONT)
 
         let second = try await RunningService.start(in: data)
@@ -91,18 +92,20 @@ import Testing
         try await withService { service in
             let load = Load()
             async let running: Void = load.run(on: service)
-            await load.awaitProgress(50)
+            try await load.awaitProgress(50)
             let server = try #require(Self.server(of: service.directory))
             kill(server, SIGKILL)
             // What its children still finish does not count as recovery.
-            while [nil, server].contains(Self.server(of: service.directory)) { await load.awaitProgress(1) }
-            await load.awaitProgress(50)
+            try await waiting(until: "another PostgreSQL runs") {
+                ![nil, server].contains(Self.server(of: service.directory))
+            }
+            try await load.awaitProgress(50)
             load.stop()
             await running
 
             let ids = Set(try await service.psql("SELECT _id FROM note").split(separator: "\n").map(String.init))
             #expect(load.acknowledged.subtracting(ids).isEmpty)
-            #expect(try await service.status("readyz") == 200)
+            try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
         }
     }
 
@@ -138,7 +141,7 @@ import Testing
                 if answer.contains("access_token") { break }
             }
             #expect(answer.contains("access_token"))
-            #expect(await service.process.exit == .exited(0))
+            #expect(await service.process.ended() == .exited(0))
             #expect(!FileManager.default.fileExists(atPath: service.directory + "/postgres/postmaster.pid"))
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -75,16 +76,18 @@ import Testing
             try await makeCertificate(named: "second", in: directory)
             #expect(try await curl(service, "healthz").status == .exited(60))
             service.process.send(signal: SIGHUP)
-            while try await curl(service, "healthz").status != .exited(0) {}
+            try await waiting(until: "the new certificate is shown") {
+                try await curl(service, "healthz").status == .exited(0)
+            }
             // A broken one leaves it in use.
             try "no certificate".write(toFile: "\(directory)/broken.pem", atomically: true, encoding: .utf8)
             let good = try String(contentsOfFile: "\(directory)/cert.pem", encoding: .utf8)
             try #require(rename("\(directory)/broken.pem", "\(directory)/cert.pem") == 0)
             service.process.send(signal: SIGHUP)
-            for await line in service.complaints where line.contains("the one before stays") {
-                #expect(line.contains("cert.pem is no certificate"))
-                break
+            let line = try await service.complaints.line("a refused certificate") {
+                $0.contains("the one before stays")
             }
+            #expect(line.contains("cert.pem is no certificate"))
             try good.write(toFile: "\(directory)/cert.pem", atomically: true, encoding: .utf8)
             #expect(try await curl(service, "healthz").status == .exited(0))
         }

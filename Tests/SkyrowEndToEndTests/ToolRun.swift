@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Synchronization
 import Testing
 
@@ -38,9 +39,14 @@ enum Tool {
         input: String? = nil
     ) async throws -> Result {
         let (child, output, errors) = try await launch(words, environment: environment, input: input.map(pipe))
-        async let outputText = text(of: output)
-        async let errorsText = text(of: errors)
-        return try await Result(status: child.exit, output: outputText, errors: errorsText)
+        let command = words.joined(separator: " ")
+        return try await waiting(for: "the end of \(command)", within: .seconds(300)) {
+            child.send(signal: SIGKILL)
+        } _: {
+            async let outputText = text(of: output)
+            async let errorsText = text(of: errors)
+            return try await Result(status: child.exit, output: outputText, errors: errorsText)
+        }
     }
 
     /// Starts a program that is killed with this process; its output and its complaints end with it.
@@ -94,6 +100,40 @@ enum Tool {
     }
 }
 
+extension ChildProcess {
+    /// How it ended; when it does not end in time, that is an issue and it is killed.
+    func ended(_ what: String = "the service") async -> ProcessExit {
+        do {
+            return try await waiting(for: "the end of \(what)", hearsCancellation: false) { await self.exit }
+        } catch {
+            Issue.record(error)
+            send(signal: SIGKILL)
+            return await exit
+        }
+    }
+}
+
+extension AsyncStream<String> {
+    /// Reads on until `last` is true of a line, and returns what `last` made of the lines; the rest stays to be read.
+    ///
+    /// - Throws: ``ServiceFailure`` when the lines end before, with what was read.
+    @discardableResult
+    func line(
+        _ what: String,
+        within limit: Duration = patience,
+        where isIt: @escaping @Sendable (String) throws -> Bool
+    ) async throws -> String {
+        try await waiting(for: what, within: limit) {
+            var read: [String] = []
+            for await line in self {
+                if try isIt(line) { return line }
+                read.append(line)
+            }
+            throw ServiceFailure(description: "The output ended before \(what):\n" + read.joined(separator: "\n"))
+        }
+    }
+}
+
 /// A directory that is there for one test, reachable by nobody else.
 struct TemporaryDirectory: ~Copyable {
     let path: String
@@ -117,6 +157,11 @@ extension FileDescriptor {
     convenience init(connectingTo port: UInt16) throws {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.init(owning: socket)
+        // A read or write that waits for the other end is an error after that.
+        var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(socket, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

@@ -9,7 +9,7 @@ import Testing
     /// Runs a drain whose shutdown has begun and whose time has not passed, for the length of `body`.
     private func whileDraining(_ drain: Drain, _ body: () async throws -> Void) async throws {
         let running = try await shutDown(drain)
-        while !drain.hasBegun { await Task.yield() }
+        try await waiting(until: "the drain has begun") { drain.hasBegun }
         defer { running.cancel() }
         try await body()
     }
@@ -19,14 +19,14 @@ import Testing
         let start = Start()
         let group = ServiceGroup(configuration: .init(services: [start, drain], logger: .silent))
         let running = Task { try await group.run() }
-        await start.hasBegun.value()
+        try await start.hasBegun.value()
         await group.triggerGracefulShutdown()
         return running
     }
 
     /// Tells when its group runs.
     private struct Start: Service {
-        let hasBegun = Gate<Void>()
+        let hasBegun = Gate<Void>("the services to run")
 
         func run() async throws {
             hasBegun.open()
@@ -78,7 +78,8 @@ import Testing
 
     @Test func withoutTimeItEndsAtOnce() async throws {
         let drain = Drain()
-        try await shutDown(drain).value
+        let ending = try await shutDown(drain)
+        try await waiting(for: "the drain to end") { try await ending.value }
         #expect(drain.hasBegun)
     }
 }

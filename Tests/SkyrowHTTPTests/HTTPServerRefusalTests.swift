@@ -57,7 +57,7 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
                 try await connection.send("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n")
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
                 #expect(try await connection.answer().status == 413)
@@ -86,7 +86,7 @@ import Testing
         try await withServer(responder, limits: limits) { server in
             try await withConnection(port: server.port) { first in
                 try await first.post("/wait", String(repeating: "x", count: 900))
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 try await withConnection(port: server.port) { second in
                     try await second.post("/echo", String(repeating: "x", count: 900))
                     let refusal = try await second.answer()

@@ -1,5 +1,6 @@
 import NIOCore
 import SkyrowHTTP
+import SkyrowTestSupport
 import Testing
 
 @Suite struct HTTPServerShutdownTests {
@@ -29,9 +30,9 @@ import Testing
         try await withServer(responder, limits: HTTPLimits(shutdown: .milliseconds(100))) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 await server.shutDown()
-                await responder.cancelled.value()
+                try await responder.cancelled.value()
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -44,7 +45,7 @@ import Testing
                 for _ in 0..<32 {
                     clients.addTask { try await answersUntilClosed(port: server.port) }
                 }
-                await responder.busy.value()
+                try await responder.busy.value()
                 await server.shutDown()
                 return try await clients.reduce(0, +)
             }
@@ -76,11 +77,19 @@ extension TestServer {
     /// Shuts down while a request is being answered, and requires that nobody else is let in and that its answer comes.
     func shutDown(whileAnswering connection: RawConnection, from responder: ScriptedResponder) async throws {
         try await connection.get("/wait")
-        await responder.waiting.value()
+        try await responder.waiting.value()
         await shutDown()
         await #expect(throws: (any Error).self) {
             // The listening socket closes soon after; until then connections may still be accepted.
-            while true { try await withConnection(port: port) { _ in } }
+            // Only a wait in vain is no error of the connection.
+            do {
+                try await waiting(until: "no connection is accepted") {
+                    try await withConnection(port: port) { _ in }
+                    return false
+                }
+            } catch let error as WaitTimedOut {
+                Issue.record(error)
+            }
         }
         responder.gate.open()
         let answer = try await connection.answer()

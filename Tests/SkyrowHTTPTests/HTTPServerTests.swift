@@ -84,7 +84,7 @@ import Testing
                 var requests = "GET /wait HTTP/1.1\r\nhost: x\r\n\r\n"
                 for number in 0..<200 { requests += "GET /\(number) HTTP/1.1\r\nhost: x\r\n\r\n" }
                 try await connection.send(requests)
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
                 for number in 0..<200 { #expect(try await connection.answer().body == "GET /\(number)") }
@@ -98,7 +98,7 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
                 try await connection.get("/next")
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 // The answers of further connections, which take turns on the event loops, prove that the loop of this one
                 // has had time for its second request.
                 let others = 4 * System.coreCount
@@ -137,7 +137,7 @@ import Testing
                 try await connection.send(
                     "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n"
                 )
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
                 #expect(try await connection.answer().status == 100)
@@ -153,7 +153,7 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
                 connection.finishSending()
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
                 #expect(try await connection.isClosedByServer())

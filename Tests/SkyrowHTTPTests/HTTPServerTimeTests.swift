@@ -55,9 +55,9 @@ import Testing
         let responder = ScriptedResponder()
         try await withServer(responder) { server in
             try await resetAfterSending("GET /wait HTTP/1.1\r\nhost: x\r\n\r\n", port: server.port) {
-                await responder.waiting.value()
+                try await responder.waiting.value()
             }
-            await responder.cancelled.value()
+            try await responder.cancelled.value()
         }
     }
 
@@ -67,7 +67,7 @@ import Testing
         try await withServer(responder, limits: limits) { server in
             try await withStalledReader(port: server.port) { stalled in
                 try await stalled.send(String(repeating: "GET /big HTTP/1.1\r\nhost: x\r\n\r\n", count: 20))
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 // The one connection there may be is free again once the stalled one was given up.
                 var status = 503
                 while status == 503 {

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
+import SkyrowTestSupport
 import Testing
 
 /// A TCP connection that sends whatever bytes a test wants and reads answers one by one.
@@ -16,11 +17,15 @@ final class RawConnection {
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private var received = ByteBuffer()
+    /// Ends whatever waits for the server.
+    private let close: @Sendable () -> Void
 
     fileprivate init(
+        _ close: @escaping @Sendable () -> Void,
         _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
         _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     ) {
+        self.close = close
         self.inbound = inbound.makeAsyncIterator()
         self.outbound = outbound
     }
@@ -55,6 +60,10 @@ final class RawConnection {
     ///
     /// - Parameter toHead: the answer has no body, whatever its length says.
     func answer(toHead: Bool = false) async throws -> RawAnswer {
+        try await waiting(for: "a response", giveUp: close) { try await readAnswer(toHead: toHead) }
+    }
+
+    private func readAnswer(toHead: Bool) async throws -> RawAnswer {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head.append(try await byte()) }
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
@@ -72,6 +81,10 @@ final class RawConnection {
     /// True when the server closes the connection without another byte.
     func isClosedByServer() async throws -> Bool {
         guard received.readableBytes == 0 else { return false }
+        return try await waiting(for: "the server to close the connection", giveUp: close) { try await hasEnded() }
+    }
+
+    private func hasEnded() async throws -> Bool {
         do {
             while let more = try await inbound.next(isolation: #isolation) {
                 if more.readableBytes > 0 { return false }
@@ -134,6 +147,6 @@ func withConnection<Success>(
             }
         }
     return try await channel.executeThenClose { inbound, outbound in
-        try await body(RawConnection(inbound, outbound))
+        try await body(RawConnection({ channel.channel.close(promise: nil) }, inbound, outbound))
     }
 }

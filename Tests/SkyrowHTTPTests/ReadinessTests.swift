@@ -16,12 +16,12 @@ import Testing
             #expect(try await status("/healthz") == 200)
 
             try await cluster.stop(mode: "immediate")
-            while try await status("/readyz") == 200 {}
+            try await waiting(until: "the service is not ready") { try await status("/readyz") != 200 }
             #expect(try await status("/readyz") == 503)
             #expect(try await status("/healthz") == 200)
 
             try await cluster.launch()
-            while try await status("/readyz") == 503 {}
+            try await waiting(until: "the service is ready") { try await status("/readyz") != 503 }
             #expect(try await service.v1("/record/fetch", #"{"ids":["note/1"]}"#).status == 200)
         }
     }

@@ -11,13 +11,13 @@ import Synchronization
 /// - `/big`: 4 MB
 /// - anything else: method and path
 final class ScriptedResponder: HTTPResponder {
-    let gate = Gate<Void>()
+    let gate = Gate<Void>("the test to let the response go")
     /// Open when a `/wait`, `/deaf` or `/big` is being worked on.
-    let waiting = Gate<Void>()
+    let waiting = Gate<Void>("a request to be worked on")
     /// Open when a `/wait` was cancelled.
-    let cancelled = Gate<Void>()
+    let cancelled = Gate<Void>("a request to be cancelled")
     /// Open after a thousand requests.
-    let busy = Gate<Void>()
+    let busy = Gate<Void>("a thousand requests")
     private let count = Atomic<Int>(0)
 
     /// How many requests came so far.
@@ -30,13 +30,13 @@ final class ScriptedResponder: HTTPResponder {
             return HTTPResponse(status: .ok, contentType: .plainText, body: request.body)
         case "/wait":
             waiting.open()
-            let ended = Gate<String>()
+            let ended = Gate<String>("the end of the request")
             return await withTaskCancellationHandler {
                 async let _: Void = {
-                    await gate.value()
+                    try? await gate.value()
                     ended.open("done")
                 }()
-                let text = await ended.value()
+                let text = (try? await ended.value()) ?? "forgotten"
                 if text == "cancelled" { gate.open() }
                 return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: text))
             } onCancel: {
@@ -45,7 +45,7 @@ final class ScriptedResponder: HTTPResponder {
             }
         case "/deaf":
             waiting.open()
-            await gate.value()
+            try? await gate.value()
             return HTTPResponse(status: .ok, contentType: .plainText, body: ByteBuffer(string: "done"))
         case "/big":
             waiting.open()

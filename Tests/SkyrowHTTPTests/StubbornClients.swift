@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import SkyrowTestSupport
 import Testing
 
 /// Sends a request, waits for `body`, then leaves with a reset instead of an orderly close.
@@ -23,8 +24,10 @@ struct StalledReader {
     }
 
     /// Waits until the server has closed, which shows in a failing write: nothing is read.
-    func waitForClose() async {
-        while (try? await channel.writeAndFlush(ByteBuffer(string: "x"))) != nil { await Task.yield() }
+    func waitForClose() async throws {
+        try await waiting(until: "the server has closed the connection") {
+            (try? await channel.writeAndFlush(ByteBuffer(string: "x"))) == nil
+        }
     }
 }
 

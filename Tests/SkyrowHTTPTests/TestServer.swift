@@ -30,30 +30,41 @@ func withServer<Success: Sendable>(
     logger: Logger = .silent,
     _ body: (TestServer) async throws -> Success
 ) async throws -> Success {
-    let running = Gate<Int>()
+    let listening = Gate<Result<Int, any Error>>("the server to listen")
     let server = HTTPServer(
         address: .host("127.0.0.1", port: 0),
         limits: limits,
         certificate: certificate,
         responder: responder,
         logger: logger,
-        onRunning: { running.open($0 ?? 0) }
+        onRunning: { listening.open(.success($0 ?? 0)) }
     )
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
-    return try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask { try await group.run() }
-        let port = await running.value()
+    let serving = Task {
         do {
-            let success = try await body(
-                TestServer(port: port) { await group.triggerGracefulShutdown() }
-            )
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-            return success
+            try await group.run()
         } catch {
-            await group.triggerGracefulShutdown()
+            listening.open(.failure(error))
             throw error
         }
+    }
+    func end() async throws {
+        await group.triggerGracefulShutdown()
+        try await waiting(for: "the server to end", giveUp: { serving.cancel() }) { try await serving.value }
+    }
+    do {
+        let port = try await listening.value().get()
+        // A server that is cancelled closes its connections, which ends what a test waits for.
+        let success = try await waiting(for: "a test's work with a server", within: .seconds(300)) {
+            serving.cancel()
+        } _: {
+            try await body(TestServer(port: port) { await group.triggerGracefulShutdown() })
+        }
+        try await end()
+        return success
+    } catch {
+        try? await end()
+        throw error
     }
 }
 
@@ -64,7 +75,13 @@ final class Gate<Value: Sendable>: Sendable {
         case open(Value)
     }
 
+    private let what: String
     private let state = Mutex<State>(.closed([]))
+
+    /// - Parameter what: what opens it, for the message of a wait in vain.
+    init(_ what: String) {
+        self.what = what
+    }
 
     func open(_ value: Value) {
         let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
@@ -76,17 +93,19 @@ final class Gate<Value: Sendable>: Sendable {
     }
 
     /// Waits until the gate is open; does not mind cancellation.
-    func value() async -> Value {
-        await withCheckedContinuation { continuation in
-            let value: Value? = state.withLock { state in
-                switch state {
-                case .open(let value): return value
-                case .closed(let waiting):
-                    state = .closed(waiting + [continuation])
-                    return nil
+    func value() async throws -> Value {
+        try await waiting(for: what, hearsCancellation: false) {
+            await withCheckedContinuation { continuation in
+                let value: Value? = self.state.withLock { state in
+                    switch state {
+                    case .open(let value): return value
+                    case .closed(let waiting):
+                        state = .closed(waiting + [continuation])
+                        return nil
+                    }
                 }
+                if let value { continuation.resume(returning: value) }
             }
-            if let value { continuation.resume(returning: value) }
         }
     }
 }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP2
 import NIOSSL
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowHTTP
@@ -36,8 +37,8 @@ import Testing
                 try await first.send("GET /big HTTP/1.1\r\nhost: x\r\n\r\n")
                 try await withStalledReader(port: server.port) { second in
                     try await second.send("GET /big HTTP/1.1\r\nhost: x\r\n\r\n")
-                    await first.waitForClose()
-                    await second.waitForClose()
+                    try await first.waitForClose()
+                    try await second.waitForClose()
                 }
             }
             // Whoever reads is served as ever.
@@ -74,7 +75,7 @@ import Testing
             try await withHTTP2(port: server.port, tls: client, receiveBuffer: 16 * 1024) { unread in
                 try await unread.send(.rootStream, .windowUpdate(windowSizeIncrement: 1 << 30))
                 try await unread.get("/big", on: 1)
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 try await waitForRoom(on: server, tls: certificate.client())
                 try await unread.waitForClose()
             }

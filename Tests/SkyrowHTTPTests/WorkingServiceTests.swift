@@ -21,7 +21,7 @@ import Testing
                         }
                     }
                 }
-                await acknowledged.hundred.value()
+                try await acknowledged.hundred.value()
                 await service.server.shutDown()
                 try await clients.waitForAll()
             }
@@ -86,7 +86,7 @@ private func save(as token: String, port: Int, client: Int, into acknowledged: A
 /// What the service said it has saved.
 private final class AcknowledgedIDs: Sendable {
     /// Open once there are a hundred.
-    let hundred = Gate<Void>()
+    let hundred = Gate<Void>("a hundred acknowledged saves")
     private let ids = Mutex<Set<String>>([])
 
     var all: Set<String> { ids.withLock { $0 } }

@@ -9,7 +9,7 @@ import Testing
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND state = 'active' AND wait_event = 'PgSleep'
             """
-        while try await database.psql(query) != "\(count)" { await Task.yield() }
+        try await waiting(until: "\(count) sessions sleep") { try await database.psql(query) == "\(count)" }
     }
 
     @Test func cancellingTheTaskOfAReadCancelsTheStatement() async throws {
@@ -74,10 +74,10 @@ import Testing
                 logger: .silent
             )
             for sharing in [PostgresCommitSharing.never, .allowed] {
-                let waiting = Task { try await client.write("INSERT INTO note VALUES (1)", sharing: sharing) }
-                while client.waitingStatements == 0 { await Task.yield() }
-                waiting.cancel()
-                await #expect(throws: CancellationError.self) { try await waiting.value }
+                let write = Task { try await client.write("INSERT INTO note VALUES (1)", sharing: sharing) }
+                try await waiting(until: "the write waits") { client.waitingStatements > 0 }
+                write.cancel()
+                await #expect(throws: CancellationError.self) { try await write.value }
             }
             let cancelledBefore = Task {
                 while !Task.isCancelled { await Task.yield() }
@@ -85,10 +85,11 @@ import Testing
             }
             cancelledBefore.cancel()
             await #expect(throws: CancellationError.self) { try await cancelledBefore.value }
-            let service = Task { try await client.run() }
-            _ = try await client.write("INSERT INTO note VALUES (2)")
-            service.cancel()
-            try await service.value
+            try await withRunning {
+                try await client.run()
+            } while: {
+                _ = try await client.write("INSERT INTO note VALUES (2)")
+            }
             let ids = try await database.psql("SELECT id FROM note")
             #expect(ids == "2")
         }

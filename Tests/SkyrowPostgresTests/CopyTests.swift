@@ -80,7 +80,7 @@ private struct SourceError: Error {}
                 let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
                 continuation.yield(Array("a,1\n".utf8))
                 let task = Task { try await client.copyIn("COPY movie FROM STDIN (FORMAT csv)", chunks: stream) }
-                while client.statistics.transactionsInUse == 0 { await Task.yield() }
+                try await waiting(until: "the copy runs") { client.statistics.transactionsInUse > 0 }
                 // An AsyncStream ends without an error when its reader is cancelled.
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }

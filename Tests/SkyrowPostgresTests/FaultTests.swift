@@ -55,7 +55,7 @@ import Testing
                     return outcomes
                 }
             }
-            while written.value < 100 { await Task.yield() }
+            try await waiting(until: "a hundred writes are done") { written.value >= 100 }
             try await fault()
             return try await group.reduce(into: []) { $0 += $1 }
         }
@@ -96,10 +96,10 @@ import Testing
             }
             try await checkWrites(sharing: sharing, database: database, client: client) {
                 try await cluster.kill()
-                while client.isReady { await Task.yield() }
+                try await waiting(until: "the client has no connection") { !client.isReady }
                 try await cluster.launch()
             }
-            while !client.isReady { await Task.yield() }
+            try await waiting(until: "the client has a connection") { client.isReady }
             let answer = try await client.read("SELECT 1")
             #expect(answer.rowCount == 1)
             reader.cancel()
@@ -127,7 +127,9 @@ import Testing
                         SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                         WHERE datname = current_database() AND wait_event = 'PgSleep'
                         """
-                    while try await database.psql(terminate) == "0" { await Task.yield() }
+                    try await waiting(until: "the write sleeps and is terminated") {
+                        try await database.psql(terminate) != "0"
+                    }
                     let error = try await #require(throws: PostgresError.self) { try await write.value }
                     #expect(error.code == .unknownFate, "\(number)")
                 }
@@ -216,7 +218,7 @@ import Testing
                     )
                     try await database.psql(Self.terminateAll)
                     let left = "SELECT count(*) FROM pg_stat_activity WHERE pid IN (\(sessions))"
-                    while try await database.psql(left) != "0" {}
+                    try await waiting(until: "the sessions are gone") { try await database.psql(left) == "0" }
                 }
                 let count = try await database.psql("SELECT count(*) FROM note")
                 #expect(count == "15")
@@ -253,15 +255,17 @@ import Testing
                     }
                 }
             }
-            while client.waitingStatements < 40 { await Task.yield() }
+            try await waiting(until: "forty statements wait") { client.waitingStatements >= 40 }
             let group = ServiceGroup(
                 configuration: .init(services: [.init(service: client)], logger: .silent)
             )
             let running = Task { try await group.run() }
-            while client.statistics.reads.connections == 0 { await Task.yield() }
+            try await waiting(until: "the client has a connection") { client.statistics.reads.connections > 0 }
             await group.triggerGracefulShutdown()
-            try await running.value
-            for task in accepted { try await task.value }
+            try await waiting(for: "the client to shut down", giveUp: { running.cancel() }) {
+                try await running.value
+                for task in accepted { try await task.value }
+            }
             let count = try await database.psql("SELECT count(*) FROM note")
             #expect(count == "30")
             let refused = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }

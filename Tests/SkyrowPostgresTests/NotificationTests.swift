@@ -92,8 +92,9 @@ import Testing
                 #expect(hasEnded)
                 return client.listen("changed")
             }
-            var events = kept.makeAsyncIterator()
-            while let event = await events.next() { #expect(event == .connected) }
+            try await waiting(for: "the end of the notifications") {
+                for await event in kept { #expect(event == .connected) }
+            }
         }
     }
 }

@@ -126,7 +126,7 @@ import Testing
                 try await client.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE gate")
                     let blocked = Task { try await client.read("SELECT count(*) FROM gate") }
-                    while client.statistics.reads.busyConnections == 0 { await Task.yield() }
+                    try await waiting(until: "a read runs") { client.statistics.reads.busyConnections > 0 }
                     #expect(client.statistics.transactionsInUse == 1)
                     // Nobody waits for the lock once it is released below.
                     blocked.cancel()

@@ -134,7 +134,7 @@ private struct BodyError: Error {}
                             attempts.increment()
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(first)")
                             haveFirst.increment()
-                            while haveFirst.value < 2 { await Task.yield() }
+                            try await waiting(until: "both transactions have their first lock") { haveFirst.value >= 2 }
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(second)")
                         }
                     }

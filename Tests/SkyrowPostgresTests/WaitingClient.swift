@@ -1,13 +1,12 @@
 import SkyrowPostgres
 import SkyrowTestSupport
-import Synchronization
 
 /// Lets statements gather in a client's queues before it runs, so that what travels together is certain; then runs it.
 ///
-/// - Parameter waiting: How many statements have to wait before the client starts.
+/// - Parameter count: How many statements have to wait before the client starts.
 func withWaitingClient<Success: Sendable>(
     _ url: String,
-    waiting: Int,
+    waiting count: Int,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     statements: [@Sendable (PostgresClient) async throws -> Success]
 ) async throws -> (outcomes: [Result<Success, any Error>], statistics: PostgresStatistics) {
@@ -15,13 +14,19 @@ func withWaitingClient<Success: Sendable>(
     configure(&configuration)
     let client = PostgresClient(configuration: configuration, logger: .silent)
     let tasks = statements.map { statement in Task { try await statement(client) } }
-    while client.waitingStatements < waiting { await Task.yield() }
+    try await waiting(until: "\(count) statements wait") { client.waitingStatements >= count }
     let service = Task { try await client.run() }
     var outcomes: [Result<Success, any Error>] = []
-    for task in tasks { outcomes.append(await task.result) }
+    for (number, task) in tasks.enumerated() {
+        // A client that was cancelled ends whatever waits for it.
+        let outcome = try await waiting(for: "the outcome of statement \(number)", giveUp: { service.cancel() }) {
+            await task.result
+        }
+        outcomes.append(outcome)
+    }
     let statistics = client.statistics
     service.cancel()
-    try await service.value
+    try await waiting(for: "the end of the client") { try await service.value }
     return (outcomes, statistics)
 }
 
@@ -52,16 +57,5 @@ extension Result {
 extension Array {
     func allSucceeded<Success>() -> Bool where Element == Result<Success, any Error> {
         !contains { !$0.succeeded }
-    }
-}
-
-/// Counts what several tasks do.
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    var value: Int { count.load(ordering: .sequentiallyConsistent) }
-
-    func increment() {
-        count.add(1, ordering: .sequentiallyConsistent)
     }
 }

@@ -61,7 +61,7 @@ import Testing
                     }
                 }
             }
-            while client.statistics.reads.queueDepth < asks.count { await Task.yield() }
+            try await waiting(until: "all fetches wait") { client.statistics.reads.queueDepth >= asks.count }
             let service = Task { try await client.run() }
             var largest = 0
             var found = 0

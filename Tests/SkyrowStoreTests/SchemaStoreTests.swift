@@ -8,9 +8,7 @@ import Testing
 
 /// Waits until something that comes by itself has come.
 func until(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() {
-        try await Task.sleep(for: .milliseconds(2))
-    }
+    try await waiting(until: "the schema store has heard of it", condition)
 }
 
 @Suite(.timeLimit(.minutes(10))) struct SchemaStoreTests {

@@ -66,7 +66,7 @@ struct SettingSources: Sendable {
     // MARK: - Names that are none
 
     /// Variables that begin like ours and are read by the tests and the benchmarks alone.
-    private static let foreignVariables: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_SEED"]
+    private static let foreignVariables: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
 
     /// Throws ``ToolError`` for a variable or a key of the file that is no setting, and tells the nearest one.
     func refuseUnknownNames(rows: [SettingRow]) throws(ToolError) {

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 
 @testable import skyrow
 
@@ -27,6 +28,8 @@ final class Balancer: Sendable {
                 default_backend services
             backend services
                 option httpchk GET /readyz
+                # By default a check that takes longer than the interval has failed, as any does on a busy machine.
+                timeout check 10s
                 default-server check inter 50ms fall 1 rise 1
             \(servers)
 
@@ -38,10 +41,9 @@ final class Balancer: Sendable {
             FileManager.default.isExecutableFile(atPath: $0)
         }
         process = try await Tool.launch([program ?? "haproxy", "-db", "-f", path], input: listener.socket).child
-        while try await command("show info").isEmpty {
-            guard process.exitIfEnded == nil else {
-                throw ServiceFailure(description: "haproxy ended with \(await process.exit)")
-            }
+        try await waiting(until: "haproxy listens") {
+            if let exit = process.exitIfEnded { throw ServiceFailure(description: "haproxy ended with \(exit)") }
+            return try await !command("show info").isEmpty
         }
     }
 
@@ -50,7 +52,7 @@ final class Balancer: Sendable {
         let server = "services/s\(number)"
         _ = try await command("set server \(server) addr 127.0.0.1 port \(service.address.port ?? 0)")
         _ = try await command("enable server \(server)")
-        while try await !isUp(number) {}
+        try await waiting(until: "haproxy finds service \(number) ready") { try await isUp(number) }
     }
 
     /// Whether requests go to a service.
@@ -63,7 +65,7 @@ final class Balancer: Sendable {
 
     func stop() async {
         process.send(signal: SIGKILL)
-        _ = await process.exit
+        _ = await process.ended("haproxy")
     }
 
     /// Answers the empty text while there is nobody to ask.

@@ -32,7 +32,7 @@ import Testing
             )
             let load = Load()
             async let running: Void = load.run(on: service)
-            await load.awaitProgress(20)
+            try await load.awaitProgress(20)
             do {
                 try await body(service, load, database)
             } catch {
@@ -41,7 +41,7 @@ import Testing
                 await running
                 throw error
             }
-            await load.awaitProgress(20)
+            try await load.awaitProgress(20)
             load.stop()
             await running
             #expect(load.outcomes.losses == [])
@@ -57,11 +57,11 @@ import Testing
         let cluster = try await TemporaryCluster.start()
         try await underLoad(on: cluster) { service, load, _ in
             try await cluster.stop(mode: mode)
-            await load.awaitRefusals(1)
-            while try await service.status("readyz") != 503 {}
+            try await load.awaitRefusals(1)
+            try await waiting(until: "the service is not ready") { try await service.status("readyz") == 503 }
             #expect(try await service.status("healthz") == 200)
             try await cluster.launch()
-            while try await service.status("readyz") != 200 {}
+            try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
         }
     }
 
@@ -75,10 +75,10 @@ import Testing
                 SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app';
                 """
             )
-            await load.awaitRefusals(1)
-            while try await service.status("readyz") != 503 {}
+            try await load.awaitRefusals(1)
+            try await waiting(until: "the service is not ready") { try await service.status("readyz") == 503 }
             try await database.psql("ALTER ROLE app CONNECTION LIMIT -1")
-            while try await service.status("readyz") != 200 {}
+            try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
             // Nobody answers, and nobody lets a new connection in.
             let processes = [try #require(postmaster)] + backends
             for process in processes { kill(process, SIGSTOP) }
-            await load.awaitRefusals(8)
+            try await load.awaitRefusals(8)
             // What needs no database is answered meanwhile.
             #expect(try await service.status("healthz") == 200)
             for process in processes { kill(process, SIGCONT) }
@@ -106,12 +106,12 @@ import Testing
         try await underLoad(on: cluster, arguments: ["--statement-timeout", "1s"]) { service, load, database in
             let other = Load(type: "memo")
             async let running: Void = other.run(on: service)
-            await other.awaitProgress(5)
+            try await other.awaitProgress(5)
             try await withPostgresClient(database.url) { holder in
                 try await holder.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
-                    await load.awaitRefusals(8)
-                    await other.awaitProgress(20)
+                    try await load.awaitRefusals(8)
+                    try await other.awaitProgress(20)
                     let memos = try await service.call("record:query", #"{"record_type":"memo","limit":1}"#)
                     #expect(memos.contains(#""_type":"record""#))
                 }

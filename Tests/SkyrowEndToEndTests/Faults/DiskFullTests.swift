@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -55,18 +56,18 @@ private struct SmallFileSystem: ~Copyable {
             // Long enough to need new blocks all the time, too random to be compressed away.
             let load = Load(size: 1000)
             async let running: Void = load.run(on: service)
-            await load.awaitProgress(20)
+            try await load.awaitProgress(20)
             try disk.fill()
-            await load.awaitRefusals(20)
+            try await load.awaitRefusals(20)
             #expect(try await service.status("healthz") == 200)
             // Reading goes on.
             let notes = try await service.call("record:query", #"{"record_type":"note","limit":1}"#)
             #expect(notes.contains(#""_type":"record""#))
             // Without room for the write-ahead log PostgreSQL itself gives up, and cannot start either.
             _ = try? await service.psql("SELECT pg_switch_wal()")
-            await load.awaitRefusals(20)
+            try await load.awaitRefusals(20)
             try disk.makeRoom()
-            await load.awaitProgress(20)
+            try await load.awaitProgress(20)
             load.stop()
             await running
             #expect(load.outcomes.losses == [])
@@ -74,7 +75,7 @@ private struct SmallFileSystem: ~Copyable {
             #expect(load.acknowledged.subtracting(ids).isEmpty)
             #expect(await service.terminate() == .exited(0))
             // Without room PostgreSQL may meet what it calls an internal error (class XX); then the log says so.
-            let lines = await complaints.value
+            let lines = try await waiting(for: "the end of the complaints") { await complaints.value }
             for code in Set(load.outcomes.refusals.keys).subtracting(DatabaseFaultTests.clearRefusals) {
                 #expect(code == 10000 && lines.contains { $0.contains("SQLSTATE XX") }, "\(code): \(lines)")
             }

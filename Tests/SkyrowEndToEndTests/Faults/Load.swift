@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Synchronization
 
 @testable import skyrow
@@ -19,7 +20,8 @@ final class Load: Sendable {
     private struct State {
         var outcomes = Outcomes()
         var isStopping = false
-        var waiting: [(isThere: @Sendable (Outcomes) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Why nothing more will come.
+        var end: String?
     }
 
     private let state = Mutex(State())
@@ -32,18 +34,21 @@ final class Load: Sendable {
         content = String(repeating: "x", count: size)
     }
 
-    /// Saves until ``stop()`` or the end of the service.
-    func run(on service: RunningService, tasks: Int = 4) async {
+    /// Saves until ``stop()``, its cancellation, the end of the service, or a hundred losses.
+    ///
+    /// - Parameter outlivesService: the service is one of several behind a proxy, and its end is not that of the load.
+    func run(on service: RunningService, tasks: Int = 4, outlivesService: Bool = false) async {
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
-                group.addTask { await self.save(on: service, task) }
+                group.addTask { await self.save(on: service, task, outlivesService) }
             }
         }
+        state.withLock { $0.end = "the clients have ended; losses: \($0.outcomes.losses.prefix(5))" }
     }
 
-    private func save(on service: RunningService, _ task: Int) async {
+    private func save(on service: RunningService, _ task: Int, _ outlivesService: Bool) async {
         var number = 0
-        while !state.withLock({ $0.isStopping }) {
+        while !Task.isCancelled, state.withLock({ !$0.isStopping && $0.outcomes.losses.count < 100 }) {
             number += 1
             let id = "\(task)-\(number)"
             do {
@@ -59,21 +64,14 @@ final class Load: Sendable {
                     }
                 }
             } catch {
-                if service.process.exitIfEnded != nil { return }
+                if !outlivesService, service.process.exitIfEnded != nil { return }
                 note { $0.losses.append("\(error)") }
             }
         }
     }
 
     private func note(_ change: (inout Outcomes) -> Void) {
-        let ready = state.withLock { state in
-            change(&state.outcomes)
-            let outcomes = state.outcomes
-            let ready = state.waiting.filter { $0.isThere(outcomes) }
-            state.waiting.removeAll { $0.isThere(outcomes) }
-            return ready
-        }
-        for waiter in ready { waiter.continuation.resume() }
+        state.withLock { change(&$0.outcomes) }
     }
 
     func stop() {
@@ -84,25 +82,24 @@ final class Load: Sendable {
     var acknowledged: Set<String> { outcomes.acknowledged }
 
     /// Returns when so many more saves were acknowledged.
-    func awaitProgress(_ count: Int) async {
+    func awaitProgress(_ count: Int) async throws {
         let goal = acknowledged.count + count
-        await wait { $0.acknowledged.count >= goal }
+        try await wait(until: "\(goal) saves are acknowledged") { $0.acknowledged.count >= goal }
     }
 
     /// Returns when so many more saves were refused.
-    func awaitRefusals(_ count: Int) async {
+    func awaitRefusals(_ count: Int) async throws {
         let goal = outcomes.refused + count
-        await wait { $0.refused >= goal }
+        try await wait(until: "\(goal) saves are refused") { $0.refused >= goal }
     }
 
-    private func wait(_ isThere: @escaping @Sendable (Outcomes) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThereAlready = state.withLock { state in
+    private func wait(until what: String, _ isThere: (Outcomes) -> Bool) async throws {
+        try await waiting(until: what) {
+            try state.withLock { state in
                 if isThere(state.outcomes) { return true }
-                state.waiting.append((isThere, continuation))
+                if let end = state.end { throw ServiceFailure(description: "Before \(what), \(end)") }
                 return false
             }
-            if isThereAlready { continuation.resume() }
         }
     }
 }

@@ -29,14 +29,14 @@ import Testing
             }
             let load = Load()
             let front = services[0].reached(at: balancer.address)
-            async let running: Void = load.run(on: front)
-            await load.awaitProgress(20)
+            async let running: Void = load.run(on: front, outlivesService: true)
+            try await load.awaitProgress(20)
             for number in 1...2 {
                 #expect(await services[number - 1].terminate() == .exited(0))
-                await load.awaitProgress(20)
+                try await load.awaitProgress(20)
                 services[number - 1] = try await start(number)
                 try await balancer.place(services[number - 1], at: number)
-                await load.awaitProgress(20)
+                try await load.awaitProgress(20)
             }
             load.stop()
             await running

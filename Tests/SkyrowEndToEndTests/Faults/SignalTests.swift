@@ -11,7 +11,7 @@ import Testing
         let first = try await RunningService.start(in: data)
         let load = Load()
         async let running: Void = load.run(on: first)
-        await load.awaitProgress(50)
+        try await load.awaitProgress(50)
         #expect(await first.terminate() == .exited(0))
         load.stop()
         await running

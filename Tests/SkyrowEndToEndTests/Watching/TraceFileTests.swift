@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -31,7 +32,7 @@ import Testing
         let path = folder.path + "/traces"
         let file = try TraceFile(path: path, limit: 1 << 20, version: "1", logger: logger)
         file.append(.sample())
-        while try lines(path).isEmpty { await Task.yield() }
+        try await waiting(until: "a span is written") { try !lines(path).isEmpty }
         #expect(file.counts.accepted == 1)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import SkyrowHTTP
+import SkyrowTestSupport
 import Testing
 
 @testable import skyrow
@@ -69,14 +70,16 @@ import Testing
         var port: Int?
         var slow: [String: LogValue]?
         var requests: [[String: LogValue]] = []
-        for await line in service.complaints {
-            // Neither values nor keys are for those who read logs.
-            #expect(!line.contains(note) && !line.contains(master))
-            let entry = try JSONDecoder().decode([String: LogValue].self, from: Data(line.utf8))
-            if entry["message"] == "Metrics are served" { port = entry["port"]?.text.flatMap { Int($0) } }
-            if entry["message"] == "A statement was slow", entry["request_id"] == "r-7" { slow = entry }
-            if entry["message"] == "Request" { requests.append(entry) }
-            if port != nil, requests.last?["request_id"] == "r-8" { break }
+        try await waiting(for: "the lines of three requests", giveUp: { service.process.send(signal: SIGKILL) }) {
+            for await line in service.complaints {
+                // Neither values nor keys are for those who read logs.
+                #expect(!line.contains(note) && !line.contains(master))
+                let entry = try JSONDecoder().decode([String: LogValue].self, from: Data(line.utf8))
+                if entry["message"] == "Metrics are served" { port = entry["port"]?.text.flatMap { Int($0) } }
+                if entry["message"] == "A statement was slow", entry["request_id"] == "r-7" { slow = entry }
+                if entry["message"] == "Request" { requests.append(entry) }
+                if port != nil, requests.last?["request_id"] == "r-8" { break }
+            }
         }
         let traced = requests.suffix(3)
         #expect(traced.map { $0["request_id"] == "r-7" } == [true, false, false])

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 import SkyrowHTTP
+import SkyrowTestSupport
 import Testing
 
 /// What one HTTP/2 client may ask for, and what happens beyond.
@@ -170,7 +171,7 @@ import Testing
             let client = try certificate.client(protocols: ["h2"])
             try await withConnection(port: server.port, tls: client) { connection in
                 try await connection.send(attack.bytes(limits))
-                while try await !connection.isClosedByServer() {}
+                try await waiting(until: "the server has closed") { try await connection.isClosedByServer() }
             }
             #expect(responder.requests <= limits.streams)
         }

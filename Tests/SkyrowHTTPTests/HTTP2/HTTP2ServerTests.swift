@@ -28,7 +28,7 @@ func withHTTP2Server<Success: Sendable>(
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { _, connection in
             try await connection.get("/wait", on: 1)
-            await responder.waiting.value()
+            try await responder.waiting.value()
             try await connection.get("/a?b=c", on: 3)
             let second = try await connection.answer(on: 3)
             #expect(second.status == 200)
@@ -97,9 +97,9 @@ func withHTTP2Server<Success: Sendable>(
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { _, connection in
             try await connection.get("/wait", on: 1)
-            await responder.waiting.value()
+            try await responder.waiting.value()
             try await connection.send(1, .rstStream(.cancel))
-            await responder.cancelled.value()
+            try await responder.cancelled.value()
             try await connection.get("/a", on: 3)
             #expect(try await connection.answer(on: 3).body == "GET /a")
         }
@@ -109,7 +109,7 @@ func withHTTP2Server<Success: Sendable>(
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { _, connection in
             try await connection.get("/wait", on: 1)
-            await responder.waiting.value()
+            try await responder.waiting.value()
             connection.finishSending()
             responder.gate.open()
             #expect(try await connection.answer(on: 1).body == "done")

@@ -9,7 +9,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { server, connection in
             try await connection.get("/wait", on: 1)
-            await responder.waiting.value()
+            try await responder.waiting.value()
             await server.shutDown()
             // First that it will end, then where: now nothing more is taken.
             while connection.goAways.count < 2 { try await connection.receive() }
@@ -26,7 +26,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { server, connection in
             try await connection.get("/big", on: 1)
-            await responder.waiting.value()
+            try await responder.waiting.value()
             await server.shutDown()
             #expect(try await connection.answer(on: 1).body.utf8.count == 4 << 20)
             try await connection.waitForClose()

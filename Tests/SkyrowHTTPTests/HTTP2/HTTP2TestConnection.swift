@@ -3,6 +3,7 @@ import NIOHPACK
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
+import SkyrowTestSupport
 import Testing
 
 /// The client's end of an HTTP/2 connection, frame by frame; it reads no more than it is told to.
@@ -16,16 +17,20 @@ import Testing
 final class HTTP2TestConnection {
     private let outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
     private var inbound: NIOAsyncChannelInboundStream<HTTP2Frame>.AsyncIterator
-    private var waiting: [HTTP2Frame] = []
+    private var kept: [HTTP2Frame] = []
+    /// Ends whatever waits for the server.
+    private let close: @Sendable () -> Void
     /// Bytes since the connection's window was last opened.
     private var taken = 0
     /// What the server said about its going away: the last request it answers, and why.
     private(set) var goAways: [(last: HTTP2StreamID, code: HTTP2ErrorCode)] = []
 
     fileprivate init(
+        _ close: @escaping @Sendable () -> Void,
         _ inbound: NIOAsyncChannelInboundStream<HTTP2Frame>,
         _ outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
     ) {
+        self.close = close
         self.inbound = inbound.makeAsyncIterator()
         self.outbound = outbound
     }
@@ -70,18 +75,24 @@ final class HTTP2TestConnection {
 
     /// Takes in one more frame of any kind, for later.
     func receive() async throws {
-        guard let frame = try await inbound.next(isolation: #isolation) else { throw ConnectionEnded() }
+        guard let frame = try await next() else { throw ConnectionEnded() }
         if case .goAway(let last, let code, _) = frame.payload {
             goAways.append((last, code))
         } else {
-            waiting.append(frame)
+            kept.append(frame)
+        }
+    }
+
+    private func next() async throws -> HTTP2Frame? {
+        try await waiting(for: "a frame from the server", giveUp: close) {
+            try await inbound.next(isolation: #isolation)
         }
     }
 
     /// The next frame of any stream but the settings and windows; nil when the server has closed.
     func frame() async throws -> HTTP2Frame? {
-        if !waiting.isEmpty { return waiting.removeFirst() }
-        while let frame = try await inbound.next(isolation: #isolation) {
+        if !kept.isEmpty { return kept.removeFirst() }
+        while let frame = try await next() {
             switch frame.payload {
             case .settings, .windowUpdate, .ping:
                 continue
@@ -106,7 +117,7 @@ final class HTTP2TestConnection {
     func answer(on stream: HTTP2StreamID) async throws -> HTTP2TestAnswer {
         var answer = HTTP2TestAnswer()
         var others: [HTTP2Frame] = []
-        defer { waiting = others + waiting }
+        defer { kept = others + kept }
         while true {
             guard let frame = try await frame() else { throw ConnectionEnded() }
             guard frame.streamID == stream else {
@@ -144,6 +155,8 @@ final class HTTP2TestConnection {
     func waitForClose() async throws {
         do {
             while try await frame() != nil {}
+        } catch let error as WaitTimedOut {
+            throw error
         } catch {
             // A reset is a close as well.
         }
@@ -201,6 +214,6 @@ func withHTTP2<Success>(
             }
         }
     return try await channel.executeThenClose { inbound, outbound in
-        try await body(HTTP2TestConnection(inbound, outbound))
+        try await body(HTTP2TestConnection({ channel.channel.close(promise: nil) }, inbound, outbound))
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOSSL
 import SkyrowHTTP
+import SkyrowTestSupport
 import Testing
 
 /// HTTP/1.1 over TLS.
@@ -98,7 +99,7 @@ import Testing
                 // It may be closed before that.
                 if !sent.isEmpty { try? await connection.send(sent) }
                 // What comes before the close is at most an alert of TLS.
-                while try await !connection.isClosedByServer() {}
+                try await waiting(until: "the server has closed") { try await connection.isClosedByServer() }
             }
         }
     }
@@ -128,7 +129,7 @@ import Testing
         try await withServer(responder, certificate: certificate.server()) { server in
             try await withConnection(port: server.port, tls: certificate.client()) { connection in
                 try await connection.get("/wait")
-                await responder.waiting.value()
+                try await responder.waiting.value()
                 connection.finishSending()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
@@ -177,7 +178,7 @@ import Testing
             defer { watching.cancel() }
             try await certificate.make(name: "second")
             let second = try certificate.client()
-            while try await !answers(server, second) {}
+            try await waiting(until: "the second certificate is shown") { try await answers(server, second) }
         }
     }
 

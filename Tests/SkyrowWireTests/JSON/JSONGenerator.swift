@@ -1,9 +1,11 @@
+import SkyrowTestSupport
+
 /// Makes JSON values and the many ways to write them.
 struct JSONGenerator {
     var random: SeededGenerator
 
-    init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+    init(_ random: SeededGenerator) {
+        self.random = random
     }
 
     mutating func value(depth: Int = 4) -> ReferenceJSON {

@@ -1,3 +1,4 @@
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowWire
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test func doublesAreRoundedAsTheStandardLibraryRounds() throws {
-        var generator = JSONGenerator(seed: printedSeed())
+        var generator = JSONGenerator(SeededGenerator.forTest())
         for _ in 0..<20_000 {
             let digits = String(
                 UInt64.random(

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowWire
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func everyStringIsReadBack() throws {
-        var generator = JSONGenerator(seed: printedSeed())
+        var generator = JSONGenerator(SeededGenerator.forTest())
         for _ in 0..<2_000 {
             let text = generator.string()
             let json = written { $0.string(text) }
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test func everyDoubleAndIntegerIsReadBack() throws {
-        var generator = JSONGenerator(seed: printedSeed())
+        var generator = JSONGenerator(SeededGenerator.forTest())
         for round in 0..<20_000 {
             let value = round % 2 == 0 ? generator.double() : (generator.double().significand * 1e6).rounded() / 1e3
             let json = written { $0.number(value) }

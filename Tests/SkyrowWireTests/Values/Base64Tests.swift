@@ -1,11 +1,12 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowWire
 
 @Suite struct Base64Tests {
     @Test func bytesAreWrittenAsFoundationWritesThem() {
-        var generator = SeededGenerator(seed: printedSeed())
+        var generator = SeededGenerator.forTest()
         for length in 0..<200 {
             let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             let text = Data(bytes).base64EncodedString()

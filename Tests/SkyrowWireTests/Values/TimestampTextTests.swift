@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowWire
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test func calendarIsThatOfFoundation() throws {
-        var generator = SeededGenerator(seed: printedSeed())
+        var generator = SeededGenerator.forTest()
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
         for _ in 0..<2_000 {
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test func everyMicrosecondIsReadBack() throws {
-        var generator = SeededGenerator(seed: printedSeed())
+        var generator = SeededGenerator.forTest()
         for _ in 0..<5_000 {
             let value = Timestamp(
                 microseconds: .random(in: -211_813_488_000_000_000..<9_223_371_331_200_000_000, using: &generator)

@@ -1,0 +1,14 @@
+internal import Synchronization
+
+/// Counts what several tasks do.
+package final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    package init() {}
+
+    package var value: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    package func increment() {
+        count.add(1, ordering: .sequentiallyConsistent)
+    }
+}

@@ -1,0 +1,147 @@
+internal import Synchronization
+
+/// What a test waited for in vain.
+package struct WaitTimedOut: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ what: String, _ limit: Duration) {
+        description = "Waited \(limit) for \(what) in vain"
+    }
+}
+
+/// How long a test waits unless it says otherwise: long beside what anything takes on a machine whose processors are
+/// busy with other work, short beside the limit of a whole run (scripts/test).
+package let patience: Duration = .seconds(120)
+
+/// Runs `body` and returns its result; when it has none in time, the wait ends with ``WaitTimedOut`` even if `body`
+/// does not react to its cancellation.
+///
+/// ```swift
+/// let port = try await waiting(for: "the server to listen") { await running.port }
+/// ```
+///
+/// - Parameter hearsCancellation: whether the wait ends with the task that waits.
+package func waiting<Success: Sendable>(
+    for what: String,
+    within limit: Duration = patience,
+    hearsCancellation: Bool = true,
+    _ body: @escaping @Sendable () async throws -> Success
+) async throws -> Success {
+    let outcome = FirstOutcome<Success>()
+    let work = Task {
+        do {
+            outcome.settle(.success(try await body()))
+        } catch {
+            outcome.settle(.failure(error))
+        }
+    }
+    let timer = Task {
+        try await Task.sleep(for: limit)
+        outcome.settle(.failure(WaitTimedOut(what, limit)))
+        work.cancel()
+    }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+        try await outcome.value()
+    } onCancel: {
+        guard hearsCancellation else { return }
+        outcome.settle(.failure(CancellationError()))
+        work.cancel()
+    }
+}
+
+/// Runs `body` in place, for what cannot leave its task; when it takes too long, `giveUp` ends what it waits for, and
+/// the wait ends with ``WaitTimedOut``.
+///
+/// ```swift
+/// try await waiting(for: "a response", giveUp: { channel.close(promise: nil) }) { try await read() }
+/// ```
+package func waiting<Success>(
+    for what: String,
+    within limit: Duration = patience,
+    giveUp: @escaping @Sendable () -> Void,
+    _ body: () async throws -> Success
+) async throws -> Success {
+    let hasTimedOut = Flag()
+    let timer = Task {
+        try await Task.sleep(for: limit)
+        hasTimedOut.raise()
+        giveUp()
+    }
+    defer { timer.cancel() }
+    do {
+        let success = try await body()
+        // What `giveUp` ended may look like an orderly end.
+        if hasTimedOut.isRaised { throw WaitTimedOut(what, limit) }
+        return success
+    } catch {
+        throw hasTimedOut.isRaised ? WaitTimedOut(what, limit) : error
+    }
+}
+
+/// Asks `condition` again and again until it holds.
+///
+/// ```swift
+/// try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
+/// ```
+package func waiting(
+    until what: String,
+    within limit: Duration = patience,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw WaitTimedOut("the moment when \(what)", limit) }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}
+
+private final class Flag: Sendable {
+    private let state = Atomic(false)
+
+    var isRaised: Bool { state.load(ordering: .sequentiallyConsistent) }
+
+    func raise() {
+        state.store(true, ordering: .sequentiallyConsistent)
+    }
+}
+
+/// The first of several outcomes, for one task that waits for it.
+private final class FirstOutcome<Success: Sendable>: Sendable {
+    private enum State {
+        case open
+        case waiting(CheckedContinuation<Success, any Error>)
+        case settled(Result<Success, any Error>)
+    }
+
+    private let state = Mutex(State.open)
+
+    func settle(_ outcome: Result<Success, any Error>) {
+        let waiter: CheckedContinuation<Success, any Error>? = state.withLock { state in
+            switch state {
+            case .open:
+                state = .settled(outcome)
+                return nil
+            case .waiting(let waiter):
+                state = .settled(outcome)
+                return waiter
+            case .settled:
+                return nil
+            }
+        }
+        waiter?.resume(with: outcome)
+    }
+
+    func value() async throws -> Success {
+        try await withCheckedThrowingContinuation { continuation in
+            let settled: Result<Success, any Error>? = state.withLock { state in
+                guard case .settled(let outcome) = state else {
+                    state = .waiting(continuation)
+                    return nil
+                }
+                return outcome
+            }
+            if let settled { continuation.resume(with: settled) }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import SkyrowTestSupport
+import Testing
+
+/// The waits of the test kit end by themselves, whatever they wait for.
+@Suite struct WaitingTests {
+    private func expectTimeOut(_ what: String, _ wait: () async throws -> Void) async throws {
+        let error = await #expect(throws: WaitTimedOut.self) { try await wait() }
+        #expect(error?.description.contains(what) == true)
+    }
+
+    @Test func aContinuationThatNobodyResumesEndsTheWait() async throws {
+        try await expectTimeOut("a resumption") {
+            try await waiting(for: "a resumption", within: .milliseconds(10)) {
+                // Resumed by nothing, and deaf to cancellation.
+                await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            }
+        }
+    }
+
+    @Test func whatTheDeadlineEndedIsNoSuccess() async throws {
+        for fails in [false, true] {
+            try await expectTimeOut("the end") {
+                let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+                try await waiting(for: "the end", within: .milliseconds(10), giveUp: { continuation.finish() }) {
+                    for await _ in stream {}
+                    if fails { throw CancellationError() }
+                }
+            }
+        }
+    }
+
+    @Test func aConditionThatNeverHoldsEndsTheWait() async throws {
+        try await expectTimeOut("pigs fly") {
+            try await waiting(until: "pigs fly", within: .milliseconds(10)) { false }
+        }
+    }
+
+    @Test func cancellationEndsTheWaitUnlessItIsNotToBeHeard() async throws {
+        let heard = Task {
+            try await waiting(for: "nothing") {
+                await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            }
+        }
+        heard.cancel()
+        await #expect(throws: CancellationError.self) { try await heard.value }
+        let unheard = Task {
+            try await waiting(for: "nothing", within: .milliseconds(10), hearsCancellation: false) {
+                await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            }
+        }
+        unheard.cancel()
+        await #expect(throws: WaitTimedOut.self) { try await unheard.value }
+    }
+
+    @Test func aResultOrAnErrorThatComesInTimeIsPassedOn() async throws {
+        #expect(try await waiting(for: "one") { 1 } == 1)
+        #expect(try await waiting(for: "one", giveUp: {}) { 1 } == 1)
+        await #expect(throws: CancellationError.self) { try await waiting(for: "one") { throw CancellationError() } }
+        await #expect(throws: CancellationError.self) {
+            try await waiting(for: "one", giveUp: {}) { throw CancellationError() }
+        }
+    }
+}
