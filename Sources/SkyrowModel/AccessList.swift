@@ -34,4 +34,43 @@ public struct AccessList: Hashable, Sendable {
     public init(_ entries: [AccessEntry]) {
         self.entries = entries
     }
+
+    /// How many entries a list may have unless a setting says otherwise.
+    package static let standardMaximum = 100
+    /// How many a setting may allow; the tables take no more.
+    package static let utmostMaximum = 10_000
+    /// How many bytes of UTF-8 the name of a user or role in an entry may have.
+    package static let maximumNameLength = 255
+}
+
+extension AccessList {
+    /// Whether both lists admit the same subjects with the same levels, in whatever order and however often they name
+    /// them.
+    ///
+    /// Write includes read. An entry for the owner adds nothing, since an owner passes any list.
+    package func isSame(as other: AccessList) -> Bool {
+        levels == other.levels
+    }
+
+    /// A subject whose names are compared by their bytes.
+    private enum SubjectKey: Hashable {
+        case everyone
+        case user(TextKey)
+        case role(TextKey)
+    }
+
+    private var levels: [SubjectKey: AccessLevel] {
+        var levels: [SubjectKey: AccessLevel] = [:]
+        for entry in entries {
+            let key: SubjectKey
+            switch entry.subject {
+            case .owner: continue
+            case .everyone: key = .everyone
+            case .user(let id): key = .user(TextKey(id))
+            case .role(let name): key = .role(TextKey(name))
+            }
+            if levels[key] != .write { levels[key] = entry.level }
+        }
+        return levels
+    }
 }

@@ -35,9 +35,12 @@ package struct FieldRule: Hashable, Sendable {
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
+    /// Who changes the access lists of records, among those to whom a record is open for writing.
+    package var accessWriters: FieldRule.Writers
 
-    package init(_ rules: [FieldName: FieldRule]) {
+    package init(_ rules: [FieldName: FieldRule], accessWriters: FieldRule.Writers = .owner) {
         self.rules = rules
+        self.accessWriters = accessWriters
     }
 
     /// Every field is as open as its record.
@@ -49,7 +52,23 @@ package struct FieldRules: Hashable, Sendable {
         return FieldRules(Dictionary(keys.map { ($0, rule) }, uniquingKeysWith: { first, _ in first }))
     }
 
+    /// Whether no field has a rule.
     package var isEmpty: Bool { rules.isEmpty }
+
+    /// Whether the caller may change the access lists of its own records only.
+    package func keepsAccess(from caller: Caller) -> Bool {
+        switch accessWriters {
+        case .everyone: false
+        case .owner: !caller.isMaster
+        }
+    }
+
+    /// Whether the caller may give a public record that it may write another access list.
+    package func mayReplaceAccess(of record: Record, caller: Caller) -> Bool {
+        guard keepsAccess(from: caller) else { return true }
+        guard let owner = record.owner, let user = caller.userID else { return false }
+        return owner.isSameText(as: user)
+    }
 
     /// The fields that the caller does not see, in any record.
     package func withheld(from caller: Caller) -> Set<FieldName> {

@@ -24,13 +24,20 @@ package final class RecordStore: Sendable {
     package let logger: Logger
     /// The fields of `user` that accounts log in with.
     package let loginKeys: [FieldName]
+    /// How many entries an access list may have.
+    let maximumAccessEntries: Int
     let changer: SchemaChanger
 
+    /// - Parameters:
+    ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
+    ///   - maximumAccessEntries: how many entries an access list may have.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         mode: SchemaMode,
         loginKeys: [FieldName] = LoginKeys.standard,
+        sharedAccessLists: [RecordTypeName] = [],
+        maximumAccessEntries: Int = AccessList.standardMaximum,
         logger: Logger
     ) {
         self.client = client
@@ -38,7 +45,10 @@ package final class RecordStore: Sendable {
         self.mode = mode
         self.logger = logger
         self.loginKeys = loginKeys
-        cache = SchemaCache(client: client, schema: schema, rules: [.user: .ofLoginKeys(loginKeys)])
+        self.maximumAccessEntries = maximumAccessEntries
+        var rules: [RecordTypeName: FieldRules] = [.user: .ofLoginKeys(loginKeys)]
+        for type in sharedAccessLists { rules[type, default: .none].accessWriters = .everyone }
+        cache = SchemaCache(client: client, schema: schema, rules: rules)
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 

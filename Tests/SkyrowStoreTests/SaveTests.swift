@@ -64,7 +64,7 @@ import Testing
             #expect(second.access == first.access)
             let (older, newer) = (try #require(first.revision), try #require(second.revision))
             #expect(newer > older)
-            let third = try await f.save("note/1", ["title": .null], access: AccessList([]), .bob)
+            let third = try await f.save("note/1", ["title": .null], access: AccessList([]))
             #expect(third.fields[field("title")] == nil)
             #expect(third.access == AccessList([]))
             #expect(try await f.fetch("note/1", .bob) == nil)

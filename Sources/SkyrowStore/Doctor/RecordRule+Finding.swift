@@ -1,3 +1,5 @@
+internal import SkyrowModel
+
 extension RecordRule {
     /// What is found in so many rows, of which one is `example`.
     func finding(type: String, count: Int, example: String) -> DoctorFinding {
@@ -49,6 +51,16 @@ extension RecordRule {
                 meaning: "It admits nobody; perhaps it was meant to.",
                 remedy: "Write entries as [{\"level\": \"read\", \"role\": \"editor\"}], or NULL for the default.",
                 commands: ["SELECT _id, _access FROM \(type) WHERE _id = \(quoted(example));"]
+            )
+        case .longAccess:
+            return DoctorFinding(
+                .error,
+                "\(rows) have an access list of more than \(AccessList.utmostMaximum) entries or 1 MB, such as '\(example)'.",
+                meaning:
+                    "Such a row cannot be changed while its list is that long, nor restored from a dump, and each query "
+                    + "that meets it takes milliseconds longer.",
+                remedy: "Give it a shorter list: a role that holds these users, for example.",
+                commands: ["SELECT _id, jsonb_array_length(_access) FROM \(type) WHERE _id = \(quoted(example));"]
             )
         case .publicToPrivate:
             return DoctorFinding(

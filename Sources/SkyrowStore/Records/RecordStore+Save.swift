@@ -107,7 +107,13 @@ extension RecordStore {
                 throw error
             }
         }
-        return BatchPlan(items, catalog: catalog, database: scope, makeID: makeRecordID)
+        return BatchPlan(
+            items,
+            catalog: catalog,
+            database: scope,
+            maximumAccessEntries: maximumAccessEntries,
+            makeID: makeRecordID
+        )
     }
 
     private func run(

@@ -4,12 +4,9 @@ internal import SkyrowPostgres
 /// One request to save, carried out: statement after statement of the plan, then the questions about what was refused.
 struct SaveRun {
     let context: WriteContext
-    let plan: BatchPlan
+    private(set) var plan: BatchPlan
 
-    /// What became of each write.
-    private var saved: [Int: StoredRow] = [:]
-    private var failures: [Int: SkyrowError] = [:]
-    private var refused: [Int] = []
+    private var progress = SaveProgress()
     /// The time of the request, which its first statement settles for the others.
     private var instant: PostgresTimestamp?
     /// The failure of the database itself that everything met, if nothing else happened.
@@ -29,17 +26,20 @@ struct SaveRun {
         if let outage {
             // A transaction that lost its connection, or its place to others, is over as a whole.
             if case .transaction = context.runner { throw outage }
-            if saved.isEmpty, failures.values.allSatisfy({ $0 == outage }) { throw outage }
+            if progress.saved.isEmpty, progress.failures.values.allSatisfy({ $0 == outage }) { throw outage }
         }
         var outcomes: [RecordOutcome] = plan.ids.indices.map { index in
             let failure = plan.failures[index]
             return .failure(failure?.error ?? .unexpected, id: failure?.id)
         }
         for (position, write) in plan.writes.enumerated() {
-            if let row = saved[position] {
+            if let row = progress.saved[position] {
                 outcomes[write.index] = .record(row)
             } else {
-                outcomes[write.index] = .failure(failures[position] ?? .unexpected, id: write.id.description)
+                outcomes[write.index] = .failure(
+                    progress.failures[position] ?? .unexpected,
+                    id: write.id.description
+                )
             }
         }
         return outcomes
@@ -52,8 +52,13 @@ struct SaveRun {
         let positions = unit.flatMap(\.members)
         do {
             try await run(unit, on: runner)
+        } catch let refusal as RefusedTargets {
+            // What refers to them is judged anew, now that they are no part of the statement.
+            progress.refused.formUnion(refusal.positions)
+            let others = positions.filter { !refusal.positions.contains($0) }
+            for part in plan.units(writing: others) { try await write(part, on: runner) }
         } catch let error as PostgresError {
-            if error.isAboutSchema, saved.isEmpty { throw error }
+            if error.isAboutSchema, progress.saved.isEmpty { throw error }
             guard error.isAboutValues else { return fail(positions, error, unit) }
             let components = positions.count == 1 ? [positions] : plan.components(of: positions)
             guard components.count > 1 else { return fail(positions, error, unit) }
@@ -65,16 +70,36 @@ struct SaveRun {
     }
 
     private mutating func run(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
-        guard unit.count > 1 else { return try await run(unit[0], on: runner) }
+        let positions = unit.flatMap(\.members)
+        guard unit.count > 1 || refersWithin(positions) else {
+            return try await run(unit[0], on: runner)
+        }
         // What a transaction that is rolled back, and perhaps tried again, has done counts only after its commit.
         let before = self
         var after = self
         try await runner.deferringReferences { inner in
             var attempt = before
             for group in unit { try await attempt.run(group, on: inner) }
+            try attempt.requireWrittenTargets(of: positions, refusedBefore: before.progress.refused)
             after = attempt
         }
         self = after
+    }
+
+    /// Whether one statement writes both a record and what it refers to, and the caller may not know the latter.
+    private func refersWithin(_ positions: [Int]) -> Bool {
+        positions.count > 1 && context.hidesRecords && plan.hasReferences(among: positions)
+    }
+
+    /// Throws ``RefusedTargets`` when a record was written that refers to one of the same unit which was not.
+    ///
+    /// The statement takes a record that is missing for one that it is about to write. Somebody else may have made it
+    /// since, whose record the caller may not read.
+    private func requireWrittenTargets(of positions: [Int], refusedBefore: Set<Int>) throws(RefusedTargets) {
+        let refused = progress.refused.subtracting(refusedBefore)
+        guard context.hidesRecords, !refused.isEmpty else { return }
+        let written = positions.filter { progress.saved[$0] != nil }
+        if plan.hasReferences(from: written, to: refused) { throw RefusedTargets(positions: refused) }
     }
 
     private mutating func run(_ group: BatchPlan.Group, on runner: StatementRunner) async throws {
@@ -84,7 +109,8 @@ struct SaveRun {
             database: context.database,
             caller: context.caller,
             variables: context.variables,
-            instant: instant
+            instant: instant,
+            progress: progress
         )
         // Two versions of a row in one commit would have the same revision.
         let sharing: PostgresCommitSharing =
@@ -92,18 +118,18 @@ struct SaveRun {
         let result = try await runner.write(statement.sql(for: group), sharing: sharing)
         if plan.writes.count == 1 {
             if result.isEmpty {
-                refused = group.members
+                progress.refused.formUnion(group.members)
             } else {
-                saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan)[0]
+                progress.saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan)[0]
             }
             return
         }
         let rows = StoredRows(result, plan: group.table.wholeRow.plan).byWireID()
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
-                saved[member] = row
+                progress.saved[member] = row
             } else {
-                refused.append(member)
+                progress.refused.insert(member)
             }
         }
         if instant == nil { instant = rows.values.first?.updatedAt }
@@ -112,7 +138,7 @@ struct SaveRun {
     private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) {
         let reported = context.store.report(error, table: unit[0].table)
         if !error.isAboutValues { outage = reported }
-        for position in positions { failures[position] = reported }
+        for position in positions { progress.failures[position] = reported }
     }
 
     // MARK: Refusals
@@ -120,20 +146,20 @@ struct SaveRun {
     /// Asks why records were refused: one question a type, and another write where the answer is out of date.
     private mutating func settleRefusals() async throws {
         for attempt in 1... {
-            let open = refused
-            refused = []
+            let open = progress.refused.sorted()
+            progress.refused = []
             if open.isEmpty { return }
             var again: [Int] = []
             for (_, positions) in Dictionary(grouping: open, by: { plan.writes[$0].table.name }) {
                 do {
                     again += try await judge(positions)
                 } catch let error as PostgresError {
-                    for position in positions { failures[position] = context.store.report(error) }
+                    for position in positions { progress.failures[position] = context.store.report(error) }
                 }
             }
             again.sort()
             guard attempt < WriteContext.attempts else {
-                for position in again { failures[position] = .conflict }
+                for position in again { progress.failures[position] = .conflict }
                 return
             }
             for unit in plan.units(writing: again) { try await write(unit, on: context.runner) }
@@ -148,12 +174,20 @@ struct SaveRun {
         for position in positions {
             let write = plan.writes[position]
             switch SaveVerdict(write, findings[TextKey(write.id.id)], caller: context.caller) {
-            case .refused(let error): failures[position] = error
+            case .refused(let error): progress.failures[position] = error
             case .tryAgain: again.append(position)
+            case .tryAgainKeepingAccess:
+                plan.keepAccess(of: position)
+                again.append(position)
             }
         }
         return again
     }
+}
+
+/// Records that a transaction did not write though others that it wrote refer to them.
+private struct RefusedTargets: Error {
+    var positions: Set<Int>
 }
 
 extension PostgresError {

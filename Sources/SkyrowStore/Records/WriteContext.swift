@@ -28,6 +28,14 @@ struct WriteContext {
         variables = store.accessVariables.variables(of: caller)
     }
 
+    /// Whether there may be records that the caller cannot read: in a private database there are none.
+    var hidesRecords: Bool {
+        switch database {
+        case .everyone, .union: !caller.isMaster
+        case .user: false
+        }
+    }
+
     /// Asks what records of one type are to the caller, by the ids that clients see.
     func findings(on ids: [RecordID], in table: RecordTable) async throws -> [TextKey: JudgeStatement.Finding] {
         let question = JudgeStatement(

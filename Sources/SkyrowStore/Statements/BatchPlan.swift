@@ -30,11 +30,14 @@ package struct BatchPlan: Sendable {
 
     /// Plans a request.
     ///
-    /// - Parameter makeID: gives a fresh id for each temporary one (`post/$1`).
+    /// - Parameters:
+    ///   - maximumAccessEntries: how many entries an access list may have.
+    ///   - makeID: gives a fresh id for each temporary one (`post/$1`).
     package init(
         _ items: [SaveRequest.Item],
         catalog: SchemaCatalog,
         database: DatabaseScope,
+        maximumAccessEntries: Int = AccessList.standardMaximum,
         makeID: () -> String
     ) {
         self.database = database
@@ -61,7 +64,8 @@ package struct BatchPlan: Sendable {
                         round: rounds[id, default: 0],
                         catalog: catalog,
                         database: database,
-                        freshIDs: freshIDs
+                        freshIDs: freshIDs,
+                        maximumAccessEntries: maximumAccessEntries
                     )
                     rounds[id, default: 0] += 1
                     if firstWrites[id] == nil { firstWrites[id] = writes.count }
@@ -84,9 +88,31 @@ package struct BatchPlan: Sendable {
         units = groups(of: Array(writes.indices))
     }
 
-    /// Whether a record is among those the request writes, so that a reference to it needs no look into the database.
-    package func writes(_ id: RecordID) -> Bool {
-        firstWrites[id] != nil
+    /// The position of the first write of a record, nil when the request does not write it.
+    package func firstWrite(of id: RecordID) -> Int? {
+        firstWrites[id]
+    }
+
+    /// Whether one of these writes refers to another one of them.
+    package func hasReferences(among positions: [Int]) -> Bool {
+        hasReferences(from: positions, to: Set(positions))
+    }
+
+    /// Whether one of some writes refers to one of others, itself apart.
+    package func hasReferences(from positions: [Int], to targets: Set<Int>) -> Bool {
+        positions.contains { position in
+            writes[position].values.contains { value in
+                guard case .reference(let id) = value, id != writes[position].id, let target = firstWrites[id] else {
+                    return false
+                }
+                return targets.contains(target)
+            }
+        }
+    }
+
+    /// Leaves the access list of a record as it is stored.
+    package mutating func keepAccess(of position: Int) {
+        writes[position].access = nil
     }
 
     /// Parts some writes so that each part can be written without those after it, in an order in which they can be
@@ -145,7 +171,8 @@ package struct BatchPlan: Sendable {
         round: Int,
         catalog: SchemaCatalog,
         database: DatabaseScope,
-        freshIDs: [RecordID: RecordID]
+        freshIDs: [RecordID: RecordID],
+        maximumAccessEntries: Int
     ) throws(SkyrowError) -> RecordWrite {
         if id.type == .user, database != .everyone {
             throw .invalidArgument("Profiles are records of the public database.", "database_id")
@@ -175,9 +202,7 @@ package struct BatchPlan: Sendable {
             if let value = try table.columns[place].accepted(value) { columns.append((place, value)) }
         }
         columns.sort { $0.place < $1.place }
-        if let access = draft.access, access.entries.contains(where: \.subject.holdsNUL) {
-            throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
-        }
+        try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
         return RecordWrite(
             index: index,
             id: id,
@@ -191,11 +216,32 @@ package struct BatchPlan: Sendable {
     }
 }
 
+extension AccessList {
+    /// Throws `108 InvalidArgument` for a list with too many entries, and for a name that no user or role can have.
+    fileprivate func requireStorable(maximumEntries: Int) throws(SkyrowError) {
+        guard entries.count <= maximumEntries else {
+            throw .invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
+        }
+        for entry in entries {
+            guard let name = entry.subject.name else { continue }
+            guard !name.utf8.contains(0) else {
+                throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
+            }
+            guard name.utf8.count <= AccessList.maximumNameLength else {
+                throw .invalidArgument(
+                    "A user id or role in an access list has at most \(AccessList.maximumNameLength) bytes.",
+                    "_access"
+                )
+            }
+        }
+    }
+}
+
 extension AccessSubject {
-    fileprivate var holdsNUL: Bool {
+    fileprivate var name: String? {
         switch self {
-        case .everyone, .owner: false
-        case .user(let name), .role(let name): name.utf8.contains(0)
+        case .everyone, .owner: nil
+        case .user(let name), .role(let name): name
         }
     }
 }

@@ -23,21 +23,7 @@ enum FetchStatement {
         access: AccessScope,
         variables: AccessVariables?
     ) -> (sql: SQL, gathering: PostgresGathering, plan: RowPlan) {
-        let (shape, gathering) = table.shapes.gathering(.init(action: .fetchOne, access: access.shape)) {
-            let condition: SQL =
-                "\"r\".\"_id\" = \("") AND \(access.condition(on: "r", variables: variables, rows: .one))"
-            let one: SQL = """
-                SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE \(condition)
-                """
-            let values = (0..<condition.bindings.count).map { SQLIdentifier.gatheredValue($0) }
-            let many: SQL = """
-                SELECT \(table.wholeRow.columns), "q"."place" \
-                FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
-                AS "q" (\(values.map { "\($0)" as SQL }.joined(separator: ", ")), "place") \
-                JOIN \(table.qualifiedName) AS "r" ON \(condition.replacingValues { "\"q\".\(values[$0])" })
-                """
-            return (one, many)
-        }
+        let (shape, gathering) = table.shapes.gathering(access.shape, on: table)
         var bindings = PostgresBindings()
         bindings.append(StoredID(id, in: access.database).text)
         access.bind(into: &bindings, variables: variables, rows: .one)
@@ -52,17 +38,43 @@ enum FetchStatement {
         variables: AccessVariables?
     ) -> (sql: SQL, selection: RecordSelection) {
         if access.database == .union { return union(ids: ids, table: table, access: access) }
-        let shape = table.shapes.shape(.init(action: .fetchMany, access: access.shape)) {
-            """
-            SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\([""])) AND \(access.condition(on: "r", variables: variables))
-            """
-        }
+        let shape = table.shapes.sql(.fetchMany(access.shape), on: table)
         var bindings = PostgresBindings()
         let prefix = StoredID.prefix(of: access.database)
         bindings.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
         access.bind(into: &bindings, variables: variables)
         return (shape.binding(bindings), table.wholeRow)
+    }
+
+    // MARK: Texts
+
+    static func oneText(_ access: AccessShape, on table: RecordTable) -> SQL {
+        """
+        SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE \(oneCondition(access))
+        """
+    }
+
+    /// Several fetches by one id each, whose values come as rows `q`.
+    static func gatheredText(_ access: AccessShape, on table: RecordTable) -> SQL {
+        let condition = oneCondition(access)
+        let values = (0..<condition.bindings.count).map { SQLIdentifier.gatheredValue($0) }
+        return """
+            SELECT \(table.wholeRow.columns), "q"."place" \
+            FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
+            AS "q" (\(values.map { "\($0)" as SQL }.joined(separator: ", ")), "place") \
+            JOIN \(table.qualifiedName) AS "r" ON \(condition.replacingValues { "\"q\".\(values[$0])" })
+            """
+    }
+
+    private static func oneCondition(_ access: AccessShape) -> SQL {
+        "\"r\".\"_id\" = \(SQL.placeholder) AND \(access.condition(on: "r", rows: .one))"
+    }
+
+    static func manyText(_ access: AccessShape, on table: RecordTable) -> SQL {
+        """
+        SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
+        WHERE "r"."_id" = ANY(\([""])) AND \(access.condition(on: "r", rows: .many))
+        """
     }
 
     /// In `_union` an id may belong to several databases; the public record comes first.

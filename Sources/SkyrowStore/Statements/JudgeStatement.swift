@@ -53,6 +53,8 @@ enum SaveVerdict {
     case refused(SkyrowError)
     /// What is there now would not have been refused: somebody changed it meanwhile.
     case tryAgain
+    /// The access list that was sent says what the stored one says in other words, so it is no change.
+    case tryAgainKeepingAccess
 
     /// Judges one record; `finding` is nil when there is none.
     ///
@@ -76,12 +78,25 @@ enum SaveVerdict {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
-            let denied = write.refusedChanges(to: current, by: caller)
-            self = denied.isEmpty ? .tryAgain : .refused(.fieldsDenied(denied))
+            self = SaveVerdict(write, to: current, caller: caller)
         case (.some(let finding), nil):
-            let denied = finding.row.collected().map { write.refusedChanges(to: $0, by: caller) } ?? []
-            self = denied.isEmpty ? .tryAgain : .refused(.fieldsDenied(denied))
+            self = finding.row.collected().map { SaveVerdict(write, to: $0, caller: caller) } ?? .tryAgain
         }
+    }
+
+    /// Judges the changes to a record that the caller may write: those that only its owner makes.
+    private init(_ write: RecordWrite, to current: Record, caller: Caller) {
+        let denied = write.refusedChanges(to: current, by: caller)
+        guard denied.isEmpty else {
+            self = .refused(.fieldsDenied(denied))
+            return
+        }
+        guard let access = write.access, !write.table.rules.mayReplaceAccess(of: current, caller: caller) else {
+            self = .tryAgain
+            return
+        }
+        let isChange = !(current.access?.isSame(as: access) ?? false)
+        self = isChange ? .refused(.accessDenied) : .tryAgainKeepingAccess
     }
 }
 
@@ -104,6 +119,13 @@ extension SkyrowError {
             info: ["arguments": .list(fields.map { .string($0.rawValue) })]
         )
     }
+
+    /// `102` for an access list that only a record's owner changes.
+    static let accessDenied = SkyrowError(
+        .permissionDenied,
+        "Only the owner of this record may change its access list; leave _access as it is.",
+        info: ["arguments": .list([.string("_access")])]
+    )
 
     static let conflict = SkyrowError(.conflict, "The record is not as the save expects it.")
 

@@ -119,9 +119,7 @@ struct QueryStatement {
 
     /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
     private static func admission(_ access: AccessScope, table: RecordTable, variables: AccessVariables?) -> SQL {
-        let shape = table.shapes.shape(.init(action: .readCondition, access: access.shape)) {
-            access.condition(on: "r", variables: variables)
-        }
+        let shape = table.shapes.sql(.readCondition(access.shape), on: table)
         var values = PostgresBindings()
         access.bind(into: &values, variables: variables)
         return shape.binding(values)

@@ -7,7 +7,7 @@ package struct RecordWrite: Sendable {
     package let id: RecordID
     package let table: RecordTable
     /// nil when the draft has no list, which keeps the stored one.
-    package let access: AccessList?
+    package internal(set) var access: AccessList?
     package let precondition: SavePrecondition?
     /// The columns to set by their place in the table, in that order, and their values.
     package let columns: [Int]

@@ -3,14 +3,8 @@ internal import SkyrowPostgres
 
 /// The one statement that writes the records of a group: access, precondition, merge and the rows that come back.
 ///
-/// ```sql
-/// INSERT INTO "app"."note" AS "r" ("_id", "_owner", "_created_by", "_updated_by", "title")
-/// SELECT "i"."_id", $3, $4, $5, "i"."title" FROM unnest($1, $2) AS "i" ("_id", "title")
-/// ON CONFLICT ("_id") DO UPDATE SET "title" = EXCLUDED."title", "_updated_at" = EXCLUDED."_updated_at", …
-/// WHERE <write access> RETURNING …
-/// ```
-///
-/// A record that comes back was written; one that does not was refused, and only then a second question tells why.
+/// Its text is that of ``SaveText``, which the table keeps. A record that comes back was written; one that does not was
+/// refused, and only then a second question tells why.
 struct SaveStatement {
     let plan: BatchPlan
     let catalog: SchemaCatalog
@@ -19,68 +13,32 @@ struct SaveStatement {
     let variables: AccessVariables?
     /// The time of the request when an earlier statement of it has one already; otherwise the statement's own.
     let instant: PostgresTimestamp?
+    /// What has become of the other writes of the request so far.
+    let progress: SaveProgress
 
     /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
-        let shape = group.shape
-        let key = StatementShapes.Key(
-            action: .save(
-                shape,
-                isOne: group.members.count == 1,
-                hasInstant: instant != nil,
-                isMaster: caller.isMaster
-            ),
-            access: AccessScope(caller: caller, level: .write, database: database).shape
+        let text = text(for: group)
+        return group.table.shapes.sql(.save(text), on: group.table).binding(values(of: group, for: text))
+    }
+
+    /// What the text of the statement is made of.
+    func text(for group: BatchPlan.Group) -> SaveText {
+        let isPrivate: Bool
+        switch database {
+        case .user: isPrivate = true
+        case .everyone, .union: isPrivate = false
+        }
+        return SaveText(
+            shape: group.shape,
+            isOne: group.members.count == 1,
+            hasInstant: instant != nil,
+            isPrivate: isPrivate,
+            write: AccessScope(caller: caller, level: .write, database: database).shape,
+            references: references(of: group),
+            ownersColumns: ownersColumns(of: group),
+            guardsAccess: group.shape.setsAccess && !isPrivate && group.table.rules.keepsAccess(from: caller)
         )
-        return group.table.shapes.shape(key) { text(for: group) }.binding(values(of: group))
-    }
-
-    /// The same, made anew.
-    func text(for group: BatchPlan.Group) -> SQL {
-        let members = group.members.map { plan.writes[$0] }
-        switch group.shape.kind {
-        case .upsert:
-            return """
-                \(insertion(members, group)) ON CONFLICT ("_id") DO UPDATE SET \(merge(group)) \
-                WHERE \(writeCondition)\(fieldCondition(group, values: "EXCLUDED")) \
-                RETURNING \(group.table.wholeRow.columns)
-                """
-        case .insert:
-            return """
-                \(insertion(members, group)) ON CONFLICT ("_id") DO NOTHING \
-                RETURNING \(group.table.wholeRow.columns)
-                """
-        case .update, .updateOfRevision:
-            return update(members, group)
-        }
-    }
-
-    // MARK: Insert
-
-    private func insertion(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        let user = Self.list([caller.userID])
-        var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
-        var values: SQL = "\"i\".\"_id\", \(Self.list([owner])), \(user), \(user)"
-        if case .user(let user) = database {
-            names += ", \"_database\""
-            values += ", \(user)"
-        }
-        if let instant {
-            names += ", \"_created_at\", \"_updated_at\""
-            values += ", \(instant), \(instant)"
-        }
-        if group.shape.setsAccess {
-            names += ", \"_access\""
-            values += ", \"i\".\"_access\""
-        }
-        for place in group.shape.columns {
-            let column = group.table.columns[place]
-            names += ", \(column.identifier)"
-            values += ", \(value(of: column, in: group.table))"
-        }
-        return """
-            INSERT INTO \(group.table.qualifiedName) AS "r" (\(names)) SELECT \(values) FROM \(source(members, group))
-            """
     }
 
     /// Whose a new record is: the caller's, or in a private database its user's.
@@ -91,116 +49,38 @@ struct SaveStatement {
         }
     }
 
-    /// Owner and creation never change.
-    private func merge(_ group: BatchPlan.Group) -> SQL {
-        var assignments: SQL = """
-            "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", \
-            "_revision" = EXCLUDED."_revision"
-            """
-        if group.shape.setsAccess { assignments += ", \"_access\" = EXCLUDED.\"_access\"" }
-        for place in group.shape.columns {
-            let name = group.table.columns[place].identifier
-            assignments += ", \(name) = EXCLUDED.\(name)"
-        }
-        return assignments
-    }
-
-    private var writeCondition: SQL {
-        AccessScope(caller: caller, level: .write, database: database).condition(on: "r", variables: variables)
-    }
-
-    /// That fields which only a record's owner changes keep their value under anybody else.
-    ///
-    /// Such fields are plain values and no references, so that what is sent is what would be stored.
-    private func fieldCondition(_ group: BatchPlan.Group, values: SQLIdentifier) -> SQL {
-        let same = ownersColumns(group).map { column -> SQL in
-            "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
-        }
-        guard !same.isEmpty else { return "" }
-        return " AND (\"r\".\"_owner\" = \(Self.list([caller.userID])) OR \(same.joined(separator: " AND ")))"
-    }
-
-    private func ownersColumns(_ group: BatchPlan.Group) -> [RecordColumn] {
+    private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
         guard !group.table.rules.isEmpty else { return [] }
-        return group.shape.columns.map { group.table.columns[$0] }
-            .filter { group.table.rules.isForOwners($0.field, caller: caller) }
-    }
-
-    // MARK: Update
-
-    private func update(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        var assignments: SQL =
-            "\"_updated_by\" = \(Self.list([caller.userID])), \"_revision\" = \(catalog.schema).\"_revision\"()"
-        if let instant {
-            assignments += ", \"_updated_at\" = \(instant)"
-        } else {
-            assignments += ", \"_updated_at\" = now()"
+        return group.shape.columns.filter {
+            group.table.rules.isForOwners(group.table.columns[$0].field, caller: caller)
         }
-        if group.shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
-        for place in group.shape.columns {
-            let column = group.table.columns[place]
-            assignments += ", \(column.identifier) = \(value(of: column, in: group.table))"
-        }
-        let revision: SQL =
-            group.shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
-        return """
-            UPDATE \(group.table.qualifiedName) AS "r" SET \(assignments) FROM \(source(members, group)) \
-            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision)\(fieldCondition(group, values: "i")) \
-            RETURNING \(group.table.wholeRow.columns)
-            """
     }
 
     // MARK: Values
-
-    /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
-    private func source(_ members: [RecordWrite], _ group: BatchPlan.Group) -> SQL {
-        let ids = members.map { StoredID($0.id.id, in: database).text }
-        var names: SQL = "\"_id\""
-        var values = Self.list(ids)
-        if group.shape.setsAccess {
-            names += ", \"_access\""
-            values += ", \(Self.list(members.map { $0.access.map { PostgresJSONB($0.storedJSON) } }))"
-        }
-        if group.shape.kind == .updateOfRevision {
-            names += ", \"_revision\""
-            values += ", \(Self.list(members.map(\.expectedRevision)))"
-        }
-        for (place, column) in group.shape.columns.enumerated() {
-            names += ", \(group.table.columns[column].identifier)"
-            var column = ColumnPlaceholder()
-            append(members, place, of: group, to: &column)
-            values += ", \(column.sql)"
-        }
-        return members.count == 1 ? "(VALUES (\(values))) AS \"i\" (\(names))" : "unnest(\(values)) AS \"i\" (\(names))"
-    }
-
-    private static func list<Value: PostgresArrayElement>(_ values: [Value]) -> SQL {
-        values.count == 1 ? "\(values[0])" : "\(values)"
-    }
 
     /// Appends the values of a column in the type that its fields have.
     private func append(
         _ members: [RecordWrite],
         _ place: Int,
         of group: BatchPlan.Group,
-        to values: inout some ColumnValues
+        to values: inout PostgresBindings
     ) {
         switch group.table.columns[group.shape.columns[place]].type {
-        case .string: values.append(members.map { $0.values[place].string })
-        case .integer, .sequence: values.append(members.map { $0.values[place].integer })
-        case .number: values.append(members.map { $0.values[place].number })
-        case .boolean: values.append(members.map { $0.values[place].boolean })
-        case .datetime: values.append(members.map { $0.values[place].instant })
-        case .json: values.append(members.map { $0.values[place].json })
-        case .reference: values.append(members.map { storedReference($0.values[place]) })
-        case .bytes: values.append(members.map { $0.values[place].bytes })
+        case .string: values.append(column: members.map { $0.values[place].string })
+        case .integer, .sequence: values.append(column: members.map { $0.values[place].integer })
+        case .number: values.append(column: members.map { $0.values[place].number })
+        case .boolean: values.append(column: members.map { $0.values[place].boolean })
+        case .datetime: values.append(column: members.map { $0.values[place].instant })
+        case .json: values.append(column: members.map { $0.values[place].json })
+        case .reference: values.append(column: members.map { storedReference($0.values[place], of: $0) })
+        case .bytes: values.append(column: members.map { $0.values[place].bytes })
         // No value is accepted for such a column.
-        case .unknown: values.append(members.map { _ in nil as String? })
+        case .unknown: values.append(column: members.map { _ in nil as String? })
         }
     }
 
-    /// The values of ``text(for:)`` in the order of its placeholders.
-    func values(of group: BatchPlan.Group) -> PostgresBindings {
+    /// The values of the statement in the order of its placeholders.
+    func values(of group: BatchPlan.Group, for text: SaveText) -> PostgresBindings {
         let members = group.members.map { plan.writes[$0] }
         let write = AccessScope(caller: caller, level: .write, database: database)
         var values = PostgresBindings()
@@ -218,11 +98,7 @@ struct SaveStatement {
             values.append(caller.userID)
             if let instant { values.append(instant) }
         }
-        for place in group.shape.columns {
-            guard case .reference(let type) = group.table.columns[place].type, looksUpReferences, catalog[type] != nil
-            else {
-                continue
-            }
+        for case .some in text.references?.targets ?? [] {
             if case .user = database {
                 values.append(StoredID.prefix(of: database))
                 AccessScope(caller: caller, level: .read, database: database).bind(into: &values, variables: variables)
@@ -234,26 +110,79 @@ struct SaveStatement {
             values.append(column: members.map { $0.access.map { PostgresJSONB($0.storedJSON) } })
         }
         if group.shape.kind == .updateOfRevision { values.append(column: members.map(\.expectedRevision)) }
-        for place in group.shape.columns.indices {
-            var column = ColumnBindings(bindings: values)
-            append(members, place, of: group, to: &column)
-            values = column.bindings
-        }
+        for place in group.shape.columns.indices { append(members, place, of: group, to: &values) }
         if group.shape.kind != .insert {
             write.bind(into: &values, variables: variables)
-            if !ownersColumns(group).isEmpty { values.append(caller.userID) }
+            if text.asksForOwner { values.append(caller.userID) }
         }
         return values
     }
 
     // MARK: References
 
-    /// What the statement is given for a reference: the id that clients see, or behind `~` the stored id when the
-    /// target is among the records of this request.
-    private func storedReference(_ value: RecordValue) -> String? {
-        guard case .reference(let target) = value else { return nil }
-        guard looksUpReferences, plan.writes(target) else { return target.id }
-        return "~" + StoredID(target.id, in: database).text
+    /// How the references of a group are settled; nil when it has none, or foreign keys judge alone.
+    private func references(of group: BatchPlan.Group) -> SaveText.References? {
+        guard looksUpReferences else { return nil }
+        let targets = group.shape.columns.compactMap { place -> SQLIdentifier?? in
+            guard case .reference(let type) = group.table.columns[place].type else { return nil }
+            return .some(catalog[type]?.identifier)
+        }
+        guard !targets.isEmpty else { return nil }
+        var references = SaveText.References(
+            shared: AccessScope(caller: caller, level: .read, database: .everyone).shape,
+            targets: targets,
+            hasPending: hasPendingReference(group)
+        )
+        if case .user = database {
+            references.own = AccessScope(caller: caller, level: .read, database: database).shape
+        }
+        return references
+    }
+
+    /// What a reference leads to, as far as this request settles it.
+    private enum Target {
+        /// To a record that the request does not write, or failed to write: the statement looks it up.
+        case elsewhere
+        /// To a record that the request has written or, in a private database, where all records are the caller's, will
+        /// write before the foreign keys are checked.
+        case written
+        /// To a public record that the same statement, or a later one of its transaction, may write.
+        case pending
+    }
+
+    private func target(_ target: RecordID, of write: RecordWrite) -> Target {
+        guard let position = plan.firstWrite(of: target) else { return .elsewhere }
+        // A record that refers to itself is written with what it refers to.
+        if target == write.id { return .written }
+        if case .user = database { return .written }
+        switch progress.standing(of: position) {
+        case .written: return .written
+        case .failed: return .elsewhere
+        case .open: return .pending
+        }
+    }
+
+    private func hasPendingReference(_ group: BatchPlan.Group) -> Bool {
+        guard plan.writes.count > 1 else { return false }
+        return group.members.contains { member in
+            let write = plan.writes[member]
+            return write.values.contains { value in
+                guard case .reference(let id) = value, case .pending = target(id, of: write) else { return false }
+                return true
+            }
+        }
+    }
+
+    /// What the statement is given for a reference: the id that clients see; behind `~` the stored id when the record
+    /// is written by this request, and behind `~~` the id of one that may be.
+    private func storedReference(_ value: RecordValue, of write: RecordWrite) -> String? {
+        guard case .reference(let id) = value else { return nil }
+        guard looksUpReferences else { return id.id }
+        switch target(id, of: write) {
+        case .elsewhere: return id.id
+        case .written: return "~" + StoredID(id.id, in: database).text
+        case .pending: return "~~" + id.id
+        }
     }
 
     /// The master key may refer to all public records, so the foreign key judges alone.
@@ -262,61 +191,6 @@ struct SaveStatement {
         case .everyone, .union: !caller.isMaster
         case .user: true
         }
-    }
-
-    private func value(of column: RecordColumn, in table: RecordTable) -> SQL {
-        let input: SQL = "\"i\".\(column.identifier)"
-        guard case .reference(let type) = column.type, looksUpReferences, let target = catalog[type] else {
-            return input
-        }
-        return reference(input, to: target, column: column, in: table)
-    }
-
-    /// The stored id of the record a reference means, as far as the caller may read it.
-    ///
-    /// In a private database that is the user's own record, else the public one. A record that the caller may not read
-    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the
-    /// saved record refers to it already, since clients send back whole records.
-    private func reference(_ input: SQL, to target: RecordTable, column: RecordColumn, in table: RecordTable) -> SQL {
-        let shared = AccessScope(caller: caller, level: .read, database: .everyone)
-        var own = SQL()
-        if case .user = database {
-            let scope = AccessScope(caller: caller, level: .read, database: database)
-            own = """
-                (SELECT "t"."_id" FROM \(target.qualifiedName) AS "t" \
-                WHERE "t"."_id" = \(StoredID.prefix(of: database)) || \(input) \
-                AND \(scope.condition(on: "t", variables: variables))), 
-                """
-        }
-        return """
-            CASE WHEN \(input) IS NULL THEN NULL WHEN starts_with(\(input), '~') THEN substr(\(input), 2) \
-            ELSE coalesce(\(own)\
-            (SELECT "t"."_id" FROM \(target.qualifiedName) AS "t" WHERE "t"."_id" = \(input) \
-            AND \(shared.condition(on: "t", variables: variables))), \
-            (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
-            WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(input)), '~') END
-            """
-    }
-}
-
-/// Takes the values of one column of a group.
-private protocol ColumnValues {
-    mutating func append<Value: PostgresArrayElement>(_ values: [Value])
-}
-
-private struct ColumnPlaceholder: ColumnValues {
-    var sql = SQL()
-
-    mutating func append<Value: PostgresArrayElement>(_ values: [Value]) {
-        sql = values.count == 1 ? "\(values[0])" : "\(values)"
-    }
-}
-
-private struct ColumnBindings: ColumnValues {
-    var bindings: PostgresBindings
-
-    mutating func append<Value: PostgresArrayElement>(_ values: [Value]) {
-        bindings.append(column: values)
     }
 }
 

@@ -1,52 +1,62 @@
 internal import SkyrowPostgres
 internal import Synchronization
 
-/// The texts of the statements on one table, by their shape, so that a request builds no text it has built before.
+/// A statement without its values, and the key by which its text is kept.
+///
+/// Its text is made of the members of the case and the table it is kept with, and of nothing else: who calls, with which
+/// roles and values is not here. So two requests with equal keys have the same text, and a text that comes to depend on
+/// something new needs a new member, which is part of the key.
+enum StatementText: Hashable, Sendable {
+    case fetchMany(AccessShape)
+    /// The access condition of a query on its rows `r`.
+    case readCondition(AccessShape)
+    case save(SaveText)
+
+    /// The text on a table, its values to be bound.
+    func sql(on table: RecordTable) -> SQL {
+        switch self {
+        case .fetchMany(let access): FetchStatement.manyText(access, on: table)
+        case .readCondition(let access): access.condition(on: "r", rows: .many)
+        case .save(let text): text.sql(on: table)
+        }
+    }
+}
+
+/// The texts of the statements on one table, by what they are made of, so that a request builds no text it has built
+/// before.
 ///
 /// A table keeps them and they go with it: when the schema changes, another table takes its place.
 package final class StatementShapes: Sendable {
-    /// What a statement's text depends on beside its table.
-    package struct Key: Hashable, Sendable {
-        package enum Action: Hashable, Sendable {
-            case fetchOne
-            case fetchMany
-            case readCondition
-            case save(SaveShape, isOne: Bool, hasInstant: Bool, isMaster: Bool)
-        }
-
-        var action: Action
-        var access: AccessShape
-    }
-
-    private let shapes = FirstBuilt<SQL>()
-    private let gatherings = FirstBuilt<(SQL, PostgresGathering)>()
+    private let shapes = FirstBuilt<StatementText, SQL>()
+    private let gatherings = FirstBuilt<AccessShape, (SQL, PostgresGathering)>()
 
     package init() {}
 
-    /// The statement of a shape, its values to be bound; `build` makes it the first time.
-    func shape(_ key: Key, build: () throws -> SQL) rethrows -> SQL {
-        try shapes.value(key) { try build().binding(PostgresBindings()) }
+    /// The text on the table that these are the texts of, its values to be bound.
+    func sql(_ text: StatementText, on table: RecordTable) -> SQL {
+        shapes.value(text) { text.sql(on: table).binding(PostgresBindings()) }
     }
 
-    /// The statement of a shape in its two forms; all uses of a shape get one ``PostgresGathering``, by which they meet.
-    func gathering(_ key: Key, build: () -> (one: SQL, many: SQL)) -> (SQL, PostgresGathering) {
-        gatherings.value(key) {
-            let (one, many) = build()
+    /// A fetch by one id in its two forms; all uses of a shape get one ``PostgresGathering``, by which they meet.
+    func gathering(_ access: AccessShape, on table: RecordTable) -> (SQL, PostgresGathering) {
+        gatherings.value(access) {
+            let one = FetchStatement.oneText(access, on: table)
+            let many = FetchStatement.gatheredText(access, on: table)
             return (one.binding(PostgresBindings()), PostgresGathering(many: many.binding(PostgresBindings())))
         }
     }
 }
 
 /// Values by shape, each built when it is first asked for; of two that are built at once the first one stays.
-private final class FirstBuilt<Value: Sendable>: Sendable {
+private final class FirstBuilt<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Beyond so many shapes of one table the least work is to begin again.
     private static var capacity: Int { 512 }
 
-    private let known = Mutex<[StatementShapes.Key: Value]>([:])
+    private let known = Mutex<[Key: Value]>([:])
 
-    func value(_ key: StatementShapes.Key, build: () throws -> Value) rethrows -> Value {
+    func value(_ key: Key, build: () -> Value) -> Value {
         if let value = known.withLock({ $0[key] }) { return value }
-        let built = try build()
+        let built = build()
         return known.withLock { known in
             if let first = known[key] { return first }
             if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
@@ -54,9 +64,4 @@ private final class FirstBuilt<Value: Sendable>: Sendable {
             return built
         }
     }
-}
-
-/// What the text of an access condition depends on.
-package struct AccessShape: Hashable, Sendable {
-    var bits: UInt16
 }

@@ -77,6 +77,8 @@ struct ServiceProcess: Sendable {
             schema: schema,
             mode: settings.records.isDevelopment ? .development : .production,
             loginKeys: settings.accounts.loginKeys,
+            sharedAccessLists: settings.records.sharedAccessLists,
+            maximumAccessEntries: settings.records.maximumAccessEntries,
             logger: logger
         )
         let actions = ActionService(

@@ -172,6 +172,14 @@ import Testing
             .records, "5 rows of category have an access list"
         ),
         (
+            """
+            ALTER TABLE note DROP CONSTRAINT IF EXISTS _reserved_columns_fit;
+            INSERT INTO note (_id, _access) SELECT 'long', jsonb_agg('{"level": "read", "role": "x"}'::jsonb)
+                FROM generate_series(1, 10001)
+            """,
+            .records, "1 row of note have an access list of more than 10000 entries or 1 MB, such as 'long'"
+        ),
+        (
             "INSERT INTO note (_id, category) VALUES ('p', '~ann/mine')",
             .records, "1 row of note are public and refer to a private one, such as 'p'"
         ),

@@ -1,3 +1,5 @@
+import SkyrowModel
+
 /// How records and their types are treated.
 struct RecordSettings: SettingGroup {
     static let title = "Records"
@@ -7,4 +9,25 @@ struct RecordSettings: SettingGroup {
         false,
         "Whether types and fields appear when they are first saved."
     )
+
+    let maximumAccessEntries = Setting.integer(
+        "maximum-access-entries",
+        AccessList.standardMaximum,
+        in: 1...AccessList.utmostMaximum,
+        unit: "count",
+        "How many entries an `_access` list may have. Long lists make every query that meets them slower."
+    )
+
+    let sharedAccessLists = Setting<[RecordTypeName]>(
+        "shared-access-lists",
+        [],
+        shown: "",
+        .text("types"),
+        mustBe: "names of record types with commas between them, such as note,album",
+        "The record types whose `_access` lists every writer of a record may change, and not only its owner."
+    ) { text in
+        let names = text.split(separator: ",", omittingEmptySubsequences: true).map { try? RecordTypeName(String($0)) }
+        let types = names.compactMap { $0 }
+        return types.count == names.count ? types : nil
+    }
 }

@@ -1,0 +1,202 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// The statement that writes the records of a group, without its values: all that its text depends on.
+///
+/// ```sql
+/// INSERT INTO "app"."note" AS "r" ("_id", "_owner", "_created_by", "_updated_by", "title")
+/// SELECT "i"."_id", $1, $2, $3, "i"."title" FROM unnest($4, $5) AS "i" ("_id", "title")
+/// ON CONFLICT ("_id") DO UPDATE SET "title" = EXCLUDED."title", "_updated_at" = EXCLUDED."_updated_at", …
+/// WHERE <write access> RETURNING …
+/// ```
+///
+/// Tables keep the texts by these members (``StatementText``). ``SaveStatement`` binds the values in the same order.
+struct SaveText: Hashable, Sendable {
+    /// How references to other records are settled.
+    struct References: Hashable, Sendable {
+        /// What the caller may read of its own private database, when the records are written there.
+        var own: AccessShape?
+        /// What the caller may read of the public database.
+        var shared: AccessShape
+        /// The table of each reference among the columns, in order; nil when the catalog has no such type.
+        var targets: [SQLIdentifier?]
+        /// Some lead to records that the same request may write.
+        var hasPending: Bool
+    }
+
+    var shape: SaveShape
+    /// One record as values, several as arrays.
+    var isOne: Bool
+    /// The statement is given the time of the request.
+    var hasInstant: Bool
+    /// The records are written to a private database.
+    var isPrivate: Bool
+    var write: AccessShape
+    /// nil when the foreign keys judge alone.
+    var references: References?
+    /// The columns, by their place in the table, that only a record's owner changes and the caller may not change
+    /// otherwise.
+    var ownersColumns: [Int]
+    /// Only a record's owner changes its access list.
+    var guardsAccess: Bool
+
+    /// Whether the statement is given the caller once more, to be compared with the owner.
+    var asksForOwner: Bool { guardsAccess || !ownersColumns.isEmpty }
+
+    /// The text on a table, its values to be bound.
+    func sql(on table: RecordTable) -> SQL {
+        switch shape.kind {
+        case .upsert:
+            """
+            \(insertion(table)) ON CONFLICT ("_id") DO UPDATE SET \(merge(table)) \
+            WHERE \(writeCondition)\(ownerCondition(table, values: "excluded")) \
+            RETURNING \(table.wholeRow.columns)
+            """
+        case .insert:
+            "\(insertion(table)) ON CONFLICT (\"_id\") DO NOTHING RETURNING \(table.wholeRow.columns)"
+        case .update, .updateOfRevision:
+            update(table)
+        }
+    }
+
+    // MARK: Insert
+
+    private func insertion(_ table: RecordTable) -> SQL {
+        let value = SQL.placeholder
+        var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
+        var values: SQL = "\"i\".\"_id\", \(value), \(value), \(value)"
+        if isPrivate {
+            names += ", \"_database\""
+            values += ", \(value)"
+        }
+        if hasInstant {
+            names += ", \"_created_at\", \"_updated_at\""
+            values += ", \(value), \(value)"
+        }
+        if shape.setsAccess {
+            names += ", \"_access\""
+            values += ", \"i\".\"_access\""
+        }
+        for (column, input) in inputs(table) {
+            names += ", \(column.identifier)"
+            values += ", \(input)"
+        }
+        return "INSERT INTO \(table.qualifiedName) AS \"r\" (\(names)) SELECT \(values) FROM \(source(table))"
+    }
+
+    /// Owner and creation never change.
+    private func merge(_ table: RecordTable) -> SQL {
+        var assignments: SQL = """
+            "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", \
+            "_revision" = EXCLUDED."_revision"
+            """
+        if shape.setsAccess { assignments += ", \"_access\" = EXCLUDED.\"_access\"" }
+        for place in shape.columns {
+            let name = table.columns[place].identifier
+            assignments += ", \(name) = EXCLUDED.\(name)"
+        }
+        return assignments
+    }
+
+    private var writeCondition: SQL { write.condition(on: "r", rows: .many) }
+
+    /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
+    ///
+    /// Such fields are plain values and no references, so that what is sent is what would be stored. Lists are compared
+    /// as they are written; one that says the same in another order is found out after the refusal (``SaveVerdict``).
+    private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> SQL {
+        var same = ownersColumns.map { place -> SQL in
+            let column = table.columns[place].identifier
+            return "\(values).\(column) IS NOT DISTINCT FROM \"r\".\(column)"
+        }
+        if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
+        guard !same.isEmpty else { return "" }
+        return " AND (\"r\".\"_owner\" = \(SQL.placeholder) OR \(same.joined(separator: " AND ")))"
+    }
+
+    // MARK: Update
+
+    private func update(_ table: RecordTable) -> SQL {
+        let value = SQL.placeholder
+        var assignments: SQL = "\"_updated_by\" = \(value), \"_revision\" = \(table.schema).\"_revision\"()"
+        if hasInstant {
+            assignments += ", \"_updated_at\" = \(value)"
+        } else {
+            assignments += ", \"_updated_at\" = now()"
+        }
+        if shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
+        for (column, input) in inputs(table) { assignments += ", \(column.identifier) = \(input)" }
+        let revision: SQL = shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
+        return """
+            UPDATE \(table.qualifiedName) AS "r" SET \(assignments) FROM \(source(table)) \
+            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision)\(ownerCondition(table, values: "i")) \
+            RETURNING \(table.wholeRow.columns)
+            """
+    }
+
+    // MARK: Records
+
+    /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
+    private func source(_ table: RecordTable) -> SQL {
+        var names: [SQL] = ["\"_id\""]
+        if shape.setsAccess { names.append("\"_access\"") }
+        if shape.kind == .updateOfRevision { names.append("\"_revision\"") }
+        for place in shape.columns { names.append("\(table.columns[place].identifier)") }
+        let values = names.map { _ in SQL.placeholder }.joined(separator: ", ")
+        let columns = names.joined(separator: ", ")
+        return isOne ? "(VALUES (\(values))) AS \"i\" (\(columns))" : "unnest(\(values)) AS \"i\" (\(columns))"
+    }
+
+    /// What each column is given of a row `i`.
+    private func inputs(_ table: RecordTable) -> [(RecordColumn, SQL)] {
+        var targets = (references?.targets ?? [])[...]
+        return shape.columns.map { place in
+            let column = table.columns[place]
+            let input: SQL = "\"i\".\(column.identifier)"
+            guard case .reference = column.type, let references, let target = targets.popFirst() ?? nil else {
+                return (column, input)
+            }
+            return (column, reference(input, to: "\(table.schema).\(target)", references, column: column, in: table))
+        }
+    }
+
+    /// The stored id of the record a reference means, as far as the caller may read it.
+    ///
+    /// In a private database that is the user's own record, else the public one. A record that the caller may not read
+    /// becomes `~`, an id that no row has, so that the foreign key refuses it like one that is missing; unless the
+    /// saved record refers to it already, since clients send back whole records.
+    ///
+    /// A record that the same request may write, `~~<id>`, is taken as it is when there is none yet: the foreign key
+    /// refuses it unless it has been written. One that is there is judged like any other.
+    private func reference(
+        _ input: SQL,
+        to target: SQL,
+        _ references: References,
+        column: RecordColumn,
+        in table: RecordTable
+    ) -> SQL {
+        let id: SQL = references.hasPending ? "ltrim(\(input), '~')" : input
+        var own = SQL()
+        if let scope = references.own {
+            own = """
+                (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(SQL.placeholder) || \(id) \
+                AND \(scope.condition(on: "t", rows: .many))), 
+                """
+        }
+        var written: SQL = "WHEN starts_with(\(input), '~') THEN substr(\(input), 2)"
+        if references.hasPending {
+            written = """
+                WHEN starts_with(\(input), '~') AND NOT starts_with(\(input), '~~') THEN substr(\(input), 2) \
+                WHEN starts_with(\(input), '~~') AND NOT EXISTS (SELECT FROM \(target) AS "t" WHERE "t"."_id" = \(id)) \
+                THEN \(id)
+                """
+        }
+        return """
+            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\
+            (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
+            AND \(references.shared.condition(on: "t", rows: .many))), \
+            (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
+            WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(id)), '~') END
+            """
+    }
+}

@@ -1,0 +1,80 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+@testable import SkyrowStore
+
+/// How long an access list may be.
+@Suite(.timeLimit(.minutes(10))) struct AccessListLengthTests {
+    private static func list(_ count: Int) -> AccessList {
+        AccessList((0..<count).map { AccessEntry(.user("user\($0)"), .read) })
+    }
+
+    private static func refusal(of list: AccessList, maximum: Int = AccessList.standardMaximum) -> SkyrowError? {
+        let item = SaveRequest.Item.draft(draft("note/1", access: list))
+        return BatchPlan([item], catalog: .notes, database: .everyone, maximumAccessEntries: maximum) { "new" }
+            .failures[0]?.error
+    }
+
+    @Test(arguments: [(100, 100), (3, 3), (10_000, 10_000)])
+    func aRequestHasListsOfBoundedLength(_ count: Int, maximum: Int) {
+        #expect(Self.refusal(of: Self.list(count), maximum: maximum) == nil)
+        let error = Self.refusal(of: Self.list(count + 1), maximum: maximum)
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message == "An access list has at most \(maximum) entries.")
+        #expect(error?.info["arguments"] == .list([.string("_access")]))
+    }
+
+    @Test(arguments: [AccessSubject.user, AccessSubject.role])
+    func namesInAListAreThoseOfUsersAndRoles(_ subject: @Sendable (String) -> AccessSubject) {
+        func refusal(_ name: String) -> SkyrowError? {
+            Self.refusal(of: AccessList([AccessEntry(subject(name), .read)]))
+        }
+        #expect(refusal(String(repeating: "\u{E9}", count: 127)) == nil)
+        #expect(refusal(String(repeating: "\u{E9}", count: 128))?.code == .invalidArgument)
+        #expect(refusal("a\u{0}")?.code == .invalidArgument)
+    }
+
+    @Test func aRowOfPsqlHasAListOfBoundedLengthToo() async throws {
+        try await withRecords { f in
+            func insert(_ id: String, _ entry: String, _ count: Int) async throws {
+                try await f.psql(
+                    "INSERT INTO note (_id, _access) SELECT '\(id)', jsonb_agg(\(entry)) FROM generate_series(1, \(count)) AS i"
+                )
+            }
+            let entry = "jsonb_build_object('user_id', 'u' || i, 'level', 'read')"
+            try await insert("1", entry, 10_000)
+            await #expect(throws: (any Error).self) { try await insert("2", entry, 10_001) }
+            let long = "jsonb_build_object('user_id', repeat('x', 900) || i, 'level', 'read')"
+            try await insert("3", long, 1_000)
+            await #expect(throws: (any Error).self) { try await insert("4", long, 2_000) }
+        }
+    }
+
+    @Test func aLongerListOfAnOlderVersionStaysReadableUntilItIsShortened() async throws {
+        try await withRecords { f in
+            // As before the migration: rows that are there are not looked at again.
+            try await f.psql(
+                """
+                ALTER TABLE note DROP CONSTRAINT _reserved_columns_fit;
+                INSERT INTO note (_id, _owner, title, _access) SELECT 'long', 'ann', 'x',
+                    jsonb_agg(jsonb_build_object('user_id', 'u' || i, 'level', 'read')) FROM generate_series(1, 10001) AS i;
+                ALTER TABLE note ADD CONSTRAINT _reserved_columns_fit
+                    CHECK (_reserved_columns_fit(_id, _database, _access)) NOT VALID
+                """
+            )
+            #expect(try await f.fetch("note/long")?.access?.entries.count == 10_001)
+            #expect(try await f.fetch("note/long", Caller(kind: .user("u10001"))) != nil)
+            let refused = try await f.store.save(
+                [.draft(draft("note/long", ["title": .string("y")]))],
+                in: .everyone,
+                caller: .ann,
+                atomic: false
+            )[0]
+            #expect(refused.error?.code == .constraintViolated)
+            let saved = try await f.save("note/long", ["title": .string("y")], access: AccessList([]))
+            #expect(saved.access == AccessList([]))
+        }
+    }
+}
