@@ -30,19 +30,33 @@ struct DeleteRun {
     /// Deletes all of them together, so that they may refer to each other in any way; what is left to be told is why
     /// some were not deleted.
     mutating func outcomesTogether(_ ids: [RecordID]) async throws -> [RecordOutcome] {
+        let open = unfailed(ids)
+        guard try await deleteTogether(open, releasing: false) else {
+            guard try await deleteTogether(open, releasing: true) else { return try await outcomes(ids) }
+            return try await settled(ids)
+        }
+        return try await settled(ids)
+    }
+
+    /// Deletes records in one transaction that checks foreign keys at its end; when `releasing`, with the references to
+    /// them from private databases. False when other references are in the way, or too many.
+    private mutating func deleteTogether(_ ids: [RecordID], releasing: Bool) async throws -> Bool {
         let before = self
         var after = self
         do {
             try await context.runner.deferringReferences { inner in
                 var attempt = before
-                for (_, ids) in attempt.byType(attempt.unfailed(ids)) { try await attempt.deleteAll(ids, on: inner) }
+                for (_, ids) in before.byType(ids) { try await attempt.deleteAll(ids, on: inner) }
+                if releasing { try await attempt.release(attempt.deleted.subtracting(before.deleted), on: inner) }
                 after = attempt
             }
-            self = after
         } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-            return try await outcomes(ids)
+            return false
+        } catch is TooManyReferences {
+            return false
         }
-        return try await settled(ids)
+        self = after
+        return true
     }
 
     /// The ids that something can be done about; the others have their failure.
@@ -68,25 +82,78 @@ struct DeleteRun {
         do {
             try await deleteAll(ids, on: runner)
         } catch let error as PostgresError where error.isAboutValues {
-            guard ids.count > 1 else {
-                failures[ids[0]] =
-                    error.sqlState == .foreignKeyViolation ? .referredTo : context.store.report(error)
-                return
-            }
-            let middle = ids.count / 2
-            try await delete(Array(ids[..<middle]), on: runner)
-            try await delete(Array(ids[middle...]), on: runner)
+            if error.sqlState == .foreignKeyViolation { try await deleteReleasing(ids) }
+            let others = ids.filter { !deleted.contains($0) }
+            if !others.isEmpty { try await deleteParts(others, error, on: runner) }
         }
+    }
+
+    /// Deletes the halves of what could not be deleted as a whole, down to the records that are to blame.
+    private mutating func deleteParts(_ ids: [RecordID], _ error: PostgresError, on runner: StatementRunner)
+        async throws
+    {
+        guard ids.count > 1 else {
+            failures[ids[0]] = error.sqlState == .foreignKeyViolation ? .referredTo : context.store.report(error)
+            return
+        }
+        let middle = ids.count / 2
+        for half in [Array(ids[..<middle]), Array(ids[middle...])] {
+            do {
+                try await deleteAll(half, on: runner)
+            } catch let error as PostgresError where error.isAboutValues {
+                try await deleteParts(half, error, on: runner)
+            }
+        }
+    }
+
+    // MARK: References from private databases
+
+    /// Deletes those of some records of one type that only private records refer to.
+    private mutating func deleteReleasing(_ ids: [RecordID]) async throws {
+        guard case .everyone = context.database, let references = references(to: ids) else { return }
+        let question = references.releasable(ids.map(\.id), writeCondition)
+        let found = Set(try await context.runner.read(question).decodeColumn(0, as: String.self).map { TextKey($0) })
+        let releasable = ids.filter { found.contains(TextKey($0.id)) }
+        guard !releasable.isEmpty else { return }
+        if try await deleteTogether(releasable, releasing: true) { return }
+        // More rows than one transaction changes, unless the request is one transaction.
+        guard case .client = context.runner else { return }
+        for statement in references.releases(releasable.map(\.id)) {
+            while try await context.runner.write(statement).affectedRows > PrivateReferences.maximumRows {}
+        }
+        _ = try await deleteTogether(releasable, releasing: true)
+    }
+
+    /// Sets the references of private records to these to NULL; throws ``TooManyReferences`` beyond the bound.
+    private func release(_ ids: Set<RecordID>, on runner: StatementRunner) async throws {
+        guard case .everyone = context.database else { return }
+        var count = 0
+        for (_, ids) in byType(Array(ids)) {
+            guard let references = references(to: ids) else { continue }
+            for statement in references.releases(ids.map(\.id)) {
+                count += try await runner.write(statement).affectedRows
+                if count > PrivateReferences.maximumRows { throw TooManyReferences() }
+            }
+        }
+    }
+
+    private func references(to ids: [RecordID]) -> PrivateReferences? {
+        guard let type = ids.first?.type, let table = context.catalog[type] else { return nil }
+        return PrivateReferences(to: table, in: context.catalog)
+    }
+
+    private var writeCondition: SQL {
+        AccessScope(caller: context.caller, level: .write, database: context.database)
+            .condition(on: "r", variables: context.variables)
     }
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
         guard let type = ids.first?.type, let table = context.catalog[type] else { return }
-        let access = AccessScope(caller: context.caller, level: .write, database: context.database)
         let result = try await runner.write(
             """
             DELETE FROM \(table.qualifiedName) AS "r" \
             WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.database).text })) \
-            AND \(access.condition(on: "r", variables: context.variables)) RETURNING "r"."_id"
+            AND \(writeCondition) RETURNING "r"."_id"
             """
         )
         let gone = Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
@@ -121,6 +188,9 @@ struct DeleteRun {
         }
     }
 }
+
+/// More private records refer to what is to be deleted than one transaction changes.
+private struct TooManyReferences: Error {}
 
 extension SkyrowError {
     fileprivate static let referredTo = SkyrowError(.constraintViolated, "Other records refer to this record.")
