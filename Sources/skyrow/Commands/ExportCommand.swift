@@ -37,6 +37,12 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Replace files that are there.")
     var overwrite = false
 
+    @Flag(
+        name: .customLong("for-spreadsheets"),
+        help: "Put an apostrophe before texts of a CSV file that a spreadsheet takes for formulas."
+    )
+    var isForSpreadsheets = false
+
     @OptionGroup var summary: OutputOptions
 
     func run() async throws {
@@ -46,6 +52,7 @@ struct ExportCommand: AsyncParsableCommand {
                 format: format,
                 output: output,
                 overwrites: overwrite,
+                isForSpreadsheets: isForSpreadsheets,
                 isDirectory: { isDirectory($0) }
             )
             let database = try options.loader.load()

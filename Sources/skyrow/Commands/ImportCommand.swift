@@ -11,9 +11,10 @@ struct ImportCommand: AsyncParsableCommand {
             The file may be gzip's. Types are inferred from all values and shown before anything is written; fields that \
             exist keep their types. The records are public and have no owner. Either all of them are imported or none.
 
-            What `skyrow export` wrote, a directory or a file, which is known by its column _database, keeps ids, \
-            databases, owners, access lists and times. A directory tells the types of all fields as well. Accounts of \
-            imported users have no password.
+            What `skyrow export` wrote keeps ids, databases, owners, access lists and times: a directory always, a file, \
+            which is known by its column _database, with --keep-owners. Without that flag a file with a column _database, \
+            _owner or _access is refused, since it decides who may read and write the records. A directory tells the \
+            types of all fields as well. Accounts of imported users have no password.
 
             CSV: the first line names the fields; other characters than letters, digits and underscores become \
             underscores. A column _id holds the ids, other names that begin with an underscore are left out. Nothing \
@@ -51,6 +52,12 @@ struct ImportCommand: AsyncParsableCommand {
     )
     var nullTexts: [String] = []
 
+    @Flag(
+        name: .customLong("keep-owners"),
+        help: "Take databases, owners and access lists from a file that skyrow exported."
+    )
+    var keepsOwners = false
+
     @Flag(name: .customLong("continue-on-error"), help: "Leave out what cannot be imported and import the rest.")
     var continuesOnError = false
 
@@ -67,7 +74,8 @@ struct ImportCommand: AsyncParsableCommand {
                 format: format,
                 delimiter: delimiter,
                 nullTexts: nullTexts,
-                idColumn: idColumn
+                idColumn: idColumn,
+                keepsOwners: keepsOwners
             )
             let run = ImportRun(
                 settings: settings,
@@ -84,7 +92,7 @@ struct ImportCommand: AsyncParsableCommand {
     private func importDirectory() async throws(ToolError) {
         let others: [(flag: String, isGiven: Bool)] = [
             ("--format", format != nil), ("--id-column", idColumn != nil), ("--delimiter", delimiter != nil),
-            ("--null", !nullTexts.isEmpty), ("--continue-on-error", continuesOnError),
+            ("--null", !nullTexts.isEmpty), ("--keep-owners", keepsOwners), ("--continue-on-error", continuesOnError),
         ]
         if let other = others.first(where: \.isGiven) {
             throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")

@@ -8,10 +8,18 @@ import SkyrowWire
 struct CSVRecordWriter: RecordFileWriter {
     private var text: [UInt8] = []
     private var isAtStartOfLine = true
+    private let defusesFormulas: Bool
     /// For values that look the same in JSON.
     private let scratch = JSONWriter(capacity: 256)
 
     init(columns: [String], format: FileFormat) {
+        self.init(columns: columns, defusingFormulas: false)
+    }
+
+    /// - Parameter defusingFormulas: whether an apostrophe stands before a text that a spreadsheet takes for a formula;
+    ///   nothing takes it away again.
+    init(columns: [String], defusingFormulas: Bool) {
+        defusesFormulas = defusingFormulas
         for name in columns { append(plain: name.utf8) }
         endRecord()
     }
@@ -68,19 +76,27 @@ struct CSVRecordWriter: RecordFileWriter {
     private mutating func append(quoting bytes: UnsafeRawBufferPointer) {
         separate()
         let quote = UInt8(ascii: "\"")
+        let isDefused = defusesFormulas && bytes.first.map(Self.formulaStarts.contains) == true
         let needsQuotes =
             bytes.isEmpty
             || bytes.contains { byte in
                 byte == quote || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
             }
-        guard needsQuotes else { return text.append(contentsOf: bytes) }
+        guard needsQuotes else {
+            if isDefused { text.append(UInt8(ascii: "'")) }
+            return text.append(contentsOf: bytes)
+        }
         text.append(quote)
+        if isDefused { text.append(UInt8(ascii: "'")) }
         for byte in bytes {
             if byte == quote { text.append(quote) }
             text.append(byte)
         }
         text.append(quote)
     }
+
+    /// What begins a formula in a spreadsheet, or is passed over before one (OWASP, "CSV Injection").
+    private static let formulaStarts = Set("=+-@\t\r\n".utf8)
 
     private mutating func append(hexadecimal bytes: UnsafeRawBufferPointer) {
         separate()

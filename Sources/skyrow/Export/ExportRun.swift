@@ -14,8 +14,12 @@ struct ExportRun: Sendable {
                 let types = try chosenTypes(of: export)
                 let parts =
                     switch settings.format {
-                    case .csv: try await write(types, of: export, as: CSVRecordWriter.self)
-                    case .json, .ndjson: try await write(types, of: export, as: JSONRecordWriter.self)
+                    case .csv:
+                        try await write(types, of: export) {
+                            CSVRecordWriter(columns: $0, defusingFormulas: settings.isForSpreadsheets)
+                        }
+                    case .json, .ndjson:
+                        try await write(types, of: export) { JSONRecordWriter(columns: $0, format: settings.format) }
                     }
                 return RunSummary(
                     command: "export",
@@ -53,14 +57,14 @@ struct ExportRun: Sendable {
     private func write<Writer: RecordFileWriter>(
         _ types: [ExportedType],
         of export: RecordExport,
-        as _: Writer.Type
+        with makeWriter: ([String]) -> Writer
     ) async throws -> [RunSummary.Part] {
         let estimates = types.compactMap(\.estimate)
         var progress = Progress(total: estimates.count == types.count ? estimates.reduce(0, +) : nil)
         defer { progress.finish() }
         var parts: [RunSummary.Part] = []
         func copy(_ type: ExportedType, to output: ExportOutput) async throws {
-            var writer = Writer(columns: type.columnNames, format: settings.format)
+            var writer = makeWriter(type.columnNames)
             let before = parts.reduce(0) { $0 + $1.rows }
             let count = try await export.tell(type, to: &writer) { writer, count in
                 try output.write(writer.take())

@@ -15,6 +15,8 @@ struct ExportSettings: Hashable, Sendable {
     var destination: Destination
     /// Whether a file that is there is replaced.
     var overwrites: Bool
+    /// Whether texts that a spreadsheet takes for formulas get an apostrophe.
+    var isForSpreadsheets: Bool
 
     /// - Parameter isDirectory: whether there is a directory of this path.
     ///
@@ -24,9 +26,11 @@ struct ExportSettings: Hashable, Sendable {
         format: String?,
         output: String?,
         overwrites: Bool = false,
+        isForSpreadsheets: Bool = false,
         isDirectory: (String) -> Bool
     ) throws(ToolError) {
         self.overwrites = overwrites
+        self.isForSpreadsheets = isForSpreadsheets
         self.types = []
         for text in types {
             guard let type = try? RecordTypeName(text) else {
@@ -52,6 +56,15 @@ struct ExportSettings: Hashable, Sendable {
             )
         }
         self.format = try ExportSettings.format(format, destination)
+        guard isForSpreadsheets else { return }
+        if self.format != .csv {
+            throw .usage("--for-spreadsheets is for CSV, and --format is \(self.format.rawValue).")
+        }
+        if case .directory = destination {
+            throw .usage(
+                "A directory is for skyrow import, which does not undo --for-spreadsheets: give --type and a file."
+            )
+        }
     }
 
     private static func format(_ name: String?, _ destination: Destination) throws(ToolError) -> FileFormat {

@@ -15,6 +15,7 @@ struct ImportRun: Sendable {
     func survey() async throws(ToolError) -> ImportSurvey {
         let survey = try await ImportSource(path: settings.path, reading: settings.reading).survey()
         if let fault = survey.faults.first(where: \.endsFile) { throw .failure("\(settings.path), \(fault).") }
+        try settings.check(survey)
         guard survey.recordCount > 0 || !survey.faults.isEmpty else {
             throw .failure("There are no records in \(settings.path).")
         }

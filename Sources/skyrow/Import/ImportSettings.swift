@@ -6,6 +6,8 @@ struct ImportSettings: Hashable, Sendable {
     var type: RecordTypeName
     var reading: ImportReading
     var idColumn: String?
+    /// Whether reserved columns of the file are taken: who owns the records, and who may read and write them.
+    var keepsOwners: Bool
 
     /// Throws ``ToolError`` about the first flag that is wrong.
     init(
@@ -14,10 +16,12 @@ struct ImportSettings: Hashable, Sendable {
         format: String?,
         delimiter: String?,
         nullTexts: [String],
-        idColumn: String?
+        idColumn: String?,
+        keepsOwners: Bool = false
     ) throws(ToolError) {
         self.path = path
         self.idColumn = idColumn
+        self.keepsOwners = keepsOwners
         do {
             self.type = try RecordTypeName(type)
         } catch {
@@ -34,6 +38,24 @@ struct ImportSettings: Hashable, Sendable {
             reading.delimiter = byte
         } else if path.lowercased().hasSuffix(".tsv") || path.lowercased().hasSuffix(".tsv.gz") {
             reading.delimiter = UInt8(ascii: "\t")
+        }
+    }
+
+    /// The columns that say whose a record is and whom it is open to.
+    private static let ownerColumns: Set = ["_database", "_owner", "_ownerID", "_owner_id", "_access"]
+
+    /// Throws ``ToolError`` when the file decides on owners and access and nobody has said that it may, or the other way
+    /// round.
+    func check(_ survey: ImportSurvey) throws(ToolError) {
+        let found = survey.columns.filter(ImportSettings.ownerColumns.contains)
+        if !keepsOwners, let first = found.first {
+            let ways =
+                found.contains("_database")
+                ? "give --keep-owners to import them so, or take the column away" : "take the column away"
+            throw .usage("\(path) has a column \(first), which says whose records are and who may use them: \(ways).")
+        }
+        if keepsOwners, !found.contains("_database") {
+            throw .usage("--keep-owners is for a file that skyrow exported, and \(path) has no column _database.")
         }
     }
 

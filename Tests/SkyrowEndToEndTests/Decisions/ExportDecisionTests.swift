@@ -48,6 +48,23 @@ import Testing
         #expect(error?.status == .usage)
     }
 
+    @Test(arguments: [
+        ("csv", nil, nil), ("csv", "movie.csv", nil), ("json", nil, "is for CSV"), ("csv", "there", "does not undo"),
+    ])
+    func formulasAreDefusedInASingleCSVFile(format: String, output: String?, refusal: String?) throws {
+        func settings() throws -> ExportSettings {
+            try ExportSettings(types: ["movie"], format: format, output: output, isForSpreadsheets: true) {
+                $0 == "there"
+            }
+        }
+        guard let refusal else {
+            #expect(try settings().isForSpreadsheets)
+            return
+        }
+        let error = #expect(throws: ToolError.self) { try settings() }
+        #expect(error?.description.contains(refusal) == true)
+    }
+
     @Test func aManifestIsReadAsItWasWritten() throws {
         let entry = ExportManifest.Entry(
             type: try RecordTypeName("movie"),

@@ -73,7 +73,12 @@ import Testing
             try await Self.run("export", "--type", "note", "--output", path, on: source)
             let before = try await source.psql(NastyRecords.contents)
             try await source.psql("DELETE FROM app.note")
-            let result = try await Self.run("import", path, "--type", "note", on: source)
+            let unsaid = try await Tool.run("import", path, "--type", "note", "--database-url", source.url)
+            #expect(unsaid.status == .exited(64))
+            #expect(unsaid.errors.contains("has a column _database, which says whose records are"))
+            #expect(unsaid.errors.contains("--keep-owners"))
+            #expect(try await source.psql("SELECT count(*) FROM app.note") == "0")
+            let result = try await Self.run("import", path, "--type", "note", "--keep-owners", on: source)
             #expect(result.output.contains("the record's owner"))
             #expect(result.output.contains("15 records imported to note"))
             #expect(try await source.psql(NastyRecords.contents) == before)
@@ -82,6 +87,34 @@ import Testing
 
     @Test func standardOutputHasTheRecordsAndNothingElse() async throws {
         try await Self.withDatabases { source, _, _ in
+    @Test func textsThatSpreadsheetsTakeForFormulasAreDefusedOnDemand() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await Self.run("migrate", on: database)
+            try await database.psql(
+                #"""
+                SELECT app._create_type('sum'); ALTER TABLE app.sum ADD text text, ADD number bigint;
+                INSERT INTO app.sum (_id, text, number) VALUES
+                    ('1', '=1+1', -1), ('2', '+1', 2), ('3', '-1', 3), ('4', '@x', 4), ('5', E'\t=1', 5),
+                    ('6', E'\r=1', 6), ('7', '=HYPERLINK("a,b")', 7), ('8', 'a=1', 8), ('9', '', 9), ('=0', NULL, 0);
+                """#
+            )
+            func rows(_ flags: String...) async throws -> Set<String> {
+                let words = [Tool.path, "export", "--type", "sum", "--database-url", database.url] + flags
+                let csv = try await Tool.run(words: words)
+                let lines = csv.output.split(separator: "\n").dropFirst().map(String.init)
+                return Set(lines.map { $0.replacing(/,_public,.*Z,,/, with: " ") })
+            }
+            let plain = try await rows()
+            #expect(plain.contains("1 -1,=1+1") && plain.contains("=0 0,"))
+            let defused: Set = [
+                "1 -1,'=1+1", "2 2,'+1", "3 3,'-1", "4 4,'@x", "5 5,'\t=1", "6 6,\"'\r=1\"",
+                "7 7,\"'=HYPERLINK(\"\"a,b\"\")\"", "8 8,a=1", "9 9,\"\"", "'=0 0,",
+            ]
+            let found = try await rows("--for-spreadsheets")
+            #expect(found.symmetricDifference(defused) == [])
+        }
+    }
+
             let csv = try await Self.run("export", "--type", "author", "--json", on: source)
             let lines = csv.output.split(separator: "\n")
             #expect(
