@@ -10,12 +10,12 @@ import Testing
 @Suite struct UnreadAnswersTests {
     /// Waits until a server that takes one connection takes another.
     private func waitForRoom(on server: TestServer, tls: NIOSSLContext) async throws {
-        while true {
+        try await waiting(until: "another connection is let in") {
             let answer = try? await withConnection(port: server.port, tls: tls) { connection in
                 try await connection.get("/a")
                 return try await connection.answer()
             }
-            if answer?.status == 200 { return }
+            return answer?.status == 200
         }
     }
 

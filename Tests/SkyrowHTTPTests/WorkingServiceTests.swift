@@ -44,14 +44,14 @@ import Testing
             // A write that had been sent may say that its fate is unknown.
             #expect([122, 136].contains(answer["error"]["code"].integer), "\(answer)")
             // Nothing goes on in the database.
-            var running = "1"
-            while running != "0" {
-                running = try await service.database.psql(
+            try await waiting(until: "nothing runs in the database") {
+                let running = try await service.database.psql(
                     """
                     SELECT count(*) FROM pg_stat_activity
                     WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()
                     """
                 )
+                return running == "0"
             }
         }
     }

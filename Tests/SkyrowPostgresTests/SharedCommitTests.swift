@@ -150,14 +150,14 @@ import Testing
             try await database.psql(Self.table)
             let slow: @Sendable (PostgresClient) async throws -> Int = { client in
                 try await client.write(
-                    "INSERT INTO note SELECT 100 FROM (SELECT pg_sleep(0.5)) AS nap",
+                    "INSERT INTO note SELECT 100 FROM (SELECT pg_sleep(2)) AS nap",
                     sharing: .allowed
                 ).affectedRows
             }
             let (outcomes, statistics) = try await withWaitingClient(
                 database.url,
                 waiting: 3,
-                configure: { $0.sharedStatementTimeout = .milliseconds(50) },
+                configure: { $0.sharedStatementTimeout = .milliseconds(500) },
                 statements: [Self.insert(1), slow, Self.insert(2)]
             )
             #expect(outcomes.allSucceeded())

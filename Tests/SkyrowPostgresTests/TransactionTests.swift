@@ -202,7 +202,7 @@ private struct BodyError: Error {}
     @Test func transactionsWaitForAConnectionButNotForEver() async throws {
         func limit(_ configuration: inout PostgresConfiguration) {
             configuration.maximumTransactionConnections = 1
-            configuration.acquireTimeout = .milliseconds(50)
+            configuration.acquireTimeout = .seconds(1)
         }
         try await withPostgresClient(TemporaryCluster.shared().url(), configure: limit) { client in
             try await client.withTransaction { transaction in

@@ -47,12 +47,13 @@ import Testing
             #expect(refusal?.serverError?.code == .userDisabled)
             // The service learns within a second that his sessions are over; hers goes on.
             var ended: ErrorCode?
-            while ended == nil {
+            try await waiting(until: "his session is over") {
                 do throws(ClientError) {
                     _ = try await bob.me()
                 } catch {
                     ended = error.serverError?.code
                 }
+                return ended != nil
             }
             #expect(ended == .userDisabled || ended == .accessTokenNotAccepted || ended == .notAuthenticated)
             #expect(try await ann.me().userID == account.userID)

@@ -179,12 +179,12 @@ import Testing
 
     @Test func workThatTakesTooLongIsAnsweredFor() async throws {
         let responder = ScriptedResponder()
-        try await withHTTP2Server(responder, limits: HTTPLimits(response: .milliseconds(50))) { _, connection in
+        try await withHTTP2Server(responder, limits: HTTPLimits(response: .milliseconds(500))) { _, connection in
             try await connection.get("/wait", on: 1)
             #expect(try await connection.answer(on: 1).body == "cancelled")
         }
         let deaf = ScriptedResponder()
-        let limits = HTTPLimits(response: .milliseconds(50), cancellation: .milliseconds(50))
+        let limits = HTTPLimits(response: .milliseconds(500), cancellation: .milliseconds(50))
         try await withHTTP2Server(deaf, limits: limits) { _, connection in
             try await connection.get("/deaf", on: 1)
             #expect(try await connection.answer(on: 1).status == 503)
@@ -205,12 +205,12 @@ import Testing
     }
 
     @Test(arguments: [
-        HTTPLimits(firstHead: .milliseconds(50)),
-        HTTPLimits(idle: .milliseconds(50)),
+        HTTPLimits(firstHead: .milliseconds(500)),
+        HTTPLimits(idle: .milliseconds(500)),
     ])
     func anIdleConnectionIsClosedInOrder(limits: HTTPLimits) async throws {
         try await withHTTP2Server(limits: limits) { _, connection in
-            if limits.idle == .milliseconds(50) {
+            if limits.idle == .milliseconds(500) {
                 try await connection.get("/a", on: 1)
                 _ = try await connection.answer(on: 1)
             }
