@@ -94,7 +94,7 @@ struct EmbeddedCluster: Sendable {
         guard let binaries = installations.first(where: { $0.majorVersion == majorVersion })?.binaries else {
             throw .failure("PostgreSQL \(majorVersion) is not installed.")
         }
-        let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND)
+        let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
         let place = account == .oneself ? path : "/proc/self/fd/3"
         // `postgres` wants --single before everything else.

@@ -20,6 +20,7 @@ struct ServiceProcess: Sendable {
         self.loader = loader
         self.program = program
         settings = try loader.load()
+        try settings.refusePublicDevelopment()
         level = SharedLogLevel(settings.logging.level)
     }
 

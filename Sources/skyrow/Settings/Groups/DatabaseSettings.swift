@@ -1,3 +1,5 @@
+import SkyrowPostgres
+
 /// Which database a command works on.
 struct DatabaseSettings: SettingGroup {
     static let title = "Database"
@@ -44,6 +46,19 @@ struct DatabaseSettings: SettingGroup {
         true,
         "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
     )
+
+    /// Every user of a machine can read the command lines of its processes.
+    static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
+        guard case .flag = settings.origin(of: \.url), let url = settings.url,
+            PostgresConfiguration.holdsPassword(connection: url)
+        else { return }
+        throw .usage(
+            """
+            --database-url holds a password, which every user of this machine could read in the list of processes: put the \
+            address into SKYROW_DATABASE_URL or a file (--database-url-file), or the password into PGPASSWORD or ~/.pgpass.
+            """
+        )
+    }
 }
 
 private func isLetter(_ byte: UInt8) -> Bool {
