@@ -61,6 +61,7 @@ struct DataDirectory: Hashable, Sendable {
         var status = stat()
         return ClusterObservation(
             contents: clusterContents,
+            hasServiceRole: contentsOfFile("\(cluster)/\(ClusterRole.marker)") == ClusterRole.markerText,
             isOwn: stat(cluster, &status) == 0 && status.st_uid == account.userID,
             recordedServer: serverRecord.flatMap { $0.first }.flatMap { Int32($0) },
             occupants: Set(

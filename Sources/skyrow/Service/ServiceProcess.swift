@@ -69,7 +69,7 @@ struct ServiceProcess: Sendable {
         )
         let watch = try Watch(settings, keys: keys, logger: logger)
         defer { watch.flush() }
-        let connection = embedded?.address.connection ?? settings.database.url ?? ""
+        let connection = embedded?.address.connection() ?? settings.database.url ?? ""
         let (client, schema) = try makeClient(connection: connection, settings, logger: logger) {
             $0.reporting = watch.reporting
         }
