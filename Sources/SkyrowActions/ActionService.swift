@@ -24,6 +24,7 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let passwords: PasswordHasher
     package let rateLimiter: RateLimiter
+    package let reads: ReadAdmission
     let observe: @Sendable (Observation) -> Void
 
     /// - Parameters:
@@ -52,6 +53,7 @@ package final class ActionService: Service, Sendable {
         )
         passwords = PasswordHasher(configuration.passwords, observe: observe)
         rateLimiter = RateLimiter(configuration.rateLimits)
+        reads = ReadAdmission(configuration.reads)
     }
 
     /// Listens for ended sessions and purges what has expired, until the task is cancelled or the service group shuts

@@ -15,6 +15,7 @@ package struct ServiceConfiguration: Sendable {
     package var passwords: PasswordConfiguration
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
+    package var reads: ReadLimits
 
     package init(
         apiKey: Secret,
@@ -23,7 +24,8 @@ package struct ServiceConfiguration: Sendable {
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
         passwords: PasswordConfiguration = PasswordConfiguration(),
-        rateLimits: RateLimits = .none
+        rateLimits: RateLimits = .none,
+        reads: ReadLimits = ReadLimits()
     ) {
         self.apiKey = apiKey
         self.masterKey = masterKey
@@ -32,6 +34,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords
         self.rateLimits = rateLimits
+        self.reads = reads
     }
 }
 

@@ -83,6 +83,7 @@ func withService<Success: Sendable>(
     drain: Drain = Drain(),
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
+    reads: ReadLimits = ReadLimits(),
     certificate: ServerCertificate? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
@@ -103,7 +104,8 @@ func withService<Success: Sendable>(
                     apiKey: Secret(TestService.apiKey),
                     masterKey: Secret(TestService.masterKey),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
-                    rateLimits: rateLimits
+                    rateLimits: rateLimits,
+                    reads: reads
                 ),
                 logger: logger,
                 metrics: metrics
@@ -115,10 +117,11 @@ func withService<Success: Sendable>(
                 }
             }
             defer { running.cancel() }
+            let clients = ClientIdentification(proxies: proxies)
             let responder = ServiceResponder(
                 service: actions,
                 cors: cors,
-                clients: ClientIdentification(proxies: proxies),
+                clients: clients,
                 strictTransport: .seconds(3600),
                 drain: drain,
                 limits: limits,
@@ -127,7 +130,13 @@ func withService<Success: Sendable>(
                 metricsPage: metricsPage,
                 tracing: tracing
             )
-            return try await withServer(responder, limits: limits, certificate: certificate, logger: logger) { server in
+            return try await withServer(
+                responder,
+                limits: limits,
+                certificate: certificate,
+                clients: clients,
+                logger: logger
+            ) { server in
                 try await body(TestService(server: server, database: database))
             }
         }

@@ -17,6 +17,7 @@ struct ActionDispatcher: Sendable {
     /// A call that needs the request's bytes no more.
     struct PreparedCall: Sendable {
         let action: ActionName
+        let client: ClientKey
         let credentials: Credentials
         /// Who calls; nil inside when the database must be asked.
         let caller: Result<Caller?, SkyrowError>
@@ -41,16 +42,36 @@ struct ActionDispatcher: Sendable {
     func prepare(_ action: ActionName, from sender: Sender, parameters: JSONView) -> PreparedCall {
         let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
-            let caller = try service.cachedCaller(credentials, for: ActionCatalog[action].need)
-            try service.admit(action, from: sender.client, by: caller)
-            return caller
+            let caller = Result { () throws(SkyrowError) in
+                try service.cachedCaller(credentials, for: ActionCatalog[action].need)
+            }
+            // Wrong credentials count too.
+            try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
+            return try caller.get()
         }
         // Who may not call has nothing decoded for him.
         if case .failure(let error) = caller {
-            return PreparedCall(action: action, credentials: credentials, caller: caller, call: .failure(error))
+            return PreparedCall(
+                action: action,
+                client: sender.client,
+                credentials: credentials,
+                caller: caller,
+                call: .failure(error)
+            )
         }
         let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters) }
-        return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
+        return PreparedCall(
+            action: action,
+            client: sender.client,
+            credentials: credentials,
+            caller: caller,
+            call: call
+        )
+    }
+
+    /// Counts what names no action; throws `131 RateLimited` when it is one too many.
+    func admit(_ sender: Sender) throws(SkyrowError) {
+        try service.admit(sender.credentials, from: sender.client)
     }
 
     /// Returns what became of the call, and whose it was as far as that was found out.
@@ -60,7 +81,21 @@ struct ActionDispatcher: Sendable {
         return await RequestTrace.$current.withValue(mark) { await perform(call, id: mark.id) }
     }
 
+    /// Waits for the client's turn, if the call is a read; the master key waits for none.
     private func perform(_ call: PreparedCall, id: RequestID) async -> (Outcome, UserID?) {
+        guard call.action.isRead, case .success(let known) = call.caller, known?.isMaster != true else {
+            return await authenticateAndRun(call, id: id)
+        }
+        do throws(SkyrowError) {
+            try await service.reads.enter(call.client)
+        } catch {
+            return (.failed(error.reported(as: id)), known?.userID)
+        }
+        defer { service.reads.leave(call.client) }
+        return await authenticateAndRun(call, id: id)
+    }
+
+    private func authenticateAndRun(_ call: PreparedCall, id: RequestID) async -> (Outcome, UserID?) {
         let caller: Caller
         switch call.caller {
         case .success(let settled?):

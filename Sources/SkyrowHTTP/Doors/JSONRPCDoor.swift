@@ -71,8 +71,18 @@ struct JSONRPCDoor: Sendable {
             do throws(JSONParseError) {
                 return try JSONDocument.read(bytes) { read($0, from: sender) }
             } catch {
-                return .single(Call(step: .failure(SkyrowError(rpcParseError: error)), id: .null))
+                return .single(Call(step: failure(SkyrowError(rpcParseError: error), from: sender), id: .null))
             }
+        }
+    }
+
+    /// A failure that is found before an action is; it counts as a call.
+    private func failure(_ error: SkyrowError, from sender: ActionDispatcher.Sender) -> Step {
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return .failure(error)
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -80,7 +90,7 @@ struct JSONRPCDoor: Sendable {
         // Counted before anything is made of the entries.
         guard !root.isArray || root.count <= JSONRPCDoor.batchLimit else {
             let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCDoor.batchLimit) calls.")
-            return .single(Call(step: .failure(error), id: .null))
+            return .single(Call(step: failure(error, from: sender), id: .null))
         }
         switch RPCRequest(root) {
         case .single(let entry): return .single(read(entry, from: sender))
@@ -91,7 +101,7 @@ struct JSONRPCDoor: Sendable {
     private func read(_ entry: RPCEntry, from sender: ActionDispatcher.Sender) -> Call {
         switch entry {
         case .invalid(let error, let id):
-            return Call(step: .failure(error), id: id)
+            return Call(step: failure(error, from: sender), id: id)
         case .call(let call):
             return Call(step: read(call, from: sender), id: call.id)
         }
@@ -99,8 +109,11 @@ struct JSONRPCDoor: Sendable {
 
     private func read(_ call: RPCCall, from sender: ActionDispatcher.Sender) -> Step {
         guard let action = ActionName(wireName: call.method) else {
-            if call.method == "rpc.discover" { return .discover }
-            return .failure(SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."))
+            if call.method == "rpc.discover" { return discovery(from: sender) }
+            return failure(
+                SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."),
+                from: sender
+            )
         }
         if let parameters = call.parameters {
             return read(action, parameters: parameters, from: sender)
@@ -114,13 +127,22 @@ struct JSONRPCDoor: Sendable {
         }
     }
 
+    private func discovery(from sender: ActionDispatcher.Sender) -> Step {
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return .discover
+        } catch {
+            return .failure(error)
+        }
+    }
+
     private func read(_ action: ActionName, parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
         var sender = sender
         if parameters["_user_id"] != nil {
             do throws(SkyrowError) {
                 sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
             } catch {
-                return .failure(error)
+                return failure(error, from: sender)
             }
         }
         return .action(dispatcher.prepare(action, from: sender, parameters: parameters))

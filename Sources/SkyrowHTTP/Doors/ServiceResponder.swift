@@ -101,16 +101,27 @@ package struct ServiceResponder: HTTPResponder {
         return reply
     }
 
+    package func standing(of head: HTTPRequestHead) -> RequestStanding {
+        switch service.standing(of: RequestHeaders(head.headers).credentials) {
+        case .accepted: .accepted
+        case .unverified: .unverified
+        case .missing: .missing
+        }
+    }
+
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         let headers = RequestHeaders(head?.headers ?? HTTPHeaders())
         let id = headers.requestID ?? id
         let client = clients.client(of: peer, headers: head?.headers ?? HTTPHeaders())
-        let error = SkyrowError(fault, limits: limits)
+        var error = SkyrowError(fault, limits: limits)
+        if fault == .credentialsRequired, headers.key != nil { error = .keyNotAccepted }
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
             case .rpc: .rpc(.null)
             case nil, .health, .readiness, .metrics, .unserved, .skygear: .v1
             }
+        // The connection ends anyway; what is left for later calls is less.
+        if head != nil, fault != .responseTimeout { try? service.admit(headers.credentials, from: clients.key(of: client)) }
         var reply = Reply.failure(error, in: envelope, status: fault.status, .http)
         reply.traceID = headers.traceParent?.traceID
         metrics.record(reply, time: nil)
@@ -141,13 +152,28 @@ package struct ServiceResponder: HTTPResponder {
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: service.isReady && !drain.hasBegun)
         case .metrics:
-            guard let metricsPage else { return .failure(.undefinedRoute, in: .v1, status: .notFound, .http) }
+            guard let metricsPage else { return undefinedRoute(from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey)
+            return counted(await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey), from: sender)
         case .unserved:
-            return .failure(.undefinedRoute, in: .v1, status: .notFound, .http)
+            return undefinedRoute(from: sender)
         case .skygear(let path):
             return await skygear.reply(to: request.body, path: path, from: sender, mark: mark)
+        }
+    }
+
+    private func undefinedRoute(from sender: ActionDispatcher.Sender) -> Reply {
+        counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), from: sender)
+    }
+
+    /// Counts a request that failed without a call of an action; the refusal when it is one too many.
+    private func counted(_ reply: Reply, from sender: ActionDispatcher.Sender) -> Reply {
+        guard reply.error != nil else { return reply }
+        do throws(SkyrowError) {
+            try service.admit(sender.credentials, from: sender.client)
+            return reply
+        } catch {
+            return .failure(error, in: .v1, status: error.code.httpStatus, reply.subject)
         }
     }
 

@@ -27,7 +27,7 @@ struct SkygearDoor: Sendable {
         from sender: ActionDispatcher.Sender,
         mark: RequestMark
     ) async -> Reply {
-        switch read(body, path: path, from: sender) {
+        switch counted(read(body, path: path, from: sender), from: sender) {
         case .home:
             return Reply(SkygearDoor.home, .home)
         case .failure(let error):
@@ -46,6 +46,17 @@ struct SkygearDoor: Sendable {
             case .failed(let error):
                 return .failure(error, in: .v1, status: error.code.httpStatus, subject, userID: user)
             }
+        }
+    }
+
+    /// What names no action counts as a call; actions are counted as they are prepared.
+    private func counted(_ step: Step, from sender: ActionDispatcher.Sender) -> Step {
+        if case .action = step { return step }
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return step
+        } catch {
+            return .failure(error)
         }
     }
 

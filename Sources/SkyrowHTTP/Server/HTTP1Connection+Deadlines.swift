@@ -27,9 +27,7 @@ extension HTTP1Connection {
             finish(lingeringFor: loop.limits.lastRequest)
             return
         }
-        if let assemblyDeadline, now >= assemblyDeadline {
-            refuse(.requestTimeout, head: nil)
-        }
+        if bodyIsLate(now: now) { refuse(.requestTimeout, head: nil) }
         if let current, now >= current.deadline {
             if current.isCancelled {
                 abandonCurrent()

@@ -1,4 +1,5 @@
 package import NIOCore
+package import SkyrowActions
 
 /// What one server takes from its clients, in bytes, counts and time.
 package struct HTTPLimits: Sendable, Hashable {
@@ -6,6 +7,13 @@ package struct HTTPLimits: Sendable, Hashable {
     package var body: Int
     /// Bytes of all bodies that wait in memory at once; more is answered with 503.
     package var bodiesInMemory: Int
+    /// Bytes of a body whose request has no accepted key or token in its head; more is answered with 401. So much of every
+    /// body may be taken from the reserve for small ones.
+    package var smallBody: Int
+    /// The part of connections and of memory for bodies that one client may hold, in percent; beyond it is answered with 429.
+    package var clientShare: Int
+    /// Bytes a second that a body brings at least, over each `bodyWindow`; 0 is no limit.
+    package var bodyRate: Int
     /// Bytes of all answers that wait for clients to read them; beyond, who reads nothing for a second is closed.
     package var unreadAnswers: Int
     /// Bytes of one header field, name and value.
@@ -30,6 +38,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var idle: TimeAmount
     /// From a head to the end of its body.
     package var bodyTime: TimeAmount
+    /// How long a body may bring less than `bodyRate`.
+    package var bodyWindow: TimeAmount
     /// From a request to its answer; then the work is cancelled.
     package var response: TimeAmount
     /// For cancelled work to answer in its own words.
@@ -46,6 +56,9 @@ package struct HTTPLimits: Sendable, Hashable {
     package init(
         body: Int = 8 * 1024 * 1024,
         bodiesInMemory: Int = 256 * 1024 * 1024,
+        smallBody: Int = 64 * 1024,
+        clientShare: Int = ClientShare.usualPercent,
+        bodyRate: Int = 1024,
         unreadAnswers: Int = 256 * 1024 * 1024,
         headerField: Int = 16 * 1024,
         headerList: Int = 64 * 1024,
@@ -58,6 +71,7 @@ package struct HTTPLimits: Sendable, Hashable {
         firstHead: TimeAmount = .seconds(15),
         idle: TimeAmount = .seconds(75),
         bodyTime: TimeAmount = .seconds(60),
+        bodyWindow: TimeAmount = .seconds(10),
         response: TimeAmount = .seconds(60),
         cancellation: TimeAmount = .seconds(2),
         writeStall: TimeAmount = .seconds(30),
@@ -67,6 +81,9 @@ package struct HTTPLimits: Sendable, Hashable {
     ) {
         self.body = body
         self.bodiesInMemory = bodiesInMemory
+        self.smallBody = smallBody
+        self.clientShare = clientShare
+        self.bodyRate = bodyRate
         self.unreadAnswers = unreadAnswers
         self.headerField = headerField
         self.headerList = headerList
@@ -79,6 +96,7 @@ package struct HTTPLimits: Sendable, Hashable {
         self.firstHead = firstHead
         self.idle = idle
         self.bodyTime = bodyTime
+        self.bodyWindow = bodyWindow
         self.response = response
         self.cancellation = cancellation
         self.writeStall = writeStall
@@ -87,9 +105,16 @@ package struct HTTPLimits: Sendable, Hashable {
         self.shutdown = shutdown
     }
 
+    /// Bytes that a body brings in each `bodyWindow` at least.
+    var bodyProgress: Int {
+        Int(Double(bodyRate) * Double(bodyWindow.nanoseconds) / 1e9)
+    }
+
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let times = [handshake, firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
+        let times = [
+            handshake, firstHead, idle, bodyTime, bodyWindow, response, cancellation, writeStall, linger, shutdown,
+        ]
         let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }

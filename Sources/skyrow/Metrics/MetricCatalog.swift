@@ -127,6 +127,8 @@ enum MetricCatalog {
             .counter,
             "Logins and signups turned away because too many passwords wait."
         ),
+        Entry("skyrow_reads_running", .gauge, "Reads that are performed."),
+        Entry("skyrow_reads_waiting", .gauge, "Reads that wait for their client's turn."),
         Entry("skyrow_purged_sessions_total", .counter, "Expired sessions that were removed."),
         Entry("skyrow_purged_idempotency_keys_total", .counter, "Expired idempotency keys that were removed."),
     ]

@@ -72,6 +72,8 @@ struct ServiceMetrics: Sendable {
             .gauge("skyrow_session_cache_entries", statistics.rememberedSessions),
             .counter("skyrow_session_cache_hits_total", statistics.sessionHits),
             .gauge("skyrow_password_queue_length", statistics.waitingPasswords),
+            .gauge("skyrow_reads_running", statistics.reads.running),
+            .gauge("skyrow_reads_waiting", statistics.reads.waiting),
         ]
     }
 

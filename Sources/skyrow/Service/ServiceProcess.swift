@@ -110,6 +110,7 @@ struct ServiceProcess: Sendable {
                 metricsPage: watch.isOnServicePort ? page : nil,
                 tracing: watch.tracing
             ),
+            clients: clients,
             counts: counts,
             logger: logger
         ) { port in

@@ -14,6 +14,8 @@ extension HTTPLimits {
         self.init(
             body: listening.maximumBody,
             bodiesInMemory: listening.maximumBodyMemory,
+            clientShare: listening.clientShare,
+            bodyRate: listening.minimumBodyRate,
             unreadAnswers: listening.maximumUnreadMemory,
             headerField: min(HTTPLimits().headerField, listening.maximumHeader),
             headerList: listening.maximumHeader,
@@ -66,7 +68,13 @@ extension ServiceConfiguration {
             tokenLifetime: accounts.sessionLifetime,
             sessionCacheSize: accounts.sessionCache,
             passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue),
-            rateLimits: RateLimits(settings)
+            rateLimits: RateLimits(settings),
+            reads: ReadLimits(
+                running: settings.pools.maximumReads,
+                waiting: settings.pools.maximumQueue,
+                share: ClientShare(percent: settings.listening.clientShare),
+                patience: settings.times.acquire
+            )
         )
     }
 }

@@ -4,13 +4,14 @@ import NIOHTTP1
 import NIOHTTP2
 
 extension HTTP2Stream {
-    func start(_ request: HTTPRequest) {
+    func start(_ request: HTTPRequest, _ hold: BodyHold?) {
         phase = .answering(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
-            stream.value.answer(response, bodyBytes: request.body.readableBytes)
+            hold?.release()
+            stream.value.answer(response)
         }
         // A request that was answered without waiting has left already.
         if case .answering(var work) = phase {
@@ -19,8 +20,7 @@ extension HTTP2Stream {
         }
     }
 
-    private func answer(_ response: HTTPResponse, bodyBytes: Int) {
-        if bodyBytes > 0 { loop.bodyBudget.release(bodyBytes) }
+    private func answer(_ response: HTTPResponse) {
         // The client may be gone, or may have been told that its time is up.
         guard case .answering(let work) = phase else { return }
         write(response, to: work.head)
@@ -31,7 +31,7 @@ extension HTTP2Stream {
     func hurry(_ work: Work, now: NIODeadline) {
         if work.isCancelled {
             write(
-                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer),
+                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer.client),
                 to: work.head
             )
         } else {

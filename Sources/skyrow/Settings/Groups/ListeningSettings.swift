@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowHTTP
 
 /// Where the service listens, and what it takes from clients.
@@ -65,6 +66,22 @@ struct ListeningSettings: SettingGroup {
         in: 1...1_000_000,
         unit: "count",
         "How many connections clients may have open at once."
+    )
+
+    let clientShare = Setting.integer(
+        "client-share",
+        ClientShare.usualPercent,
+        in: 1...100,
+        unit: "percent",
+        "The part of maximum-connections, maximum-body-memory and maximum-reads that one client may have; 100 is all."
+    )
+
+    let minimumBodyRate = Setting.integer(
+        "minimum-body-rate",
+        1024,
+        in: 0...1 << 30,
+        unit: "bytes",
+        "How many bytes a second of a request's body must arrive, over ten seconds; 0 is no limit."
     )
 
     let ipv6Prefix = Setting.integer(
