@@ -100,6 +100,16 @@ EOT
         access_row "$work" item 'no list'
         access_row "$work" listed 'lists of 3 roles'
     done
+    ratios failures.during.rate failures.before.rate failures.during.ratio
+    ratios failures.after.rate failures.before.rate failures.after.ratio
+    cat <<EOT
+
+| \`record:save\` of a record with a reference | requests /s | of the first | spread |
+|---|---|---|---|
+| all of them succeed | $(median failures.before.rate %.0f) | | |
+| every twelfth names a missing record | $(median failures.during.rate %.0f) | $(median failures.during.ratio %.2f) | $(spread failures.during.ratio %.2f) |
+| all of them succeed again | $(median failures.after.rate %.0f) | $(median failures.after.ratio %.2f) | $(spread failures.after.ratio %.2f) |
+EOT
     if [[ -n $GROWTH ]]; then
         ratios growth.fetch.small.rate growth.fetch.large.rate growth.fetch.ratio
         ratios growth.query.small.rate growth.query.large.rate growth.query.ratio

@@ -18,6 +18,7 @@ package final class PostgresClient: Service {
     private let logger: Logger
     private let threads = ThreadGroup()
     private let canceller = StatementCanceller()
+    private let times = StatementTimes()
     private let reads: Lane
     private let writes: Lane
     private let sharedWrites: Lane
@@ -27,16 +28,21 @@ package final class PostgresClient: Service {
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        let threads = threads
-        reads = Lane(role: .read, configuration: configuration, logger: logger, threads: threads)
-        writes = Lane(role: .write, configuration: configuration, logger: logger, threads: threads)
-        sharedWrites = Lane(
-            role: .shared,
-            configuration: configuration,
-            logger: logger,
-            threads: threads,
-            fallback: writes
-        )
+        let (threads, canceller, times) = (threads, canceller, times)
+        func queue(_ role: ConnectionRole, fallback: Lane? = nil) -> Lane {
+            Lane(
+                role: role,
+                configuration: configuration,
+                logger: logger,
+                threads: threads,
+                canceller: canceller,
+                times: times,
+                fallback: fallback
+            )
+        }
+        reads = queue(.read)
+        writes = queue(.write)
+        sharedWrites = queue(.shared, fallback: writes)
         transactions = TransactionPool(configuration: configuration, threads: threads, canceller: canceller)
         listener = NotificationListener(configuration: configuration, logger: logger)
     }
@@ -77,24 +83,41 @@ package final class PostgresClient: Service {
     /// It may travel with other reads, and be run more than once: when a connection is lost, or when a slow
     /// neighbour holds it up.
     ///
+    /// - Parameter contention: The table whose lock it may have to wait for.
     /// - Throws: ``PostgresError``, or `CancellationError`.
-    package func read(_ sql: SQL) async throws -> PostgresResult {
-        try await run(sql, sharing: .never, in: reads)
+    package func read(_ sql: SQL, contention: PostgresContention? = nil) async throws -> PostgresResult {
+        let now = MonotonicTime.now
+        return try await run(read(sql, contention: contention, at: now), in: reads)
+    }
+
+    private func read(
+        _ sql: SQL,
+        gathering: PostgresGathering? = nil,
+        contention: PostgresContention?,
+        at time: MonotonicTime
+    ) -> PostgresRequest {
+        let request = PostgresRequest(
+            sql: sql,
+            sharing: .never,
+            gathering: gathering,
+            contention: contention,
+            queuedAt: time,
+            queueDeadline: time + configuration.acquireTimeout
+        )
+        request.pace = times.pace(of: sql, at: time)
+        return request
     }
 
     /// Runs a statement that changes nothing and has one row at most; those of one gathering that wait at the same time
     /// are asked in one statement.
     ///
-    /// - Throws: as ``read(_:)``.
-    package func readOne(_ sql: SQL, gathering: PostgresGathering) async throws -> PostgresRow? {
-        let now = MonotonicTime.now
-        let request = PostgresRequest(
-            sql: sql,
-            sharing: .never,
-            gathering: gathering,
-            queuedAt: now,
-            queueDeadline: now + configuration.acquireTimeout
-        )
+    /// - Throws: as ``read(_:contention:)``.
+    package func readOne(
+        _ sql: SQL,
+        gathering: PostgresGathering,
+        contention: PostgresContention? = nil
+    ) async throws -> PostgresRow? {
+        let request = read(sql, gathering: gathering, contention: contention, at: .now)
         let result = try await run(request, in: reads)
         guard let row = request.row, row < result.rowCount else { return nil }
         return PostgresRow(result: result, index: row)
@@ -102,15 +125,33 @@ package final class PostgresClient: Service {
 
     /// Runs one statement that changes something, and returns after its commit.
     ///
-    /// - Parameter sharing: Whether it may be committed together with other writes, which is much cheaper. The
-    ///   statement must then be independent of all others, in any order, and must not manage transactions.
+    /// - Parameters:
+    ///   - sharing: Whether it may be committed together with other writes, which is much cheaper. The statement must
+    ///     then be independent of all others, in any order, and must not manage transactions.
+    ///   - contention: The table, and the row, whose lock it may have to wait for.
     /// - Throws: ``PostgresError``, or `CancellationError`. With the code `unknownFate` the connection was lost at a
     ///   moment that leaves open whether the statement was committed; it is never repeated then. With every other code
     ///   it had no effect.
-    package func write(_ sql: SQL, sharing: PostgresCommitSharing = .never) async throws -> PostgresResult {
+    package func write(
+        _ sql: SQL,
+        sharing: PostgresCommitSharing = .never,
+        contention: PostgresContention? = nil
+    ) async throws -> PostgresResult {
+        let now = MonotonicTime.now
+        let request = PostgresRequest(
+            sql: sql,
+            sharing: sharing,
+            contention: contention,
+            queuedAt: now,
+            queueDeadline: now + configuration.acquireTimeout
+        )
         switch sharing {
-        case .never: try await run(sql, sharing: sharing, in: writes)
-        case .allowed, .allowedExcept: try await run(sql, sharing: sharing, in: sharedWrites)
+        case .never:
+            return try await run(request, in: writes)
+        case .allowed, .allowedExcept:
+            // One that would make its group wait gets a commit of its own.
+            let isQuick = times.pace(of: sql, at: now) == .quick && !times.isHeld(contention, at: now)
+            return try await run(request, in: isQuick ? sharedWrites : writes)
         }
     }
 
@@ -125,7 +166,7 @@ package final class PostgresClient: Service {
     ///
     /// - Parameter retries: How often `body` is run again, from the start and in a new transaction, after a
     ///   serialization failure, a deadlock, or a connection that was lost before the commit.
-    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:sharing:)``.
+    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:sharing:contention:)``.
     package func withTransaction<Success>(
         isolation: PostgresIsolation = .readCommitted,
         retries: Int = 3,
@@ -170,19 +211,9 @@ package final class PostgresClient: Service {
         statistics.reads = reads.statistics
         statistics.writes = writes.statistics
         statistics.sharedWrites = sharedWrites.statistics
+        statistics.slowShapes = times.slowShapes
         transactions.addStatistics(to: &statistics)
         return statistics
-    }
-
-    private func run(_ sql: SQL, sharing: PostgresCommitSharing, in lane: Lane) async throws -> PostgresResult {
-        let now = MonotonicTime.now
-        let request = PostgresRequest(
-            sql: sql,
-            sharing: sharing,
-            queuedAt: now,
-            queueDeadline: now + configuration.acquireTimeout
-        )
-        return try await run(request, in: lane)
     }
 
     private func run(_ request: PostgresRequest, in lane: Lane) async throws -> PostgresResult {
@@ -243,6 +274,7 @@ package final class PostgresClient: Service {
             let now = MonotonicTime.now
             for lane in [reads, writes, sharedWrites] { lane.watch(at: now) }
             transactions.watch(at: now)
+            times.forget(at: now)
             if signal.isRaised {
                 let deadline = drainDeadline ?? now + configuration.drainTimeout
                 drainDeadline = deadline

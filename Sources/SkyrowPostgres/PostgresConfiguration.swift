@@ -38,11 +38,20 @@ package struct PostgresConfiguration: Sendable {
     /// How long a shared write waits for a row lock before it is tried on its own.
     package var sharedLockTimeout: Duration = .milliseconds(100)
 
-    /// How long the statements of a shared commit may run before each is tried on its own.
-    package var sharedStatementTimeout: Duration = .seconds(1)
+    /// How long a group of writes that share a commit may run, and each statement of it. The statement that runs then
+    /// is tried on its own, the others are grouped again.
+    package var sharedStatementTimeout: Duration = .milliseconds(250)
 
     /// The connections lent to transactions and COPY; they are opened when needed.
     package var maximumTransactionConnections = 8
+
+    /// The part of a queue's connections that statements of one table may hold while they wait or run long; those of
+    /// one row may hold this part of that part. The others stay for other tables and rows. Statements beyond it wait in
+    /// the queue, where later ones overtake them, and fail with ``PostgresError/Code/acquireTimeout``.
+    package var contendedShare = 0.5
+
+    /// How long a connection beyond those that are there from the beginning stays open without work.
+    package var idleConnectionTimeout: Duration = .seconds(60)
 
     /// At most so many statements wait in one queue; the next is refused with ``PostgresError/Code/overloaded``.
     package var maximumQueueLength = 4096

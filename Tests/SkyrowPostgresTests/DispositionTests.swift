@@ -54,7 +54,7 @@ import Testing
         #expect(describe(answer, .shared, .lost(Self.lost)) { $0.groupFailed = true } == "fail server 23505")
     }
 
-    @Test func membersOfAFailedGroupAreTriedAlone() {
+    @Test func onlyTheMemberThatSpoiltAGroupIsTriedAlone() {
         func inFailedGroup(_ answer: RequestAnswer, fate: BatchFate = .committed) -> String {
             describe(answer, .shared, fate) {
                 $0.groupFailed = true
@@ -62,9 +62,27 @@ import Testing
             }
         }
         #expect(inFailedGroup(.failure(Self.refused, wasRun: true)) == "alone")
-        #expect(inFailedGroup(.aborted) == "alone")
-        #expect(inFailedGroup(.none, fate: .lost(Self.lost)) == "alone")
         #expect(inFailedGroup(.failure(Self.refused, wasRun: false)) == "fail server 23505")
+        #expect(inFailedGroup(.aborted) == "again")
+        #expect(inFailedGroup(.stale) == "again")
+        #expect(inFailedGroup(.none, fate: .lost(Self.lost)) == "again, one loss more")
+        #expect(inFailedGroup(.aborted, fate: .commitFailed(Self.refused)) == "alone")
+    }
+
+    @Test func theFirstFailureSpoilsAGroup() {
+        let failure = RequestAnswer.failure(Self.refused, wasRun: true)
+        func place(_ answers: [RequestAnswer], fate: BatchFate = .committed) -> String {
+            switch GroupFailure(answers, fate: fate) {
+            case nil: "none"
+            case .commit: "commit"
+            case .statement(let place, let sqlState): "\(place) \(sqlState?.rawValue ?? "-")"
+            }
+        }
+        #expect(place([.none, .none]) == "none")
+        #expect(place([.failure(Self.refused, wasRun: false), .aborted]) == "none")
+        #expect(place([.none, failure, .aborted]) == "1 23505")
+        #expect(place([.stale, .aborted]) == "0 -")
+        #expect(place([.aborted], fate: .commitFailed(Self.refused)) == "commit")
     }
 
     @Test func theShortLimitsOfTheSharedConnectionAreNotTheCallers() {
@@ -98,7 +116,7 @@ import Testing
 
     @Test(arguments: [ConnectionRole.read, .write, .shared])
     func aStaleStatementIsPreparedAgain(role: ConnectionRole) {
-        #expect(["again", "alone"].contains(describe(.stale, role, .committed) { $0.groupFailed = role == .shared }))
+        #expect(describe(.stale, role, .committed) { $0.groupFailed = role == .shared } == "again")
         let stale = PipelineAnswer.failure(PostgresError(code: .server, sqlState: .featureNotSupported))
         guard case .stale = RequestAnswer(stale, isFresh: false, preparationFailure: nil),
             case .failure = RequestAnswer(stale, isFresh: true, preparationFailure: nil)

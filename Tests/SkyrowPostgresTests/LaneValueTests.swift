@@ -23,17 +23,29 @@ import Testing
         #expect(backoff.next(using: &random) <= ReconnectBackoff.first)
     }
 
-    @Test func groupsShrinkWhenTheyFailAndGrowAgain() {
+    @Test func onlyTimeMakesGroupsSmaller() {
         var limit = SharedGroupLimit(maximum: 64)
-        #expect(limit.current == 64)
+        #expect(limit.next == 64)
+        // Those before the failure go first; the rest has not run yet and may be as many as ever.
+        limit.groupFailed(at: 7)
+        #expect(limit.next == 7)
+        limit.groupBegan()
+        #expect(limit.next == 64)
+        limit.groupFailed(at: 0)
+        #expect(limit.next == 64)
         for expected in [32, 16, 8, 4, 2, 1, 1] {
-            limit.groupFailed()
-            #expect(limit.current == expected)
+            limit.groupTookTooLong(at: nil)
+            #expect(limit.next == expected)
         }
+        limit.groupSucceeded(isQuick: false)
+        #expect(limit.next == 1)
+        // Success of a group of one makes the next larger, too.
         for expected in [2, 4, 8, 16, 32, 64, 64] {
-            limit.groupSucceeded()
-            #expect(limit.current == expected)
+            limit.groupSucceeded(isQuick: true)
+            #expect(limit.next == expected)
         }
+        limit.groupFailed(at: nil)
+        #expect(limit.next == 32)
     }
 
     @Test func theQueueKeepsItsOrderWhateverIsDoneToIt() {

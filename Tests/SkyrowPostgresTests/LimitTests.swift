@@ -120,7 +120,7 @@ import Testing
             let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "off"]
             #expect(try settings(await client.read(query)) == common + ["7s", "0"])
             #expect(try settings(await client.write(query)) == common + ["7s", "0"])
-            #expect(try settings(await client.write(query, sharing: .allowed)) == common + ["1s", "70ms"])
+            #expect(try settings(await client.write(query, sharing: .allowed)) == common + ["250ms", "70ms"])
             let transaction = try await client.withTransaction { try await $0.query(query) }
             #expect(try settings(transaction) == common + ["7s", "0"])
         }

@@ -61,6 +61,27 @@ import Testing
         }
     }
 
+    @Test func failuresSendNoOtherWriteOutOfItsGroup() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            // Every twelfth write fails, as that of 4 of 48 clients does.
+            try await database.psql(Self.table + "; INSERT INTO note SELECT i * 12 FROM generate_series(0, 3) AS i")
+            let (outcomes, statistics) = try await withWaitingClient(
+                database.url,
+                waiting: 48,
+                statements: (0..<48).map { Self.insert($0) }
+            )
+            for (index, outcome) in outcomes.enumerated() { #expect(outcome.succeeded == (index % 12 != 0)) }
+            #expect(statistics.sharedWrites.failedGroups == 4)
+            // Only the four were tried by themselves, and no other was run more than twice.
+            #expect(statistics.writes.statements == 4)
+            #expect(statistics.sharedWrites.largestBatch == 48)
+            let commits = try await database.psql(
+                "SELECT count(DISTINCT xmin::text) <= 5 FROM note WHERE id % 12 <> 0"
+            )
+            #expect(commits == "t")
+        }
+    }
+
     @Test func aConstraintCheckedAtTheSharedCommitRefusesItsOwnWriteOnly() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(

@@ -6,36 +6,23 @@ internal import Logging
 /// There are three: reads, which travel in batches; writes with a commit of their own, one at a time per connection,
 /// so that one that waits for a lock holds up no other; and writes that may share a commit, on a single connection,
 /// so that no two groups of them can lock each other out.
+///
+/// What happens is decided by ``ConnectionQueue``; this class holds it under a lock, and carries out its effects.
 final class Lane: Sendable {
-    enum Phase: Sendable {
-        case running
-        /// Nothing new is accepted; what waits is still done.
-        case draining
-        /// What waits was refused.
-        case closed
-    }
-
     struct State {
-        var phase = Phase.running
-        /// Whether the client runs; before, statements wait.
-        var isStarted = false
-        var queue = RequestQueue()
-        var workers: [LaneWorker] = []
-        var idleWorkers = 0
-        var connectedWorkers = 0
-        var groupLimit: SharedGroupLimit
-        var statistics = PostgresStatistics.Lane()
+        var queue: ConnectionQueue
+        /// By the slots of the queue.
+        var workers: [LaneWorker?] = []
     }
 
     let role: ConnectionRole
     let configuration: PostgresConfiguration
     let logger: Logger
     let threads: ThreadGroup
-    let minimumWorkers: Int
-    let maximumWorkers: Int
-    private let maximumBatch: Int
+    let canceller: StatementCanceller
+    let times: StatementTimes
     let monitor: Monitor<State>
-    /// Where the writes of a failed group are tried one by one.
+    /// Where the writes of a group are tried by themselves.
     let fallback: Lane?
 
     init(
@@ -43,47 +30,33 @@ final class Lane: Sendable {
         configuration: PostgresConfiguration,
         logger: Logger,
         threads: ThreadGroup,
+        canceller: StatementCanceller,
+        times: StatementTimes,
         fallback: Lane? = nil
     ) {
         self.role = role
         self.configuration = configuration
         self.logger = logger
         self.threads = threads
+        self.canceller = canceller
+        self.times = times
         self.fallback = fallback
-        switch role {
-        case .read:
-            minimumWorkers = max(1, configuration.readConnections)
-            maximumWorkers = max(minimumWorkers, configuration.maximumReadConnections)
-            maximumBatch = max(1, configuration.maximumReadBatch)
-        case .write, .transaction, .listen:
-            minimumWorkers = 0
-            maximumWorkers = max(1, configuration.maximumWriteConnections)
-            maximumBatch = 1
-        case .shared:
-            minimumWorkers = 0
-            maximumWorkers = 1
-            maximumBatch = max(1, configuration.maximumSharedWrites)
-        }
-        monitor = Monitor(State(groupLimit: SharedGroupLimit(maximum: maximumBatch)))
+        let limits = QueueLimits(role: role, configuration: configuration)
+        monitor = Monitor(State(queue: ConnectionQueue(limits: limits)))
     }
 
     // MARK: The side of the callers
 
     /// Queues a request; it is answered in any case, at once when it is refused.
     func submit(_ request: PostgresRequest) {
-        let refusal = monitor.withLock { state -> (any Error)? in
-            guard request.begin() else { return CancellationError() }
-            guard state.phase == .running else { return PostgresError(code: .shutDown) }
-            if state.queue.count >= configuration.maximumQueueLength {
-                _ = state.queue.removeAll(where: \.isFinished)
-                guard state.queue.count < configuration.maximumQueueLength else {
-                    return PostgresError(code: .overloaded)
-                }
+        let (refusal, worker) = monitor.withLock { state -> ((any Error)?, LaneWorker?) in
+            guard request.begin() else { return (CancellationError(), nil) }
+            switch state.queue.submit(request) {
+            case .refused(let error): return (error, nil)
+            case .queued(let effect): return (nil, effect.flatMap { perform($0, &state) })
             }
-            state.queue.append(request)
-            wakeOrAddWorker(&state)
-            return nil
         }
+        worker?.condition.signal()
         if let refusal { request.finish(.failure(refusal)) }
     }
 
@@ -97,11 +70,11 @@ final class Lane: Sendable {
     }
 
     /// Puts back requests that were taken and must be done again; they go first. None of them had any effect.
-    func resubmit(_ requests: [PostgresRequest], because repetition: Repetition) {
-        let isClosed = monitor.withLock { state -> Bool in
+    func resubmit(_ requests: [PostgresRequest], because repetition: (PostgresRequest) -> Repetition) {
+        let isClosed = change { state -> (Bool, [ConnectionQueue.Effect]) in
             var again: [PostgresRequest] = []
             for request in requests {
-                switch repetition {
+                switch repetition(request) {
                 case .innocent: break
                 case .connectionLost: request.losses += 1
                 case .conflict: request.conflicts += 1
@@ -111,10 +84,8 @@ final class Lane: Sendable {
                 request.copies = 1
                 if request.release() { again.append(request) }
             }
-            guard state.phase != .closed else { return true }
-            state.queue.prepend(again)
-            for _ in again { wakeOrAddWorker(&state) }
-            return false
+            guard state.queue.phase != .closed else { return (true, []) }
+            return (false, state.queue.requeue(again))
         }
         guard isClosed else { return }
         for request in requests { request.finish(.failure(PostgresError(code: .shutDown))) }
@@ -123,27 +94,84 @@ final class Lane: Sendable {
     /// Where a request runs, if it is the one its server works on, and what to tell the gate to cancel it.
     func runningPlace(of request: PostgresRequest) -> (gate: ConnectionGate, batch: PostgresRequest)? {
         monitor.withLock { state in
-            for worker in state.workers {
+            for worker in state.workers.compactMap(\.self) {
+                let taken = state.queue.workers[worker.slot].taken
                 let progress = worker.progress
-                guard worker.taken.indices.contains(progress), worker.taken[progress] === request else { continue }
-                return (worker.gate, worker.taken[0])
+                guard taken.indices.contains(progress), taken[progress] === request else { continue }
+                return (worker.gate, taken[0])
             }
             return nil
         }
     }
 
-    private func wakeOrAddWorker(_ state: inout State) {
-        if state.idleWorkers > 0 {
-            monitor.signal()
-        } else if state.isStarted, state.workers.count < maximumWorkers, role != .read {
-            addWorker(&state)
+    // MARK: Effects
+
+    /// Changes the queue, and carries out what follows from it.
+    @discardableResult
+    func change<Success>(_ body: (inout State) -> (Success, [ConnectionQueue.Effect])) -> Success {
+        let (success, woken, cancels) = monitor.withLock { state -> (Success, [LaneWorker], [Cancel]) in
+            let (success, effects) = body(&state)
+            var woken: [LaneWorker] = []
+            var cancels: [Cancel] = []
+            for effect in effects {
+                if let worker = perform(effect, &state) { woken.append(worker) }
+                if case .cancel(let slot, let batch) = effect, let worker = state.workers[slot],
+                    let first = state.queue.workers[slot].taken.first
+                {
+                    cancels.append(Cancel(worker: worker, batch: batch, work: ObjectIdentifier(first)))
+                }
+            }
+            return (success, woken, cancels)
+        }
+        for worker in woken { worker.condition.signal() }
+        for cancel in cancels {
+            canceller.submit { [self] in
+                runs(cancel) && cancel.worker.gate.cancel(cancel.work)
+            }
+        }
+        return success
+    }
+
+    private struct Cancel: Sendable {
+        var worker: LaneWorker
+        var batch: Int
+        var work: ObjectIdentifier
+    }
+
+    /// Whether a worker still runs the batch that is to be cancelled.
+    private func runs(_ cancel: Cancel) -> Bool {
+        monitor.withLock { state in
+            let slot = cancel.worker.slot
+            let worker = state.queue.workers[slot]
+            return state.workers[slot] === cancel.worker && worker.batch == cancel.batch && !worker.taken.isEmpty
+        }
+    }
+
+    /// Starts a worker, or returns the one that has to be woken once the lock is free.
+    private func perform(_ effect: ConnectionQueue.Effect, _ state: inout State) -> LaneWorker? {
+        switch effect {
+        case .wake(let slot):
+            return state.workers[slot]
+        case .start(let slot):
+            let worker = LaneWorker(lane: self, slot: slot)
+            while state.workers.count <= slot { state.workers.append(nil) }
+            do throws(PostgresError) {
+                try threads.start(named: "pg-\(role.rawValue)-\(slot)") { worker.run() }
+                state.workers[slot] = worker
+            } catch {
+                state.queue.vacate(slot)
+                logger.error("No thread for a database connection", metadata: ["error": "\(error)"])
+            }
+            return nil
+        case .cancel:
+            return nil
         }
     }
 
     // MARK: The side of the workers
 
     enum Assignment {
-        case batch([PostgresRequest])
+        case batch([PostgresRequest], takenAt: MonotonicTime)
         /// Something arrived on the idle connection.
         case check
         case stop
@@ -151,180 +179,118 @@ final class Lane: Sendable {
 
     /// What a worker does next; sleeps until there is something.
     ///
-    /// A lane that gathers gives the processor away once before it takes a batch: where every core is busy, whoever is
-    /// about to queue a request gets to do so first, and one pipeline carries them all; on an idle machine the call
-    /// returns at once. Documentation/Decisions/0002-postgres-pipelines.md has the figures.
+    /// A lane that gathers gives the processor away once before it takes a batch: where every core is busy, what is
+    /// about to be queued is queued first, and one pipeline carries it all; on an idle machine the call returns at
+    /// once. Documentation/Decisions/0002-postgres-pipelines.md has the figures.
     func next(for worker: LaneWorker) -> Assignment {
+        var hasGathered = false
         while true {
-            let pause = pauseBeforeNext(for: worker)
-            guard pause == .workWaits else { return pause == .suspicion ? .check : .stop }
-            if maximumBatch > 1 { sched_yield() }
-            let batch = monitor.withLock { takeBatch(for: worker, &$0) }
-            if !batch.isEmpty { return .batch(batch) }
-        }
-    }
-
-    /// Why a worker's sleep ended.
-    private enum Awakening {
-        case workWaits
-        case suspicion
-        case shutdown
-    }
-
-    private func pauseBeforeNext(for worker: LaneWorker) -> Awakening {
-        var isIdle = false
-        let awakening = monitor.wait { state -> Awakening? in
-            if isIdle {
-                state.idleWorkers -= 1
-                isIdle = false
+            var woken: [LaneWorker] = []
+            let step = monitor.wait(on: worker.condition) { state -> ConnectionQueue.Step? in
+                let step = state.queue.next(worker.slot, at: .now, hasGathered: hasGathered) { worker.gate.isSuspect }
+                switch step {
+                case .sleep:
+                    hasGathered = false
+                    return nil
+                case .run(_, _, let effects):
+                    worker.progress = 0
+                    for effect in effects { perform(effect, &state).map { woken.append($0) } }
+                case .gather, .check, .stop: break
+                }
+                return step
             }
-            if !state.queue.isEmpty { return .workWaits }
-            if state.phase != .running { return .shutdown }
-            if worker.gate.isSuspect { return .suspicion }
-            state.idleWorkers += 1
-            isIdle = true
-            return nil
-        }
-        return awakening ?? .shutdown
-    }
-
-    private func takeBatch(for worker: LaneWorker, _ state: inout State) -> [PostgresRequest] {
-        var batch: [PostgresRequest] = []
-        var keys: Set<Int> = []
-        let limit = role == .shared ? state.groupLimit.current : maximumBatch
-        while batch.count < limit, let request = state.queue.peek() {
-            switch request.sharing {
-            case .never, .allowed:
-                break
-            case .allowedExcept(let key):
-                guard role != .shared || keys.insert(key).inserted else { return noted(batch, worker, &state) }
+            for other in woken { other.condition.signal() }
+            switch step {
+            case .run(let batch, let takenAt, _): return .batch(batch, takenAt: takenAt)
+            case .check: return .check
+            case .stop, .sleep, nil: return .stop
+            case .gather:
+                sched_yield()
+                hasGathered = true
             }
-            _ = state.queue.pop()
-            if request.take() { batch.append(request) }
         }
-        return noted(role == .read ? GatheringPlan.arranged(batch, by: \.gathering) : batch, worker, &state)
-    }
-
-    private func noted(_ batch: [PostgresRequest], _ worker: LaneWorker, _ state: inout State) -> [PostgresRequest] {
-        guard !batch.isEmpty else { return batch }
-        worker.taken = batch
-        worker.progress = 0
-        worker.takenAt = .now
-        state.statistics.batches += 1
-        state.statistics.statements += batch.count
-        state.statistics.largestBatch = max(state.statistics.largestBatch, batch.count)
-        state.statistics.batchSize.record(Int64(batch.count))
-        for request in batch {
-            state.statistics.wait.record(worker.takenAt.nanoseconds - request.queuedAt.nanoseconds)
-        }
-        return batch
     }
 
     /// - Parameter runs: How long each statement that was answered took, in nanoseconds.
     func finished(_ worker: LaneWorker, runs: [Int64] = []) {
         monitor.withLock { state in
-            worker.taken = []
-            for run in runs { state.statistics.run.record(run) }
+            state.queue.finished(worker.slot)
+            for run in runs { state.queue.statistics.run.record(run) }
         }
     }
 
-    func groupEnded(well: Bool) {
+    func noteGroup(_ change: (inout SharedGroupLimit) -> Void, hasFailed: Bool) {
         monitor.withLock { state in
-            if well {
-                state.groupLimit.groupSucceeded()
-            } else {
-                state.groupLimit.groupFailed()
-                state.statistics.failedGroups += 1
-            }
+            change(&state.queue.groupLimit)
+            if hasFailed { state.queue.statistics.failedGroups += 1 }
         }
+    }
+
+    func workerConnected(_ worker: LaneWorker) {
+        monitor.withLock { $0.queue.connected(worker.slot) }
+    }
+
+    func workerDisconnected(_ worker: LaneWorker) {
+        change { ((), $0.queue.disconnected(worker.slot)) }
     }
 
     /// Forgets a worker; another one takes over when something was queued in its last moment.
     func workerEnded(_ worker: LaneWorker) {
-        monitor.withLock { state in
-            state.workers.removeAll { $0 === worker }
-            if !state.queue.isEmpty, state.phase != .closed { addWorker(&state) }
+        change { state in
+            state.workers[worker.slot] = nil
+            return ((), state.queue.ended(worker.slot))
         }
-    }
-
-    func workerConnected() {
-        monitor.withLock { state in
-            state.connectedWorkers += 1
-            state.statistics.connects += 1
-        }
-    }
-
-    func workerDisconnected() {
-        monitor.withLock { $0.connectedWorkers -= 1 }
     }
 
     /// Sleeps before the next attempt to connect; false when there is no point in one any more.
-    func pause(_ duration: Duration) -> Bool {
-        let isOver = monitor.wait(until: .now + duration) { state -> Bool? in
-            switch state.phase {
-            case .running: nil
-            case .draining: state.queue.isEmpty ? true : nil
-            case .closed: true
-            }
+    func pause(_ worker: LaneWorker, _ duration: Duration) -> Bool {
+        let shallSleep = change { $0.queue.backsOff(worker.slot) }
+        guard shallSleep else { return false }
+        _ = monitor.wait(until: .now + duration, on: worker.condition) { state -> Bool? in
+            state.queue.isBackOffOver(worker.slot) ? true : nil
         }
-        return isOver != true
+        return true
     }
 
     /// Whether a worker without a connection still has something to connect for.
-    var needsConnection: Bool {
-        monitor.withLock { $0.phase == .running || ($0.phase == .draining && !$0.queue.isEmpty) }
+    func mayConnect(_ worker: LaneWorker, isFirst: Bool) -> Bool {
+        monitor.withLock { $0.queue.mayConnect(worker.slot, isFirst: isFirst) }
     }
 
     // MARK: The side of the client
 
     /// Opens the connections that are there from the beginning, and as many as already have work.
     func start() {
-        monitor.withLock { state in
-            state.isStarted = true
-            let wanted = max(minimumWorkers, min(maximumWorkers, state.queue.count))
-            while state.workers.count < (role == .read ? minimumWorkers : wanted), addWorker(&state) {}
-        }
-    }
-
-    @discardableResult
-    func addWorker(_ state: inout State) -> Bool {
-        let worker = LaneWorker(lane: self)
-        do throws(PostgresError) {
-            try threads.start(named: "pg-\(role.rawValue)-\(state.workers.count)") { worker.run() }
-        } catch {
-            logger.error("No thread for a database connection", metadata: ["error": "\(error)"])
-            return false
-        }
-        state.workers.append(worker)
-        return true
+        change { ((), $0.queue.start()) }
     }
 
     func drain() {
-        monitor.withLock { state in
-            if state.phase == .running { state.phase = .draining }
-        }
-        monitor.broadcast()
+        change { ((), $0.queue.drain()) }
     }
 
     /// Refuses what still waits and cuts off what runs.
     func close() {
-        let (refused, workers) = monitor.withLock { state in
-            state.phase = .closed
-            return (state.queue.removeAll { _ in true }, state.workers)
+        let (refused, workers) = change { state in
+            let (refused, effects) = state.queue.close()
+            return ((refused, state.workers), effects)
         }
-        monitor.broadcast()
         for request in refused { request.finish(.failure(PostgresError(code: .shutDown))) }
-        for worker in workers { worker.gate.sever() }
+        for worker in workers { worker?.gate.sever() }
     }
 
-    var isConnected: Bool { monitor.withLock { $0.connectedWorkers > 0 } }
+    var isConnected: Bool { monitor.withLock { $0.queue.connectedCount > 0 } }
 
     var statistics: PostgresStatistics.Lane {
-        monitor.withLock { state in
-            var statistics = state.statistics
+        let now = MonotonicTime.now
+        return monitor.withLock { state in
+            var statistics = state.queue.statistics
             statistics.queueDepth = state.queue.count
-            statistics.connections = state.connectedWorkers
-            statistics.busyConnections = state.workers.count { !$0.taken.isEmpty }
+            statistics.heldBack = state.queue.heldBackCount
+            statistics.connections = state.queue.connectedCount
+            for worker in state.queue.workers where !worker.taken.isEmpty {
+                statistics.busyConnections += 1
+                if worker.takenAt + ConnectionQueue.patience <= now { statistics.heldUpConnections += 1 }
+            }
             return statistics
         }
     }

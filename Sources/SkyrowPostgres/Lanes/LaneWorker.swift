@@ -3,17 +3,18 @@ internal import Synchronization
 
 /// A thread with a connection that drains a lane.
 ///
-/// `@unchecked Sendable`: `taken` and `takenAt` are touched under the lane's lock; the connection lives on the
-/// worker's thread alone.
-final class LaneWorker: @unchecked Sendable {
+/// What it runs is in its slot of the lane's ``ConnectionQueue``; the connection lives on the worker's thread alone.
+final class LaneWorker: Sendable {
     let lane: Lane
+    let slot: Int
     let gate = ConnectionGate()
-    var taken: [PostgresRequest] = []
-    var takenAt = MonotonicTime.distantFuture
+    /// What the worker sleeps on, so that it can be woken by itself.
+    let condition = Condition()
     private let received = Atomic<Int>(0)
 
-    init(lane: Lane) {
+    init(lane: Lane, slot: Int) {
         self.lane = lane
+        self.slot = slot
     }
 
     /// How many requests of the current batch were answered; the next one is what the server works on.
@@ -31,22 +32,24 @@ final class LaneWorker: @unchecked Sendable {
     private func work() {
         var backoff = ReconnectBackoff()
         var random = SystemRandomNumberGenerator()
-        while lane.needsConnection {
+        var isFirst = true
+        while lane.mayConnect(self, isFirst: isFirst) {
+            isFirst = false
             let connection: PostgresConnection
             do throws(PostgresError) {
                 connection = try open()
             } catch {
                 logFailure(error, isFirst: backoff.failures == 0)
-                guard lane.pause(backoff.next(using: &random)) else { return }
+                guard lane.pause(self, backoff.next(using: &random)) else { return }
                 continue
             }
-            lane.workerConnected()
+            lane.workerConnected(self)
             let hasWorked = serve(connection)
-            lane.workerDisconnected()
+            lane.workerDisconnected(self)
             // A connection that dies before it did anything is as good as none.
             if hasWorked {
                 backoff.reset()
-            } else if connection.gate.isBroken, !lane.pause(backoff.next(using: &random)) {
+            } else if connection.gate.isBroken, !lane.pause(self, backoff.next(using: &random)) {
                 return
             }
         }
@@ -70,8 +73,8 @@ final class LaneWorker: @unchecked Sendable {
                 return hasWorked
             case .check:
                 connection.checkWhileIdle()
-            case .batch(let requests):
-                batch.run(requests)
+            case .batch(let requests, let takenAt):
+                batch.run(requests, takenAt: takenAt)
                 if connection.isUsable { hasWorked = true }
             }
         }

@@ -8,23 +8,16 @@ internal import Glibc
 /// `@unchecked Sendable`: `state` is touched only between locking and unlocking `mutex`.
 final class Monitor<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let condition = Condition()
     private var state: State
 
     init(_ state: State) {
         self.state = state
         pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        pthread_cond_destroy(condition)
         pthread_mutex_destroy(mutex)
-        condition.deallocate()
         mutex.deallocate()
     }
 
@@ -38,16 +31,23 @@ final class Monitor<State>: @unchecked Sendable {
 
     /// Wakes one waiting thread; may be called with or without the lock.
     func signal() {
-        pthread_cond_signal(condition)
+        condition.signal()
     }
 
     /// Wakes all waiting threads.
     func broadcast() {
-        pthread_cond_broadcast(condition)
+        condition.broadcast()
     }
 
     /// Asks `body` under the lock, again after each wake, until it has an answer; nil when the deadline passes first.
-    func wait<Success>(until deadline: MonotonicTime? = nil, for body: (inout State) -> Success?) -> Success? {
+    ///
+    /// - Parameter own: A condition to sleep on instead of the one that all share, so that one thread can be woken.
+    func wait<Success>(
+        until deadline: MonotonicTime? = nil,
+        on own: Condition? = nil,
+        for body: (inout State) -> Success?
+    ) -> Success? {
+        let condition = own?.handle ?? condition.handle
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -62,5 +62,34 @@ final class Monitor<State>: @unchecked Sendable {
             )
             if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }
         }
+    }
+}
+
+/// What a thread sleeps on; used with the lock of one ``Monitor`` only.
+///
+/// `@unchecked Sendable`: POSIX conditions are made to be used from several threads, and the pointer never changes.
+final class Condition: @unchecked Sendable {
+    fileprivate let handle = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(handle, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(handle)
+        handle.deallocate()
+    }
+
+    /// Wakes one waiting thread; may be called with or without the lock.
+    func signal() {
+        pthread_cond_signal(handle)
+    }
+
+    func broadcast() {
+        pthread_cond_broadcast(handle)
     }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A moment of the clock that never jumps, as threads and conditions use it.
-struct MonotonicTime: Comparable, Sendable {
+struct MonotonicTime: Comparable, Hashable, Sendable {
     var nanoseconds: Int64
 
     static var now: MonotonicTime {

@@ -20,10 +20,10 @@ struct PipelineBatch {
         self.connection = connection
     }
 
-    mutating func run(_ requests: [PostgresRequest]) {
+    mutating func run(_ requests: [PostgresRequest], takenAt: MonotonicTime) {
         guard isStillConnected(for: requests) else {
             worker.lane.finished(worker)
-            worker.lane.resubmit(requests, because: .innocent)
+            worker.lane.resubmit(requests) { _ in .innocent }
             return
         }
         connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
@@ -34,13 +34,13 @@ struct PipelineBatch {
         rows.append(contentsOf: repeatElement(0, count: requests.count))
         runs.removeAll(keepingCapacity: true)
         arrival = nil
-        let takenAt = worker.takenAt
         let wasSent = send(requests)
         let fate = wasSent ? receive(requests, takenAt: takenAt) : BatchFate.notSent
         let timing = StatementTiming(takenAt: takenAt, answeredAt: arrival ?? .now, pipelined: requests.count)
         if wasSent { runs.append(contentsOf: repeatElement(timing.run, count: requests.count - runs.count)) }
         let wasCancelled = connection.gate.end()
         worker.lane.finished(worker, runs: runs)
+        if !wasCancelled, connection.isUsable { noteTimes(requests, timing) }
         settle(requests, fate: fate, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
     }
@@ -166,15 +166,14 @@ struct PipelineBatch {
         timing: StatementTiming
     ) {
         let lane = worker.lane
-        let groupFailed = lane.role == .shared && groupFailed(fate: fate)
-        if lane.role == .shared, requests.count > 1 { lane.groupEnded(well: !groupFailed) }
-        var again: [Lane.Repetition: [PostgresRequest]] = [:]
+        let failure = lane.role == .shared ? groupFailure(requests, fate: fate, timing: timing) : nil
+        var again: [(PostgresRequest, Lane.Repetition)] = []
         var alone: [PostgresRequest] = []
         for (request, answer) in zip(requests, answers) {
             let situation = RequestAnswer.Situation(
                 role: lane.role,
                 fate: fate,
-                groupFailed: groupFailed,
+                groupFailed: failure != nil,
                 isOnlyOne: requests.count == 1,
                 wasCancelled: wasCancelled,
                 isCancelled: request.isCancelled,
@@ -186,29 +185,76 @@ struct PipelineBatch {
             case .succeed(let result): finished.append((request, .success(result), 0, timing))
             case .fail(let error): finished.append((request, .failure(error), nil, timing))
             case .cancelled: finished.append((request, .failure(CancellationError()), nil, timing))
-            case .again(let repetition): again[repetition, default: []].append(request)
+            case .again where failure != nil && isBetterAlone(request, at: timing.answeredAt): alone.append(request)
+            case .again(let repetition): again.append((request, repetition))
             case .reconnectAndAgain:
                 connection.gate.markBroken()
-                again[.conflict, default: []].append(request)
+                again.append((request, .conflict))
             case .alone: alone.append(request)
             }
         }
-        for (repetition, requests) in again { lane.resubmit(requests, because: repetition) }
-        if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone, because: .innocent) }
+        if !again.isEmpty {
+            let repetitions = again.map(\.1)
+            var place = repetitions.startIndex
+            lane.resubmit(again.map(\.0)) { _ in
+                defer { place += 1 }
+                return repetitions[place]
+            }
+        }
+        if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone) { _ in .innocent } }
     }
 
-    /// Whether any statement that was sent spoilt the commit of its group.
-    private func groupFailed(fate: BatchFate) -> Bool {
-        switch fate {
-        case .commitFailed: true
-        case .committed, .lost, .notSent:
-            answers.contains {
-                switch $0 {
-                case .failure(_, let wasRun): wasRun
-                case .stale, .aborted: true
-                case .success, .none: false
-                }
+    /// Finds the statement that spoilt the commit of its group, if any was spoilt, and has the next groups and the
+    /// statements like it follow from that.
+    private func groupFailure(
+        _ requests: [PostgresRequest],
+        fate: BatchFate,
+        timing: StatementTiming
+    ) -> GroupFailure? {
+        let lane = worker.lane
+        let failure = GroupFailure(answers, fate: fate)
+        let limit = lane.configuration.sharedStatementTimeout.nanoseconds
+        switch failure {
+        case nil:
+            lane.noteGroup({ $0.groupSucceeded(isQuick: timing.run <= limit / 2) }, hasFailed: false)
+        case .commit:
+            lane.noteGroup({ $0.groupFailed(at: nil) }, hasFailed: true)
+        case .statement(let place, .queryCanceled?):
+            if !requests[place].isCancelled { lane.times.suspect([requests[place].sql], at: timing.answeredAt) }
+            lane.noteGroup({ $0.groupTookTooLong(at: place) }, hasFailed: true)
+        case .statement(let place, let sqlState):
+            if sqlState == .lockNotAvailable, let contention = requests[place].contention {
+                lane.times.waited(for: contention, at: timing.answeredAt)
             }
+            lane.noteGroup({ $0.groupFailed(at: place) }, hasFailed: true)
+        }
+        return failure
+    }
+
+    /// Whether a write would hold up the group it was in.
+    private func isBetterAlone(_ request: PostgresRequest, at time: MonotonicTime) -> Bool {
+        let times = worker.lane.times
+        return times.pace(of: request.sql, at: time) != .quick || times.isHeld(request.contention, at: time)
+    }
+
+    /// Takes note of a statement that ran by itself, and of a pipeline that took long.
+    private func noteTimes(_ requests: [PostgresRequest], _ timing: StatementTiming) {
+        let times = worker.lane.times
+        switch worker.lane.role {
+        case .read:
+            if requests.count == 1 {
+                let isLong = timing.run >= StatementTimes.slowRead.nanoseconds
+                times.ran(requests[0].sql, isLong: isLong, at: timing.answeredAt)
+            } else if timing.run >= StatementTimes.slowPipeline.nanoseconds {
+                times.suspect(statements.map { requests[$0.members.lowerBound].sql }, at: timing.answeredAt)
+            }
+        case .write:
+            // One that is not suspected may have waited for a row, which says nothing about its shape.
+            guard times.pace(of: requests[0].sql, at: timing.answeredAt) != .quick else { return }
+            let isLong = timing.run >= StatementTimes.slowWrite.nanoseconds
+            times.ran(requests[0].sql, isLong: isLong, at: timing.answeredAt)
+        case .shared, .transaction, .listen:
+            break
         }
     }
 

@@ -3,8 +3,8 @@ internal import Synchronization
 /// One statement on its way through a lane, and the task that waits for its answer.
 ///
 /// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
-/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the lane that holds the
-/// request.
+/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the lane that
+/// holds the request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
         static let new: UInt8 = 0
@@ -15,6 +15,8 @@ final class PostgresRequest: @unchecked Sendable {
 
     let sql: SQL
     let sharing: PostgresCommitSharing
+    /// What it may have to wait for inside PostgreSQL, where that is known.
+    let contention: PostgresContention?
     private let family: PostgresGathering?
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
@@ -30,6 +32,8 @@ final class PostgresRequest: @unchecked Sendable {
     /// How many connections were lost under it, and how often it met a condition that passes by itself.
     var losses = 0
     var conflicts = 0
+    /// How it travels, by what is known of the time that statements like it take.
+    var pace = StatementPace.quick
     /// When it ran, once it is answered; nil when it never did.
     private(set) var timing: StatementTiming?
 
@@ -41,12 +45,14 @@ final class PostgresRequest: @unchecked Sendable {
         sql: SQL,
         sharing: PostgresCommitSharing,
         gathering: PostgresGathering? = nil,
+        contention: PostgresContention? = nil,
         queuedAt: MonotonicTime = .now,
         queueDeadline: MonotonicTime
     ) {
         self.sql = sql
         self.sharing = sharing
         family = gathering
+        self.contention = contention
         self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
     }

@@ -102,15 +102,25 @@ extension RequestAnswer {
         }
     }
 
-    /// The members of a group that failed are all tried alone, so that each gets an answer of its own.
+    /// The member of a group whose failure spoilt it is tried alone, since the others may be the cause of its failure;
+    /// the others are grouped again. When the commit itself failed, any of them may be to blame, so all are tried
+    /// alone.
     private func sharedDisposition(in situation: Situation) -> Disposition {
         if case .failure(let error, wasRun: false) = self { return .fail(error) }
         guard situation.groupFailed else { return writeDisposition(in: situation) }
-        guard situation.isOnlyOne, case .failure(let error, _) = self else { return .alone }
-        switch error.sqlState {
-        // These may come from the short limits of the shared connection alone.
-        case .lockNotAvailable, .queryCanceled: return .alone
-        default: return Self.disposition(of: error, in: situation)
+        switch (self, situation.fate) {
+        case (.failure(let error, _), _):
+            guard situation.isOnlyOne else { return .alone }
+            switch error.sqlState {
+            // These may come from the short limits of the shared connection alone.
+            case .lockNotAvailable, .queryCanceled: return .alone
+            default: return Self.disposition(of: error, in: situation)
+            }
+        case (_, .commitFailed): return .alone
+        case (_, .committed): return .again(.innocent)
+        // A group that has failed cannot have been committed.
+        case (_, .lost(let error)): return Self.lost(error, in: situation)
+        case (_, .notSent): return Self.lost(nil, in: situation)
         }
     }
 
@@ -131,5 +141,33 @@ extension RequestAnswer {
         if let error, error.code == .misuse { return .fail(error) }
         guard situation.losses >= repetitions else { return .again(.connectionLost) }
         return .fail(PostgresError(code: .connectionLost, sqlState: error?.sqlState, message: error?.message))
+    }
+}
+
+/// What spoilt the commit of a group.
+enum GroupFailure {
+    /// The first statement that failed, or has to be prepared again.
+    case statement(Int, PostgresSQLState?)
+    /// The commit itself, as a constraint that is checked there does.
+    case commit
+
+    /// - Parameter answers: In the order of the statements; those behind a failure were not run.
+    init?(_ answers: [RequestAnswer], fate: BatchFate) {
+        if case .commitFailed = fate {
+            self = .commit
+            return
+        }
+        for (place, answer) in answers.enumerated() {
+            switch answer {
+            case .failure(let error, wasRun: true):
+                self = .statement(place, error.sqlState)
+                return
+            case .stale:
+                self = .statement(place, nil)
+                return
+            case .success, .none, .aborted, .failure: continue
+            }
+        }
+        return nil
     }
 }

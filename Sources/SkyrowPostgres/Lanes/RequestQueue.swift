@@ -15,12 +15,13 @@ struct RequestQueue {
 
     /// Puts requests that were taken already before all others.
     mutating func prepend(_ requests: [PostgresRequest]) {
+        guard !requests.isEmpty else { return }
         for request in requests { request.isQueued = true }
         items.replaceSubrange(..<head, with: requests)
         head = 0
     }
 
-    /// The oldest request somebody still waits for, left in its place.
+    /// The oldest request that a task still waits for, left in its place.
     mutating func peek() -> PostgresRequest? {
         while head < items.count {
             if !items[head].isFinished { return items[head] }
@@ -31,6 +32,27 @@ struct RequestQueue {
 
     mutating func pop() -> PostgresRequest? {
         peek() == nil ? nil : popFirst()
+    }
+
+    /// Where the oldest request is that satisfies the condition.
+    func place(where condition: (PostgresRequest) -> Bool) -> Int? {
+        for place in head..<items.count where !items[place].isFinished && condition(items[place]) { return place }
+        return nil
+    }
+
+    /// Takes out the request at a place; the others keep their order.
+    mutating func remove(at place: Int) -> PostgresRequest {
+        guard place > head else { return popFirst() }
+        let request = items.remove(at: place)
+        request.isQueued = false
+        return request
+    }
+
+    /// Calls `body` with each waiting request in order until it returns false.
+    func forEach(while body: (PostgresRequest) -> Bool) {
+        for request in items[head...] where !request.isFinished {
+            guard body(request) else { return }
+        }
     }
 
     /// Takes out all that satisfy the condition.

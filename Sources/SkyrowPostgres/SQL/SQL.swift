@@ -17,6 +17,15 @@ package struct SQL: Sendable {
     /// The statement with `$1`, `$2`, … where values go.
     package var text: String { String(decoding: utf8, as: UTF8.self) }
 
+    /// Whether both are the same statement but for the values.
+    func hasSameText(as other: SQL) -> Bool {
+        utf8.withUnsafeBytes { left in
+            other.utf8.withUnsafeBytes { right in
+                left.count == right.count && (left.baseAddress == right.baseAddress || left.elementsEqual(right))
+            }
+        }
+    }
+
     /// The values of the placeholders, in order.
     package private(set) var bindings: PostgresBindings
 

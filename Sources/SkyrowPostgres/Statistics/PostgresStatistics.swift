@@ -1,12 +1,16 @@
 /// What a client has done and what it has before it, for metrics.
 package struct PostgresStatistics: Hashable, Sendable {
-    /// The figures of one queue and its connections; all but the first three only grow.
+    /// The figures of one queue and its connections; all but the first five only grow.
     package struct Lane: Hashable, Sendable {
         /// The statements that wait now.
         package var queueDepth = 0
-        /// The connections that are open now, and those of them that run statements.
+        /// Those of them that wait until others of their table or row, or others that ran long, have ended.
+        package var heldBack = 0
+        /// The connections that are open now, those of them that run statements, and those of these that have been at it
+        /// for long.
         package var connections = 0
         package var busyConnections = 0
+        package var heldUpConnections = 0
         package var connects = 0
         package var statements = 0
         /// The pipelines in which the statements travelled.
@@ -19,7 +23,7 @@ package struct PostgresStatistics: Hashable, Sendable {
         package var run = Histogram.durations
         /// The reads that were queued again because a slow one held them up.
         package var rescued = 0
-        /// The shared commits that failed, so that their writes were tried one by one.
+        /// The shared commits that failed, so that their writes were tried again.
         package var failedGroups = 0
 
         package init() {}
@@ -28,6 +32,8 @@ package struct PostgresStatistics: Hashable, Sendable {
     package var reads = Lane()
     package var writes = Lane()
     package var sharedWrites = Lane()
+    /// The shapes of statements that ran long lately and therefore go by themselves.
+    package var slowShapes = 0
     /// The connections lent to transactions now, and those that are open.
     package var transactionsInUse = 0
     package var transactionConnections = 0

@@ -14,7 +14,8 @@ final class TransactionPool: Sendable {
     private struct State: Sendable {
         var phase = Phase.notStarted
         var workers: [TransactionWorker] = []
-        var idle: [TransactionWorker] = []
+        /// The one that worked last at the end, and since when each has been seen to be idle.
+        var idle: [(worker: TransactionWorker, since: MonotonicTime?)] = []
         var waiters: [Waiter] = []
     }
 
@@ -54,7 +55,7 @@ final class TransactionPool: Sendable {
                     switch state.phase {
                     case .notStarted: break
                     case .running:
-                        if let worker = state.idle.popLast() { return .success(worker) }
+                        if let (worker, _) = state.idle.popLast() { return .success(worker) }
                         if state.workers.count < maximumWorkers { return addWorker(&state) }
                     case .draining, .closed:
                         return .failure(PostgresError(code: .shutDown))
@@ -112,7 +113,7 @@ final class TransactionPool: Sendable {
             }
             switch state.phase {
             case .notStarted, .running:
-                state.idle.append(worker)
+                state.idle.append((worker, since: nil))
             case .draining, .closed:
                 state.workers.removeAll { $0 === worker }
                 worker.stop()
@@ -135,17 +136,31 @@ final class TransactionPool: Sendable {
 
     /// Refuses the tasks that waited too long, and looks after the connections.
     func watch(at time: MonotonicTime) {
-        let (expired, workers) = state.withLock { state in
+        let (expired, workers, retired) = state.withLock { state in
+            let retired = retireIdle(&state, at: time)
             let expired = state.waiters.filter { $0.deadline <= time }
             state.waiters.removeAll { $0.deadline <= time }
             let continuations = expired.map { waiter in
                 defer { waiter.continuation = nil }
                 return waiter.continuation
             }
-            return (continuations, state.workers)
+            return (continuations, state.workers, retired)
         }
+        for worker in retired { worker.stop() }
         for continuation in expired { continuation?.resume(throwing: PostgresError(code: .acquireTimeout)) }
         for worker in workers { worker.gate.severIfOverdue(at: time) }
+    }
+
+    /// Takes out the connections that have not been lent for long; those that were lent last stay.
+    private func retireIdle(_ state: inout State, at time: MonotonicTime) -> [TransactionWorker] {
+        for place in state.idle.indices where state.idle[place].since == nil { state.idle[place].since = time }
+        let retired = state.idle.prefix { idle in
+            idle.since.map { $0 + configuration.idleConnectionTimeout <= time } ?? false
+        }
+        state.idle.removeFirst(retired.count)
+        let workers = retired.map(\.worker)
+        state.workers.removeAll { worker in workers.contains { $0 === worker } }
+        return workers
     }
 
     /// Lends nothing to new tasks; those that wait already are still served.
@@ -155,7 +170,7 @@ final class TransactionPool: Sendable {
             case .notStarted, .running: state.phase = .draining
             case .draining, .closed: break
             }
-            let idle = state.idle
+            let idle = state.idle.map(\.worker)
             state.idle = []
             state.workers.removeAll { worker in idle.contains { $0 === worker } }
             return idle

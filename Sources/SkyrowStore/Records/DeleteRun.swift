@@ -154,7 +154,8 @@ struct DeleteRun {
             DELETE FROM \(table.qualifiedName) AS "r" \
             WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.database).text })) \
             AND \(writeCondition) RETURNING "r"."_id"
-            """
+            """,
+            contention: table.contention
         )
         let gone = Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
         for id in ids where gone.contains(TextKey(id.id)) { deleted.insert(id) }

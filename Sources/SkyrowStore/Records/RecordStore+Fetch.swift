@@ -41,11 +41,16 @@ extension RecordStore {
         guard let table = try await self.table(of: type)?.seen(by: caller) else { return .none }
         if ids.count == 1, access.database != .union {
             let statement = FetchStatement.one(id: ids[0], table: table, access: access, variables: variables)
-            let row = try await client.readOne(statement.sql, gathering: statement.gathering)
+            let row = try await client.readOne(
+                statement.sql,
+                gathering: statement.gathering,
+                contention: table.contention
+            )
             return row.map { .one(StoredRows($0.result, plan: statement.plan)[$0.index]) } ?? .none
         }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
-        return RowsByID(result: try await client.read(sql), plan: selection.plan, isOne: ids.count == 1)
+        let result = try await client.read(sql, contention: table.contention)
+        return RowsByID(result: result, plan: selection.plan, isOne: ids.count == 1)
     }
 }
 

@@ -27,7 +27,7 @@ extension RecordStore {
                 caller: caller,
                 variables: accessVariables.variables(of: caller)
             )
-            return try statement.answer(try await self.client.read(statement.sql))
+            return try statement.answer(try await self.client.read(statement.sql, contention: table.contention))
         }
     }
 }

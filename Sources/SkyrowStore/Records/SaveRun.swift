@@ -113,9 +113,10 @@ struct SaveRun {
             progress: progress
         )
         // Two versions of a row in one commit would have the same revision.
-        let sharing: PostgresCommitSharing =
-            group.members.count == 1 ? .allowedExcept(key: plan.writes[group.members[0]].id.hashValue) : .never
-        let result = try await runner.write(statement.sql(for: group), sharing: sharing)
+        var contention = group.table.contention
+        if group.members.count == 1 { contention.row = plan.writes[group.members[0]].id.hashValue }
+        let sharing = contention.row.map { PostgresCommitSharing.allowedExcept(key: $0) } ?? .never
+        let result = try await runner.write(statement.sql(for: group), sharing: sharing, contention: contention)
         if plan.writes.count == 1 {
             if result.isEmpty {
                 progress.refused.formUnion(group.members)

@@ -10,25 +10,30 @@ enum StatementRunner {
     /// How often a statement is tried that meets others who write the same rows in another order.
     private static let attempts = 5
 
-    func write(_ sql: SQL, sharing: PostgresCommitSharing = .never) async throws -> PostgresResult {
+    /// - Parameter contention: What it may have to wait for.
+    func write(
+        _ sql: SQL,
+        sharing: PostgresCommitSharing = .never,
+        contention: PostgresContention? = nil
+    ) async throws -> PostgresResult {
         switch self {
         case .client(let client):
             for _ in 1..<Self.attempts {
                 do {
-                    return try await client.write(sql, sharing: sharing)
+                    return try await client.write(sql, sharing: sharing, contention: contention)
                 } catch let error as PostgresError where error.isPassing {
                     continue
                 }
             }
-            return try await client.write(sql, sharing: sharing)
+            return try await client.write(sql, sharing: sharing, contention: contention)
         case .transaction(let transaction):
             return try await transaction.withSavepoint { try await $0.query(sql) }
         }
     }
 
-    func read(_ sql: SQL) async throws -> PostgresResult {
+    func read(_ sql: SQL, contention: PostgresContention? = nil) async throws -> PostgresResult {
         switch self {
-        case .client(let client): try await client.read(sql)
+        case .client(let client): try await client.read(sql, contention: contention)
         case .transaction(let transaction): try await transaction.query(sql)
         }
     }

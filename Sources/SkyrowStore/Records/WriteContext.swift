@@ -45,6 +45,6 @@ struct WriteContext {
             caller: caller,
             variables: variables
         )
-        return try question.findings(try await runner.read(question.sql))
+        return try question.findings(try await runner.read(question.sql, contention: table.contention))
     }
 }

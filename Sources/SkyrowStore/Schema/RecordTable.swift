@@ -59,6 +59,8 @@ package final class RecordTable: Sendable {
     package let rules: FieldRules
     /// The fields that this form of the table is without, since its callers do not see them.
     package let withheld: Set<FieldName>
+    /// What its statements may have to wait for.
+    package let contention: PostgresContention
     /// What ``seen(by:)`` has made.
     private let narrowed = Mutex<[Set<FieldName>: RecordTable]>([:])
 
@@ -94,6 +96,7 @@ package final class RecordTable: Sendable {
         self.columns = columns.sorted { $0.field < $1.field }
         self.rules = rules
         self.withheld = withheld
+        contention = PostgresContention(table: name.hashValue)
         positions = Dictionary(
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }

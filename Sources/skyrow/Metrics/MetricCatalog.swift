@@ -67,8 +67,20 @@ enum MetricCatalog {
             ["lane"],
             "Statements, or transactions, that wait for a connection."
         ),
+        Entry(
+            "skyrow_postgres_queue_held_back",
+            .gauge,
+            ["lane"],
+            "Statements among them that leave free connections to other tables, rows or quick statements."
+        ),
         Entry("skyrow_postgres_connections", .gauge, ["lane"], "Connections to PostgreSQL that are open."),
         Entry("skyrow_postgres_connections_busy", .gauge, ["lane"], "Connections to PostgreSQL that are at work."),
+        Entry(
+            "skyrow_postgres_connections_held_up",
+            .gauge,
+            ["lane"],
+            "Connections among them whose statements have run or waited for a lock for 0.1 s or more."
+        ),
         Entry("skyrow_postgres_connects_total", .counter, ["lane"], "Connections to PostgreSQL that were opened."),
         Entry("skyrow_postgres_batch_statements", .histogram, ["lane"], "Statements that travelled in one pipeline."),
         Entry(
@@ -96,7 +108,12 @@ enum MetricCatalog {
         Entry(
             "skyrow_postgres_failed_groups_total",
             .counter,
-            "Shared commits that failed, so that their writes were tried one by one."
+            "Group commits that failed, so that their writes were tried again."
+        ),
+        Entry(
+            "skyrow_postgres_slow_shapes",
+            .gauge,
+            "Texts of statements that ran long lately and therefore go by themselves."
         ),
     ]
 

@@ -44,14 +44,17 @@ struct ServiceMetrics: Sendable {
         return [
             .gauge("skyrow_postgres_up", client.isReady ? 1 : 0),
             .lanes("skyrow_postgres_queue_length", .gauge, lanes) { .integer(Int64($0.queueDepth)) },
+            .lanes("skyrow_postgres_queue_held_back", .gauge, pipelines) { .integer(Int64($0.heldBack)) },
             .lanes("skyrow_postgres_connections", .gauge, lanes) { .integer(Int64($0.connections)) },
             .lanes("skyrow_postgres_connections_busy", .gauge, lanes) { .integer(Int64($0.busyConnections)) },
+            .lanes("skyrow_postgres_connections_held_up", .gauge, pipelines) { .integer(Int64($0.heldUpConnections)) },
             .lanes("skyrow_postgres_connects_total", .counter, pipelines) { .integer(Int64($0.connects)) },
             .lanes("skyrow_postgres_batch_statements", .histogram, pipelines) { MetricValue($0.batchSize) },
             .lanes("skyrow_postgres_wait_seconds", .histogram, lanes) { MetricValue(seconds: $0.wait) },
             .lanes("skyrow_postgres_run_seconds", .histogram, lanes) { MetricValue(seconds: $0.run) },
             .counter("skyrow_postgres_rescued_reads_total", statistics.reads.rescued),
             .counter("skyrow_postgres_failed_groups_total", statistics.sharedWrites.failedGroups),
+            .gauge("skyrow_postgres_slow_shapes", statistics.slowShapes),
         ]
     }
 

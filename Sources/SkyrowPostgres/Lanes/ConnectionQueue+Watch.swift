@@ -1,0 +1,115 @@
+/// What has to be looked at from time to time.
+extension ConnectionQueue {
+    /// A worker whose statement takes so long is held up by it.
+    static let patience: Duration = .milliseconds(100)
+
+    struct Findings {
+        var effects: [Effect] = []
+        /// Statements that waited too long.
+        var expired: [PostgresRequest] = []
+        /// Reads that run long, each by itself.
+        var slow: [PostgresRequest] = []
+        /// What writes with a commit of their own have been waiting for.
+        var held: [PostgresContention] = []
+        var isConnected = false
+    }
+
+    /// - Parameter progress: How many statements of its batch each worker has the results of.
+    mutating func watch(at time: MonotonicTime, progress: (Int) -> Int) -> Findings {
+        var findings = Findings()
+        findings.expired = expire(at: time)
+        findings.isConnected = connectedCount > 0
+        for slot in workers.indices where workers[slot].activity == .working {
+            let now = progress(slot)
+            if now != workers[slot].progress {
+                workers[slot].progress = now
+                workers[slot].progressAt = time
+            }
+            if let groupTimeout = limits.groupTimeout {
+                guard workers[slot].takenAt + groupTimeout <= time else { continue }
+                findings.effects += evict(slot)
+            } else if workers[slot].progressAt + Self.patience <= time {
+                if limits.mayRepeat {
+                    findings.effects += relieve(slot, &findings)
+                } else if let contention = workers[slot].contention {
+                    findings.held.append(contention)
+                }
+            }
+        }
+        findings.effects += retireIdle(at: time)
+        findings.effects += dispatch()
+        return findings
+    }
+
+    private mutating func expire(at time: MonotonicTime) -> [PostgresRequest] {
+        func expire(_ queue: inout RequestQueue) -> [PostgresRequest] {
+            guard let first = queue.peek(), first.queueDeadline <= time else { return [] }
+            return queue.removeAll { $0.isFinished || $0.queueDeadline <= time }
+        }
+        return expire(&free) + expire(&bounded)
+    }
+
+    /// Has what a worker runs cancelled, once a batch.
+    private mutating func evict(_ slot: Int) -> [Effect] {
+        guard !workers[slot].isEvicted else { return [] }
+        workers[slot].isEvicted = true
+        return [.cancel(slot, batch: workers[slot].batch)]
+    }
+
+    /// Sees to it that reads wait for no slow one.
+    ///
+    /// Of a pipeline it cannot be said which of its statements is slow: PostgreSQL keeps small results back until the
+    /// end. So the pipeline is ended and each of its statements is tried by itself. One that runs long by itself is
+    /// slow.
+    private mutating func relieve(_ slot: Int, _ findings: inout Findings) -> [Effect] {
+        let remaining = workers[slot].taken.dropFirst(workers[slot].progress)
+        guard workers[slot].taken.count == 1, let only = workers[slot].taken.first else {
+            guard !workers[slot].isEvicted else {
+                // PostgreSQL does not stop it: until it does, it is as good as slow.
+                bind(slot, to: nil)
+                return []
+            }
+            let waiting = remaining.filter { !$0.isQueued && !$0.isFinished }
+            for request in waiting {
+                request.copies += 1
+                if request.pace == .quick { request.pace = .unproven }
+            }
+            statistics.rescued += waiting.count
+            return evict(slot) + requeue(waiting)
+        }
+        if !workers[slot].isBounded {
+            bind(slot, to: only.contention)
+            markSlow(like: only)
+            findings.slow.append(only)
+        }
+        guard !workers[slot].isEvicted, isOneTooMany(slot) else { return [] }
+        guard !only.isFinished, !only.isQueued else { return evict(slot) }
+        only.copies += 1
+        statistics.rescued += 1
+        return evict(slot) + requeue([only])
+    }
+
+    /// Has the statements of the same text that wait go by themselves, too.
+    private mutating func markSlow(like slow: PostgresRequest) {
+        slow.pace = .slow
+        let alike = free.removeAll { $0.sql.hasSameText(as: slow.sql) }
+        for request in alike { request.pace = .slow }
+        for request in alike { bounded.append(request) }
+    }
+
+    /// Ends workers beyond the minimum that have been idle for long; those that worked last stay.
+    private mutating func retireIdle(at time: MonotonicTime) -> [Effect] {
+        for slot in idle {
+            if case .idle(nil) = workers[slot].activity { workers[slot].activity = .idle(since: time) }
+        }
+        var effects: [Effect] = []
+        var surplus = workerCount - workers.count { $0.activity == .retiring } - limits.minimumWorkers
+        for slot in idle {
+            guard surplus > 0 else { break }
+            guard case .idle(let since?) = workers[slot].activity, since + limits.idleTimeout <= time else { continue }
+            effects.append(retire(slot))
+            surplus -= 1
+        }
+        return effects
+    }
+}
