@@ -303,7 +303,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
                 switch event {
                 case .connected:
                     try await fixture.psql("\(statement); SELECT pg_notify('skyrow_session', 'end')")
-                case .reconnected:
+                case .reconnected, .silent:
                     Issue.record("The connection was lost")
                 case .notification(_, "end", _):
                     #expect(heard == Set(expected))

@@ -50,6 +50,8 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     private var isDeaf = false
     private(set) var inputIsClosed = false
     private var readIsHeldBack = false
+    /// When a client that has closed its side is asked next whether it is still there.
+    var nextDepartureCheck: NIODeadline?
     var queue = CircularBuffer<Item>(initialCapacity: 2)
 
     var current: Current?
@@ -227,6 +229,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         case .open:
             // Half a request is no request; whole ones are still answered.
             dropAssembly()
+            nextDepartureCheck = .now() + loop.limits.departureCheck
             if isIdle { finish() }
         case .finishing, .closed:
             break

@@ -36,6 +36,8 @@ package struct HTTPLimits: Sendable, Hashable {
     package var cancellation: TimeAmount
     /// Without progress of a client that reads an answer slowly.
     package var writeStall: TimeAmount
+    /// How often a client that has closed its side, and waits for its answer, is asked whether it is still there.
+    package var departureCheck: TimeAmount
     /// For a refused client to read why, before the connection is closed under it.
     package var linger: TimeAmount
     /// During a shutdown, for a request that was already under way to an idle connection.
@@ -61,6 +63,7 @@ package struct HTTPLimits: Sendable, Hashable {
         response: TimeAmount = .seconds(60),
         cancellation: TimeAmount = .seconds(2),
         writeStall: TimeAmount = .seconds(30),
+        departureCheck: TimeAmount = .seconds(2),
         linger: TimeAmount = .seconds(2),
         lastRequest: TimeAmount = .milliseconds(100),
         shutdown: TimeAmount = .seconds(30)
@@ -82,6 +85,7 @@ package struct HTTPLimits: Sendable, Hashable {
         self.response = response
         self.cancellation = cancellation
         self.writeStall = writeStall
+        self.departureCheck = departureCheck
         self.linger = linger
         self.lastRequest = lastRequest
         self.shutdown = shutdown
@@ -89,7 +93,9 @@ package struct HTTPLimits: Sendable, Hashable {
 
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let times = [handshake, firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
+        let times = [
+            handshake, firstHead, idle, bodyTime, response, cancellation, writeStall, departureCheck, linger, shutdown,
+        ]
         let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }

@@ -2,6 +2,8 @@ internal import CLibpq
 
 /// One message of a pipeline whose result is still to come.
 enum PipelineStep {
+    /// The settings of the transaction, before everything else of it.
+    case settings
     case prepare(PreparedStatement)
     /// The statement of the request at this place of the batch; `statement` is nil when it was sent unnamed.
     case execute(index: Int, statement: PreparedStatement?, isFresh: Bool)
@@ -36,6 +38,8 @@ extension PostgresConnection {
             throw PostgresError(code: .invalidValue, message: "A statement has at most 65535 values")
         }
         guard named && usesNamedStatements else {
+            // In the first place of a pipeline, which is one transaction up to its sync.
+            if named, steps.isEmpty { try sendTransactionSettings(steps: &steps) }
             guard sendUnnamed(sql) else { throw sendFailure() }
             steps.append(.execute(index: index, statement: nil, isFresh: true))
             return
@@ -60,6 +64,13 @@ extension PostgresConnection {
         steps.append(.prepare(statement))
         guard sendPrepared(statement, sql) else { throw sendFailure() }
         steps.append(.execute(index: index, statement: statement, isFresh: true))
+    }
+
+    /// Puts the settings of the transaction into the pipeline, where it needs any.
+    func sendTransactionSettings(steps: inout [PipelineStep]) throws(PostgresError) {
+        guard let transactionSettings else { return }
+        guard sendUnnamed(transactionSettings) else { throw sendFailure() }
+        steps.append(.settings)
     }
 
     /// Ends what commits or fails together, and sends everything.
@@ -141,7 +152,7 @@ extension PostgresConnection {
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
             statements.remove(statement)
             if error.sqlState == .featureNotSupported { orphans.append(statement.name) }
-        case (.prepare, _), (.execute, _), (.deallocate, _):
+        case (.settings, _), (.prepare, _), (.execute, _), (.deallocate, _):
             break
         }
     }

@@ -59,10 +59,13 @@ struct PipelineBatch {
         return connection.isUsable
     }
 
-    /// A server that does not answer long after its own time limit is cut off.
+    /// A server that does not answer long after its own time limit is cut off. Reads have a limit each, which begins
+    /// anew when one was answered.
     private func hangDeadline(_ count: Int) -> MonotonicTime {
-        guard let limit = worker.lane.configuration.statementTimeout else { return .distantFuture }
-        return .now + limit * min(count, 4) + .seconds(5)
+        let configuration = worker.lane.configuration
+        let role = worker.lane.role
+        guard let limit = configuration.statementTimeout(of: role) else { return .distantFuture }
+        return .now + limit * (role == .read ? 1 : min(count, 4)) + configuration.cancellationTimeout
     }
 
     /// Returns whether the sync was sent, without which nothing can have been committed.
@@ -117,14 +120,17 @@ struct PipelineBatch {
     /// Fills `answers`; returns what became of the whole.
     private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchFate {
         var preparationFailure: PostgresError?
-        for step in steps {
-            if !finished.isEmpty, connection.wouldBlock { resumeFinished() }
+        for (place, step) in steps.enumerated() {
+            if place > 0, worker.lane.role == .read, connection.wouldBlock {
+                resumeFinished()
+                connection.gate.extend(to: hangDeadline(1))
+            }
             let answer = connection.receive(step)
             if case .lost(let error) = answer { return .lost(error) }
             switch step {
             case .deallocate:
                 break
-            case .prepare:
+            case .prepare, .settings:
                 if case .failure(let error) = answer { preparationFailure = error }
             case .execute(let index, _, let isFresh):
                 let members = statements[index].members
@@ -168,8 +174,9 @@ struct PipelineBatch {
         let lane = worker.lane
         let failure = lane.role == .shared ? groupFailure(requests, fate: fate, timing: timing) : nil
         var again: [(PostgresRequest, Lane.Repetition)] = []
+        let overdue = connection.gate.wasOverdue ? current : nil
         var alone: [PostgresRequest] = []
-        for (request, answer) in zip(requests, answers) {
+        for (place, (request, answer)) in zip(requests, answers).enumerated() {
             let situation = RequestAnswer.Situation(
                 role: lane.role,
                 fate: fate,
@@ -177,6 +184,7 @@ struct PipelineBatch {
                 isOnlyOne: requests.count == 1,
                 wasCancelled: wasCancelled,
                 isCancelled: request.isCancelled,
+                overdue: overdue.map { $0.contains(place) ? .itself : .neighbour } ?? .none,
                 losses: request.losses,
                 conflicts: request.conflicts
             )
@@ -202,6 +210,11 @@ struct PipelineBatch {
             }
         }
         if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone) { _ in .innocent } }
+    }
+
+    /// The requests of the statement that the server works on.
+    private var current: Range<Int> {
+        statements.first { $0.members.contains(worker.progress) }?.members ?? 0..<0
     }
 
     /// Finds the statement that spoilt the commit of its group, if any was spoilt, and has the next groups and the

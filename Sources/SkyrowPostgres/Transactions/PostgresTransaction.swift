@@ -148,6 +148,7 @@ package final class PostgresTransaction {
                 let connection = try worker.openConnection()
                 if let begin { return try begin(connection, beginStatement) }
                 _ = try connection.runAlone(beginStatement)
+                if let settings = connection.transactionSettings { _ = try connection.runAlone(settings) }
                 return try body(connection)
             }
         } catch {
@@ -179,6 +180,7 @@ extension PostgresConnection {
         var steps: [PipelineStep] = []
         if let failure = sql.bindings.failure { throw failure }
         try send(begin, index: 0, named: false, steps: &steps)
+        try sendTransactionSettings(steps: &steps)
         try send(sql, index: 1, named: false, steps: &steps)
         guard sync() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
         var last: PipelineAnswer = .aborted

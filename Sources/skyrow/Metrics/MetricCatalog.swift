@@ -115,6 +115,12 @@ enum MetricCatalog {
             .gauge,
             "Texts of statements that ran long lately and therefore go by themselves."
         ),
+        Entry(
+            "skyrow_postgres_abandoned_statements",
+            .gauge,
+            "Statements that PostgreSQL has not ended in time, and still works on without a connection."
+        ),
+        Entry("skyrow_postgres_notifications_up", .gauge, "Whether notifications of PostgreSQL arrive: 1 or 0."),
     ]
 
     private static let schema: [Entry] = [

@@ -55,6 +55,8 @@ struct ServiceMetrics: Sendable {
             .counter("skyrow_postgres_rescued_reads_total", statistics.reads.rescued),
             .counter("skyrow_postgres_failed_groups_total", statistics.sharedWrites.failedGroups),
             .gauge("skyrow_postgres_slow_shapes", statistics.slowShapes),
+            .gauge("skyrow_postgres_abandoned_statements", statistics.abandonedStatements),
+            .gauge("skyrow_postgres_notifications_up", client.notificationsArrive ? 1 : 0),
         ]
     }
 

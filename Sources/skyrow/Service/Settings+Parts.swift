@@ -45,6 +45,7 @@ extension PostgresConfiguration {
         let times = settings.times
         searchPath = [schema]
         namedStatements = settings.database.preparedStatements
+        if settings.database.url != nil { listenConnection = settings.database.listenURL }
         readConnections = pools.readConnections
         maximumReadConnections = pools.maximumReadConnections
         maximumWriteConnections = pools.maximumWriteConnections
@@ -53,6 +54,8 @@ extension PostgresConfiguration {
         connectTimeout = times.connect
         acquireTimeout = times.acquire
         statementTimeout = times.statement
+        readTimeout = times.readStatement
+        drainTimeout = min(drainTimeout, times.shutdown)
         idleTransactionTimeout = times.idleTransaction
     }
 }

@@ -21,8 +21,18 @@ struct DatabaseSettings: SettingGroup {
         mustBe: "a PostgreSQL address such as postgresql://user@host/database",
         "A PostgreSQL to use instead of the embedded one; libpq's options such as `sslmode` may follow."
     ) { text in
-        let isAddress = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
-        return isAddress ? .some(text) : nil
+        isAddress(text) ? .some(text) : nil
+    }.secret(hasFlag: true)
+
+    let listenURL = Setting<String?>(
+        "listen-database-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
+        "Where to listen for notifications: PostgreSQL itself, where `database-url` leads to a pooler that swaps sessions."
+    ) { text in
+        isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
     let schema = Setting(
@@ -44,6 +54,10 @@ struct DatabaseSettings: SettingGroup {
         true,
         "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
     )
+}
+
+private func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
 }
 
 private func isLetter(_ byte: UInt8) -> Bool {
