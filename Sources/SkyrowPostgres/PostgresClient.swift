@@ -83,22 +83,30 @@ package final class PostgresClient: Service {
     /// It may travel with other reads, and be run more than once: when a connection is lost, or when a slow
     /// neighbour holds it up.
     ///
-    /// - Parameter contention: The table whose lock it may have to wait for.
+    /// - Parameters:
+    ///   - contention: The table whose lock it may have to wait for.
+    ///   - limit: Bounds the rows in memory.
     /// - Throws: ``PostgresError``, or `CancellationError`.
-    package func read(_ sql: SQL, contention: PostgresContention? = nil) async throws -> PostgresResult {
+    package func read(
+        _ sql: SQL,
+        contention: PostgresContention? = nil,
+        limit: PostgresRowLimit? = nil
+    ) async throws -> PostgresResult {
         let now = MonotonicTime.now
-        return try await run(read(sql, contention: contention, at: now), in: reads)
+        return try await run(read(sql, contention: contention, limit: limit, at: now), in: reads)
     }
 
     private func read(
         _ sql: SQL,
         gathering: PostgresGathering? = nil,
         contention: PostgresContention?,
+        limit: PostgresRowLimit?,
         at time: MonotonicTime
     ) -> PostgresRequest {
         let request = PostgresRequest(
             sql: sql,
             sharing: .never,
+            limit: limit,
             gathering: gathering,
             contention: contention,
             queuedAt: time,
@@ -111,13 +119,14 @@ package final class PostgresClient: Service {
     /// Runs a statement that changes nothing and has one row at most; those of one gathering that wait at the same time
     /// are asked in one statement.
     ///
-    /// - Throws: as ``read(_:contention:)``.
+    /// - Throws: as ``read(_:contention:limit:)``.
     package func readOne(
         _ sql: SQL,
         gathering: PostgresGathering,
-        contention: PostgresContention? = nil
+        contention: PostgresContention? = nil,
+        limit: PostgresRowLimit? = nil
     ) async throws -> PostgresRow? {
-        let request = read(sql, gathering: gathering, contention: contention, at: .now)
+        let request = read(sql, gathering: gathering, contention: contention, limit: limit, at: .now)
         let result = try await run(request, in: reads)
         guard let row = request.row, row < result.rowCount else { return nil }
         return PostgresRow(result: result, index: row)
@@ -129,18 +138,21 @@ package final class PostgresClient: Service {
     ///   - sharing: Whether it may be committed together with other writes, which is much cheaper. The statement must
     ///     then be independent of all others, in any order, and must not manage transactions.
     ///   - contention: The table, and the row, whose lock it may have to wait for.
+    ///   - limit: Bounds the rows in memory; it is one that keeps columns, since the write has its effect.
     /// - Throws: ``PostgresError``, or `CancellationError`. With the code `unknownFate` the connection was lost at a
     ///   moment that leaves open whether the statement was committed; it is never repeated then. With every other code
     ///   it had no effect.
     package func write(
         _ sql: SQL,
         sharing: PostgresCommitSharing = .never,
-        contention: PostgresContention? = nil
+        contention: PostgresContention? = nil,
+        limit: PostgresRowLimit? = nil
     ) async throws -> PostgresResult {
         let now = MonotonicTime.now
         let request = PostgresRequest(
             sql: sql,
             sharing: sharing,
+            limit: limit,
             contention: contention,
             queuedAt: now,
             queueDeadline: now + configuration.acquireTimeout

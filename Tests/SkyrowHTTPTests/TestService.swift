@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+import NIOSSL
 import ServiceLifecycle
 import SkyrowActions
 import SkyrowHTTP
@@ -15,6 +16,9 @@ struct TestService: Sendable {
 
     let server: TestServer
     let database: TemporaryDatabase
+    let responder: ServiceResponder
+    /// What its clients trust, where it has a certificate.
+    var tls: NIOSSLContext?
 
     var port: Int { server.port }
 
@@ -57,7 +61,7 @@ struct TestService: Sendable {
         var headers: [(String, String)] = []
         if let key { headers.append(("X-Skygear-API-Key", key)) }
         if let token { headers.append(("X-Skygear-Access-Token", token)) }
-        return try await withConnection(port: port) { connection in
+        return try await withConnection(port: port, tls: tls) { connection in
             try await connection.post(path, body, headers: headers)
             return try await connection.answer()
         }
@@ -84,6 +88,7 @@ func withService<Success: Sendable>(
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
     certificate: ServerCertificate? = nil,
+    client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     metricsPage: MetricsPage? = nil,
@@ -128,7 +133,7 @@ func withService<Success: Sendable>(
                 tracing: tracing
             )
             return try await withServer(responder, limits: limits, certificate: certificate, logger: logger) { server in
-                try await body(TestService(server: server, database: database))
+                try await body(TestService(server: server, database: database, responder: responder, tls: tls))
             }
         }
     }

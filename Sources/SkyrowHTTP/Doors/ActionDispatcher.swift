@@ -57,10 +57,13 @@ struct ActionDispatcher: Sendable {
     func perform(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
         var mark = mark
         mark.action = call.action
-        return await RequestTrace.$current.withValue(mark) { await perform(call, id: mark.id) }
+        return await ResponseAccount.$current.withValue(mark.account) {
+            await RequestTrace.$current.withValue(mark) { await performInContext(call, mark: mark) }
+        }
     }
 
-    private func perform(_ call: PreparedCall, id: RequestID) async -> (Outcome, UserID?) {
+    private func performInContext(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
+        let id = mark.id
         let caller: Caller
         switch call.caller {
         case .success(let settled?):
@@ -80,7 +83,7 @@ struct ActionDispatcher: Sendable {
             let answer = try await run(call.call.get(), by: caller, credentials: call.credentials, id: id)
             return (.answer(answer), caller.userID)
         } catch {
-            return (.failed(error.reported(as: id)), caller.userID)
+            return (.failed(error.reported(as: id).about(call.action, limit: mark.account.limit)), caller.userID)
         }
     }
 
@@ -140,15 +143,17 @@ struct ActionDispatcher: Sendable {
 extension Answer {
     fileprivate init(_ answer: WriteAnswer, id: RequestID) {
         switch answer {
-        case .outcomes(let outcomes): self = .outcomes(reported(outcomes, as: id))
+        case .outcomes(let outcomes): self = .written(reported(outcomes, as: id))
         case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
         }
     }
 }
 
+/// The text of outcomes that is kept under an idempotency key; it is bounded like a response.
 private func encode(_ outcomes: [RecordOutcome], id: RequestID) -> [UInt8] {
-    let writer = JSONWriter()
-    writer.outcomes(reported(outcomes, as: id))
+    let writer = JSONWriter(account: .current)
+    writer.written(reported(outcomes, as: id))
+    defer { writer.discard() }
     return writer.bytes
 }
 

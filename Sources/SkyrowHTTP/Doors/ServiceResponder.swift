@@ -22,6 +22,7 @@ package struct ServiceResponder: HTTPResponder {
     private let strictTransport: HTTPField?
     private let drain: Drain
     private let limits: HTTPLimits
+    let responseMemory: ResponseMemory
     private let log: RequestLog
     private let metrics: RequestMetrics
     private let metricsPage: MetricsPage?
@@ -60,6 +61,7 @@ package struct ServiceResponder: HTTPResponder {
         }
         self.drain = drain
         self.limits = limits
+        responseMemory = ResponseMemory(limit: limits.responseMemory)
         log = RequestLog(logger: logger, output: requestLog)
         self.metrics = RequestMetrics(factory: metrics)
         self.metricsPage = metricsPage
@@ -74,7 +76,7 @@ package struct ServiceResponder: HTTPResponder {
         if let tracing, Route(uri: request.head.uri).isTraced {
             reply = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
         } else {
-            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
+            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
             reply = await route(request, headers: headers, client: client, mark: mark)
             reply.traceID = mark.traceID
         }
@@ -93,12 +95,22 @@ package struct ServiceResponder: HTTPResponder {
     ) async -> Reply {
         let traceID = span.own?.traceID ?? headers.traceParent?.traceID
         var reply = await ServiceContext.withValue(span.context) {
-            await route(request, headers: headers, client: client, mark: RequestMark(id: id, traceID: traceID))
+            let mark = RequestMark(id: id, traceID: traceID, account: account(for: client))
+            return await route(request, headers: headers, client: client, mark: mark)
         }
         reply.traceID = traceID
         span.end(reply, method: request.head.method, id: id)
         if let own = span.own { reply.response.fields.append(HTTPField("traceresponse", own.description)) }
         return reply
+    }
+
+    private func account(for client: Client) -> ResponseAccount {
+        let key = clients.key(of: client)
+        return ResponseAccount(
+            limit: limits.responseBytes,
+            memory: responseMemory,
+            client: ResponseMemory.Client(high: key.high, low: key.low)
+        )
     }
 
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {

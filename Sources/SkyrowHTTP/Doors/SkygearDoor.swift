@@ -35,17 +35,20 @@ struct SkygearDoor: Sendable {
         case .action(let call):
             let (outcome, user) = await dispatcher.perform(call, mark: mark)
             let subject = RequestSubject.action(call.action)
-            switch outcome {
-            case .answer(let answer):
-                let writer = JSONWriter()
-                writer.answer(answer, in: .v1)
-                return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), subject, userID: user)
-            case .refused(let error):
-                let status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
-                return .failure(error, in: .v1, status: status, subject, userID: user)
-            case .failed(let error):
-                return .failure(error, in: .v1, status: error.code.httpStatus, subject, userID: user)
+            let text = ResponseText(outcome, of: call.action, in: .v1, account: mark.account)
+            var status = text.error?.code.httpStatus ?? .ok
+            if case .refused(let error) = outcome {
+                status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
             }
+            var reply = Reply(
+                HTTPResponse(status: status, body: text.body),
+                subject,
+                error: text.error?.code,
+                userID: user
+            )
+            if let error = text.error { reply.addRetryTime(of: error) }
+            reply.response.hold(mark.account)
+            return reply
         }
     }
 

@@ -98,7 +98,9 @@ extension HTTP1Connection {
         )
         if joinsBody { buffer.writeImmutableBuffer(response.body) }
         context.write(wrapOutboundOut(buffer), promise: nil)
-        if hasBody && !joinsBody { context.write(wrapOutboundOut(response.body), promise: nil) }
+        if hasBody && !joinsBody {
+            context.write(wrapOutboundOut(response.body), promise: response.account?.promise(on: loop.eventLoop))
+        }
         hasUnflushedBytes = true
     }
 

@@ -8,6 +8,10 @@ package struct HTTPLimits: Sendable, Hashable {
     package var bodiesInMemory: Int
     /// Bytes of all answers that wait for clients to read them; beyond, who reads nothing for a second is closed.
     package var unreadAnswers: Int
+    /// Bytes of one response, and of all the results of a batch together.
+    package var responseBytes: Int
+    /// Bytes of all results that are being made or wait for clients to read them; one client has half of it at most.
+    package var responseMemory: Int
     /// Bytes of one header field, name and value.
     package var headerField: Int
     /// Bytes of all header fields of a request.
@@ -47,6 +51,8 @@ package struct HTTPLimits: Sendable, Hashable {
         body: Int = 8 * 1024 * 1024,
         bodiesInMemory: Int = 256 * 1024 * 1024,
         unreadAnswers: Int = 256 * 1024 * 1024,
+        responseBytes: Int = 32 * 1024 * 1024,
+        responseMemory: Int = 128 * 1024 * 1024,
         headerField: Int = 16 * 1024,
         headerList: Int = 64 * 1024,
         headerCount: Int = 100,
@@ -68,6 +74,8 @@ package struct HTTPLimits: Sendable, Hashable {
         self.body = body
         self.bodiesInMemory = bodiesInMemory
         self.unreadAnswers = unreadAnswers
+        self.responseBytes = responseBytes
+        self.responseMemory = responseMemory
         self.headerField = headerField
         self.headerList = headerList
         self.headerCount = headerCount

@@ -72,13 +72,37 @@ extension PostgresConnection {
         PQisBusy(handle) != 0
     }
 
+    /// Has libpq hand over the rows of the next answer one by one; to be called before anything of it is looked at.
+    func expectSingleRows() {
+        // It refuses when the answer has begun already; then the rows come all together, as without a limit.
+        PQsetSingleRowMode(handle)
+    }
+
     /// The answer to the oldest step without one; blocks until it is there.
-    func receive(_ step: PipelineStep) -> PipelineAnswer {
-        guard let result = PQgetResult(handle) else { return .lost(lossError()) }
+    ///
+    /// - Parameters:
+    ///   - limit: bounds the rows, which were announced by ``expectSingleRows()``.
+    ///   - events: what else is done meanwhile.
+    func receive(
+        _ step: PipelineStep,
+        limit: PostgresRowLimit? = nil,
+        events: (CollectingEvent) -> Void = { _ in }
+    ) -> PipelineAnswer {
+        guard var result = PQgetResult(handle) else { return .lost(lossError()) }
+        var collected: CollectedRows?
+        if let limit {
+            guard let last = collect(from: result, limit, &collected, events) else { return .lost(lossError()) }
+            result = last
+        }
         let answer: PipelineAnswer
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
-            answer = .success(PostgresResult(handle: result))
+            if let failure = collected?.failure {
+                PQclear(result)
+                answer = .failure(PostgresError(code: failure))
+            } else {
+                answer = .success(PostgresResult(handle: result, collected: collected))
+            }
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
             answer = .aborted
@@ -90,7 +114,7 @@ extension PostgresConnection {
                 gate.markBroken()
                 return .lost(error)
             }
-            answer = .failure(error)
+            answer = .failure(error.replaced(by: collected))
         default:
             // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
             PQclear(result)

@@ -20,6 +20,8 @@ final class PostgresConnection {
     let usesNamedStatements: Bool
     /// Names of statements the server still has, though no schema they fit; they are given up on the next occasion.
     var orphans: [String] = []
+    /// Whether libpq's buffer has grown so much that the connection is better replaced.
+    var isSwollen = false
     /// Scratch space for the pointers of one statement's values.
     var parameterPointers: [UnsafePointer<CChar>?] = []
     var parameterLengths: [Int32] = []
@@ -94,26 +96,47 @@ final class PostgresConnection {
     }
 
     /// Runs a statement by itself, outside of a pipeline, and waits for its end.
-    func runAlone(_ sql: SQL) throws(PostgresError) -> PostgresResult {
+    ///
+    /// - Parameter cancel: asks the server to cancel the statement, once its rows are more than the limit.
+    func runAlone(
+        _ sql: SQL,
+        limit: PostgresRowLimit? = nil,
+        cancel: () -> Void = {}
+    ) throws(PostgresError) -> PostgresResult {
         if let failure = sql.bindings.failure { throw failure }
         guard sendUnnamed(sql) else { throw PostgresError(code: .connectionLost, message: lastMessage) }
-        return try finishAlone()
+        if limit != nil { expectSingleRows() }
+        return try finishAlone(limit: limit, cancel: cancel)
     }
 
     /// Reads the results of a command outside of a pipeline to their end; the last error counts.
-    func finishAlone() throws(PostgresError) -> PostgresResult {
+    func finishAlone(
+        limit: PostgresRowLimit? = nil,
+        cancel: () -> Void = {}
+    ) throws(PostgresError) -> PostgresResult {
         var success: PostgresResult?
         var failure: PostgresError?
-        while let result = PQgetResult(handle) {
+        while var result = PQgetResult(handle) {
+            var collected: CollectedRows?
+            if let limit {
+                let last = collect(from: result, limit, &collected) { if case .excess = $0 { cancel() } }
+                guard let last else { break }
+                result = last
+            }
             switch PQresultStatus(result) {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
-                success = PostgresResult(handle: result)
+                if let code = collected?.failure {
+                    PQclear(result)
+                    failure = failure ?? PostgresError(code: code)
+                } else {
+                    success = PostgresResult(handle: result, collected: collected)
+                }
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 PQclear(result)
                 gate.markBroken()
                 throw PostgresError(code: .misuse, message: "COPY runs through copyIn and copyOut only")
             default:
-                failure = failure ?? PostgresError(result: result)
+                failure = failure ?? PostgresError(result: result).replaced(by: collected)
                 if PostgresError.endsSession(result: result) { gate.markBroken() }
                 PQclear(result)
             }

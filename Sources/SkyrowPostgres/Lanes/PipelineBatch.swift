@@ -43,6 +43,9 @@ struct PipelineBatch {
         if !wasCancelled, connection.isUsable { noteTimes(requests, timing) }
         settle(requests, fate: fate, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
+        // Until the next batch, which may be long in coming, they would keep the rows.
+        answers.removeAll(keepingCapacity: true)
+        if connection.isSwollen { connection.gate.markBroken() }
     }
 
     /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would
@@ -118,8 +121,19 @@ struct PipelineBatch {
     private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchFate {
         var preparationFailure: PostgresError?
         for step in steps {
+            let limit = rowLimit(of: step, requests)
+            if limit != nil { connection.expectSingleRows() }
             if !finished.isEmpty, connection.wouldBlock { resumeFinished() }
-            let answer = connection.receive(step)
+            let answer = connection.receive(step, limit: limit) { event in
+                switch event {
+                case .waiting:
+                    if !finished.isEmpty { resumeFinished() }
+                case .excess:
+                    // What is left of the rows would be sent for nothing. It may hit the statement behind it, which is
+                    // run again then.
+                    connection.gate.cancel(ObjectIdentifier(requests[0]))
+                }
+            }
             if case .lost(let error) = answer { return .lost(error) }
             switch step {
             case .deallocate:
@@ -139,6 +153,8 @@ struct PipelineBatch {
                     for member in members {
                         finished.append((requests[member], .success(result), rows[member], timing))
                         runs.append(timing.run)
+                        // The rest of the batch need not keep the rows.
+                        answers[member] = .success(.empty)
                     }
                 }
                 worker.progress = members.upperBound
@@ -156,6 +172,14 @@ struct PipelineBatch {
         case .failure(let error): return .commitFailed(error)
         case .success, .aborted: return .lost(PostgresError(code: .connectionLost))
         }
+    }
+
+    /// What bounds the rows of the response to a step.
+    private func rowLimit(of step: PipelineStep, _ requests: [PostgresRequest]) -> PostgresRowLimit? {
+        guard case .execute(let index, _, _) = step else { return nil }
+        let members = statements[index].members
+        guard members.count == 1 else { return PostgresRowLimit(budget: GatheredRowBudget(), excess: .fails) }
+        return requests[members.lowerBound].rowLimit
     }
 
     /// Decides what becomes of each request (``RequestAnswer/disposition(in:)``), and does it.

@@ -17,6 +17,8 @@ final class PostgresRequest: @unchecked Sendable {
     let sharing: PostgresCommitSharing
     /// What it may have to wait for inside PostgreSQL, where that is known.
     let contention: PostgresContention?
+    /// What bounds its rows; see ``rowLimit`` for when it does.
+    private let limit: PostgresRowLimit?
     private let family: PostgresGathering?
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
@@ -44,6 +46,7 @@ final class PostgresRequest: @unchecked Sendable {
     init(
         sql: SQL,
         sharing: PostgresCommitSharing,
+        limit: PostgresRowLimit? = nil,
         gathering: PostgresGathering? = nil,
         contention: PostgresContention? = nil,
         queuedAt: MonotonicTime = .now,
@@ -51,6 +54,7 @@ final class PostgresRequest: @unchecked Sendable {
     ) {
         self.sql = sql
         self.sharing = sharing
+        self.limit = limit
         family = gathering
         self.contention = contention
         self.queuedAt = queuedAt
@@ -59,6 +63,11 @@ final class PostgresRequest: @unchecked Sendable {
 
     /// With which others it may be asked in one statement; nil for one that goes by itself.
     var gathering: PostgresGathering? { alone.load(ordering: .relaxed) ? nil : family }
+
+    /// What bounds its rows where it goes by itself.
+    ///
+    /// One that may be gathered has a row at most, which is counted only once such rows have been found to be long.
+    var rowLimit: PostgresRowLimit? { family == nil || alone.load(ordering: .relaxed) ? limit : nil }
 
     /// Lets it go by itself from now on, because a statement it was gathered into failed.
     func separate() {

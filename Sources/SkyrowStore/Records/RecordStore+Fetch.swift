@@ -44,12 +44,13 @@ extension RecordStore {
             let row = try await client.readOne(
                 statement.sql,
                 gathering: statement.gathering,
-                contention: table.contention
+                contention: table.contention,
+                limit: .reading
             )
             return row.map { .one(StoredRows($0.result, plan: statement.plan)[$0.index]) } ?? .none
         }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
-        let result = try await client.read(sql, contention: table.contention)
+        let result = try await client.read(sql, contention: table.contention, limit: .reading)
         return RowsByID(result: result, plan: selection.plan, isOne: ids.count == 1)
     }
 }

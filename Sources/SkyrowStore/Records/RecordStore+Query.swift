@@ -27,7 +27,8 @@ extension RecordStore {
                 caller: caller,
                 variables: accessVariables.variables(of: caller)
             )
-            return try statement.answer(try await self.client.read(statement.sql, contention: table.contention))
+            let result = try await self.client.read(statement.sql, contention: table.contention, limit: .reading)
+            return try statement.answer(result)
         }
     }
 }

@@ -116,7 +116,14 @@ struct SaveRun {
         var contention = group.table.contention
         if group.members.count == 1 { contention.row = plan.writes[group.members[0]].id.hashValue }
         let sharing = contention.row.map { PostgresCommitSharing.allowedExcept(key: $0) } ?? .never
-        let result = try await runner.write(statement.sql(for: group), sharing: sharing, contention: contention)
+        // A row or a few are short enough for anybody.
+        let limit = group.members.count > 4 ? PostgresRowLimit.writing(group.table.wholeRow) : nil
+        let result = try await runner.write(
+            statement.sql(for: group),
+            sharing: sharing,
+            contention: contention,
+            limit: limit
+        )
         if plan.writes.count == 1 {
             if result.isEmpty {
                 progress.refused.formUnion(group.members)
@@ -202,7 +209,7 @@ extension PostgresError {
             default: return sqlState == .raiseException
             }
         case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .unknownFate, .cannotConnect, .shutDown,
-            .undecodable, .misuse:
+            .resultTooLarge, .resultMemoryExhausted, .undecodable, .misuse:
             return false
         }
     }

@@ -16,6 +16,10 @@ extension SkyrowError {
             self.init(.responseTimeout, "The database took too long; nothing was changed.")
         case .invalidValue:
             self.init(.invalidArgument, "A value cannot be stored, such as text with a NUL character.")
+        case .resultTooLarge:
+            self = .responseTooLarge
+        case .resultMemoryExhausted:
+            self = .noResponseMemory
         case .undecodable, .misuse:
             self = .unexpected
         case .server:

@@ -45,6 +45,9 @@ struct WriteContext {
             caller: caller,
             variables: variables
         )
-        return try question.findings(try await runner.read(question.sql, contention: table.contention))
+        let limit = ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow, last: 2) : nil
+        return try question.findings(
+            try await runner.read(question.sql, contention: table.contention, limit: limit)
+        )
     }
 }

@@ -6,6 +6,8 @@ package struct RecordSelection: Sendable {
     /// `"r"."_id", "r"."_access", …`
     package let columns: SQL
     package let plan: RowPlan
+    /// How many of the columns are reserved ones; they come first.
+    package let reservedWidth: Int
     /// How many columns the selection has.
     package let width: Int
 
@@ -30,6 +32,7 @@ package struct RecordSelection: Sendable {
         for (reserved, key, kind) in Self.reservedMembers where showsDatabase || reserved != .database {
             select("\(alias).\(reserved.identifier)", key, kind, kind == .id ? type.rawValue : "")
         }
+        reservedWidth = columns.count
         for field in fields {
             select(field.selection(from: alias), field.key, field.kind, field.typeName)
         }

@@ -35,6 +35,8 @@ package struct StoredRow: RecordSource {
     fileprivate let rows: StoredRows
     fileprivate let row: Int
 
+    package var isWhole: Bool { !rows.result.isShort(row: row) }
+
     package func emit(into sink: inout some RecordSink) {
         withExtendedLifetime(rows) {
             emit(rows.plan, of: rows.result, into: &sink)

@@ -73,14 +73,17 @@ enum SaveVerdict {
             self = .refused(.writeDenied)
         case (.some(let finding), .isNew):
             self = .refused(.conflict(with: finding.row))
-        case (.some(let finding), .revision(let revision)):
+        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || write.table.rules.isEmpty:
             guard let current = finding.row.collected(), current.revision == revision else {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
             self = SaveVerdict(write, to: current, caller: caller)
-        case (.some(let finding), nil):
+        case (.some(let finding), nil) where finding.row.isWhole || write.table.rules.isEmpty:
             self = finding.row.collected().map { SaveVerdict(write, to: $0, caller: caller) } ?? .tryAgain
+        case (.some, .revision), (.some, nil):
+            // Which fields would change cannot be told: the request is about too much at once.
+            self = .refused(.responseTooLarge)
         }
     }
 
@@ -131,7 +134,7 @@ extension SkyrowError {
 
     static func conflict(with row: StoredRow) -> SkyrowError {
         var error = SkyrowError.conflict
-        if let record = row.collected() { error.info["record"] = .record(record) }
+        if row.isWhole, let record = row.collected() { error.info["record"] = .record(record) }
         return error
     }
 }

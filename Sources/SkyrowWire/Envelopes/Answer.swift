@@ -2,8 +2,10 @@ package import SkyrowModel
 
 /// The result of an action, whichever door it leaves by.
 package enum Answer: Sendable {
-    /// `record:save`, `record:fetch`, `record:delete`
+    /// `record:fetch`
     case outcomes([RecordOutcome])
+    /// `record:save`, `record:delete`: what has happened, which a bound on the response cannot undo.
+    case written([RecordOutcome])
     /// The same, already written: the first answer under an idempotency key.
     case encodedOutcomes([UInt8])
     /// `record:query`
@@ -46,7 +48,7 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 info(query)
-            case .outcomes, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
+            case .outcomes, .written, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
                 result(answer)
             }
         case .rpc(let id):
@@ -81,6 +83,7 @@ extension JSONWriter {
     private func result(_ answer: Answer) {
         switch answer {
         case .outcomes(let outcomes): self.outcomes(outcomes)
+        case .written(let outcomes): written(outcomes)
         case .encodedOutcomes(let bytes): bytes.withUnsafeBytes { json(validated: $0) }
         case .query(let query):
             beginObject()

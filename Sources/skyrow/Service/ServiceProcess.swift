@@ -29,6 +29,7 @@ struct ServiceProcess: Sendable {
     func run() async throws(ToolError) {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
+        MemoryReturn.begin()
         BatchScheduling.adopt()
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let log = LogOutput(descriptor: STDERR_FILENO)

@@ -15,6 +15,8 @@ extension HTTPLimits {
             body: listening.maximumBody,
             bodiesInMemory: listening.maximumBodyMemory,
             unreadAnswers: listening.maximumUnreadMemory,
+            responseBytes: listening.maximumAnswer,
+            responseMemory: listening.maximumAnswerMemory,
             headerField: min(HTTPLimits().headerField, listening.maximumHeader),
             headerList: listening.maximumHeader,
             connections: FileLimit.connections(wanted: listening.maximumConnections, files: files),

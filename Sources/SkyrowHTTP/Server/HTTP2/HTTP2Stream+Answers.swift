@@ -2,6 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
+import SkyrowModel
 
 extension HTTP2Stream {
     func start(_ request: HTTPRequest) {
@@ -55,7 +56,8 @@ extension HTTP2Stream {
         while !isLast, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
             isLast = body.readableBytes == 0
             let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: isLast))
-            write(payload, bytes: piece.readableBytes, isLast: isLast, in: context)
+            let account = isLast ? response.account : nil
+            write(payload, bytes: piece.readableBytes, isLast: isLast, account: account, in: context)
         }
         context.flush()
     }
@@ -64,6 +66,7 @@ extension HTTP2Stream {
         _ payload: HTTP2Frame.FramePayload,
         bytes: Int,
         isLast: Bool,
+        account: ResponseAccount? = nil,
         in context: ChannelHandlerContext
     ) {
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -73,6 +76,7 @@ extension HTTP2Stream {
         written.futureResult.whenComplete { result in
             // The stream may have ended long before its bytes leave.
             unreadAnswers.add(-bytes)
+            withExtendedLifetime(account) {}
             if case .success = result { stream.value.pieceLeft(isLast: isLast) }
         }
         context.write(wrapOutboundOut(payload), promise: written)

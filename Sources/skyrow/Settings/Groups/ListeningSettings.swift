@@ -51,6 +51,22 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of answers may wait for slow clients; beyond, who reads nothing for a second is disconnected."
     )
 
+    let maximumAnswer = Setting.integer(
+        "maximum-answer",
+        32 << 20,
+        in: 1 << 20...1 << 30,
+        unit: "bytes",
+        "The longest response, in bytes: of one call, or of all calls of a batch together."
+    )
+
+    let maximumAnswerMemory = Setting.integer(
+        "maximum-answer-memory",
+        128 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        "How many bytes of results may be in the making or wait for clients at once; one client has half of it at most."
+    )
+
     let maximumHeader = Setting.integer(
         "maximum-header",
         64 << 10,
@@ -79,6 +95,12 @@ struct ListeningSettings: SettingGroup {
         guard settings.maximumBody <= settings.maximumBodyMemory else {
             throw .configuration(
                 "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+            )
+        }
+        guard settings.maximumAnswer <= settings.maximumAnswerMemory / 4 else {
+            throw .configuration(
+                "maximum-answer-memory must be four times maximum-answer or more: a response of that length needs twice "
+                    + "its length while it is made, and one client has half of the memory."
             )
         }
     }
