@@ -85,8 +85,6 @@ import Testing
         }
     }
 
-    @Test func standardOutputHasTheRecordsAndNothingElse() async throws {
-        try await Self.withDatabases { source, _, _ in
     @Test func textsThatSpreadsheetsTakeForFormulasAreDefusedOnDemand() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await Self.run("migrate", on: database)
@@ -115,6 +113,8 @@ import Testing
         }
     }
 
+    @Test func standardOutputHasTheRecordsAndNothingElse() async throws {
+        try await Self.withDatabases { source, _, _ in
             let csv = try await Self.run("export", "--type", "author", "--json", on: source)
             let lines = csv.output.split(separator: "\n")
             #expect(
