@@ -133,7 +133,8 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             let made = try await users.create(account("ann"), session: session("t1"))
             let credentials = try #require(try await users.credentials(of: "ann", in: field("username")))
             let first = try #require(try await users.logIn(credentials, session: session("t2")))
-            #expect(first.lastLoginAt == nil && first.lastSeenAt == nil)
+            // Signing up was a login.
+            #expect(first.lastLoginAt != nil && first.lastSeenAt == first.lastLoginAt)
             let profile = try #require(first.profile.collected())
             let stamped = try #require(profile.fields[field("last_login_at")])
             #expect(try #require(profile.revision) > made.profile.collected()?.revision ?? 0)

@@ -38,7 +38,12 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    func prepare(_ action: ActionName, from sender: Sender, parameters: JSONView) -> PreparedCall {
+    func prepare(
+        _ action: ActionName,
+        from sender: Sender,
+        parameters: JSONView,
+        rules: ReadingRules
+    ) -> PreparedCall {
         let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
             let caller = try service.cachedCaller(credentials, for: ActionCatalog[action].need)
@@ -49,7 +54,7 @@ struct ActionDispatcher: Sendable {
         if case .failure(let error) = caller {
             return PreparedCall(action: action, credentials: credentials, caller: caller, call: .failure(error))
         }
-        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters) }
+        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters, rules: rules) }
         return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
     }
 

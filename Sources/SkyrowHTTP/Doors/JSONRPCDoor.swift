@@ -123,7 +123,7 @@ struct JSONRPCDoor: Sendable {
                 return .failure(error)
             }
         }
-        return .action(dispatcher.prepare(action, from: sender, parameters: parameters))
+        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
     }
 
     // MARK: - Answering

@@ -31,7 +31,7 @@ struct SkygearDoor: Sendable {
         case .home:
             return Reply(SkygearDoor.home, .home)
         case .failure(let error):
-            return .failure(error, in: .v1, status: error.code.httpStatus, .unknown)
+            return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, .unknown)
         case .action(let call):
             let (outcome, user) = await dispatcher.perform(call, mark: mark)
             let subject = RequestSubject.action(call.action)
@@ -42,9 +42,9 @@ struct SkygearDoor: Sendable {
                 return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), subject, userID: user)
             case .refused(let error):
                 let status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
-                return .failure(error, in: .v1, status: status, subject, userID: user)
+                return .failure(error.spelledForV1, in: .v1, status: status, subject, userID: user)
             case .failed(let error):
-                return .failure(error, in: .v1, status: error.code.httpStatus, subject, userID: user)
+                return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, subject, userID: user)
             }
         }
     }
@@ -86,7 +86,7 @@ struct SkygearDoor: Sendable {
         for name in [SkygearDoor.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
             if let action = ActionName(wireName: name) {
-                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters))
+                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters, rules: .v1))
             }
         }
         guard request.action == nil else {
@@ -114,4 +114,16 @@ struct SkygearDoor: Sendable {
         status: .ok,
         body: ByteBuffer(staticString: #"{"result":{"status":"OK"}}"#)
     )
+}
+
+extension SkyrowError {
+    /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
+    fileprivate var spelledForV1: SkyrowError {
+        guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {
+            return self
+        }
+        var error = self
+        error.info["arguments"] = arguments[0]
+        return error
+    }
 }

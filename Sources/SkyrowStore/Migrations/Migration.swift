@@ -26,6 +26,7 @@ extension Migration {
             name: "0003_access_list_length",
             script: text(PackageResources._003_access_list_length_sql)
         ),
+        Migration(version: 4, name: "0004_sequences", script: text(PackageResources._004_sequences_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

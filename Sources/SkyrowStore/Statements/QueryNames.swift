@@ -30,6 +30,15 @@ struct QueryColumn {
     var path: KeyPath
     /// The forms in which the column holds an id that clients see, when it holds one.
     var ids: StoredIDForms = .plain
+
+    /// The type of the records that the column refers to; nil for what is no reference.
+    var target: RecordTypeName? {
+        switch kind {
+        case .reference(let type): type
+        case .user: .user
+        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown: nil
+        }
+    }
 }
 
 /// How the ids that clients see are stored in a column.
@@ -116,14 +125,30 @@ struct QueryNames {
         }
     }
 
+    /// Whether a path of one component is a reference to records that there may be; false for an unknown name.
+    ///
+    /// Throws `124 RecordQueryDenied` for a field that is hidden from the caller.
+    func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
+        do {
+            let column = try Self.column(
+                path.components[0],
+                of: root,
+                as: "r",
+                ids: rootIDForms,
+                references: targetIDForms,
+                path
+            )
+            return column.target.map { catalog[$0] != nil } ?? false
+        } catch {
+            guard error.code == .recordQueryInvalid else { throw error }
+            return false
+        }
+    }
+
     /// Joins the record that a reference of the type leads to, once.
     mutating func join(_ name: String, for path: KeyPath) throws(SkyrowError) -> Join {
         let reference = try Self.column(name, of: root, as: "r", ids: rootIDForms, references: targetIDForms, path)
-        let target: RecordTypeName
-        switch reference.kind {
-        case .reference(let type): target = type
-        case .user: target = .user
-        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown:
+        guard let target = reference.target else {
             throw .recordQueryInvalid("A key path may lead through references only.", path)
         }
         if let known = joins.first(where: { $0.name == name }) { return known }

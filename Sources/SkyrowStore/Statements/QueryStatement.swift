@@ -20,6 +20,8 @@ struct QueryStatement {
     let plan: RowPlan
     /// Whether column 0 has the count, and a row may hold nothing else.
     let hasCount: Bool
+    /// How many records the page has at most; the statement asks for one more, which tells whether the page is cut.
+    private let limit: Int
 
     /// Throws `108`, `111` or `120` for what cannot be asked.
     init(
@@ -35,6 +37,7 @@ struct QueryStatement {
             names: QueryNames(catalog: catalog, root: table, scope: scope, caller: caller, variables: variables)
         )
         hasCount = query.countsMatches
+        limit = min(query.limit, RecordQuery.maximumUnlimited)
         let fields = try Self.fields(query.desiredFields, of: table)
         let own: RecordSelection =
             query.desiredFields == nil && scope != .union && !hasCount
@@ -79,7 +82,8 @@ struct QueryStatement {
             }
         }
 
-        var page: SQL = " LIMIT \(Int64(min(max(query.limit, 0), RecordQuery.maximumLimit)))"
+        // A page of nothing, which is there for its count, is not cut.
+        var page: SQL = " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
         if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
         if hasCount {
             var source = SQL()
@@ -107,14 +111,15 @@ struct QueryStatement {
     /// The answer that a result of the statement is.
     func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
         var records: [any RecordSource] = []
-        records.reserveCapacity(result.rowCount)
+        let rowCount = min(result.rowCount, max(limit, hasCount ? 1 : 0))
+        records.reserveCapacity(rowCount)
         let rows = StoredRows(result, plan: plan)
         // Only beside a count can a row be without a record.
-        for row in 0..<result.rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
+        for row in 0..<rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
             records.append(rows[row])
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
-        return QueryAnswer(records: records, count: count)
+        return QueryAnswer(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
     }
 
     /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
@@ -177,7 +182,9 @@ struct QueryStatement {
         var result: [RowPlan.Inclusion] = []
         for inclusion in inclusions {
             // As in Skygear, includes go one level deep: a longer path names nothing.
-            guard inclusion.keyPath.components.count == 1 else {
+            var isJoined = inclusion.keyPath.components.count == 1
+            if isJoined, inclusion.isNullWithoutReference { isJoined = try names.isReference(inclusion.keyPath) }
+            guard isJoined else {
                 result.append(.init(name: inclusion.name, plan: nil))
                 continue
             }

@@ -28,6 +28,8 @@ package struct UserTable: Sendable {
                     names.append("\(column.identifier)")
                     values.append(value)
                 }
+                // Signing up logs in, so that the first login has a time before it.
+                let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0, for: account.id)))" } ?? ""
                 let statement: SQL =
                     """
@@ -35,8 +37,8 @@ package struct UserTable: Sendable {
                         INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
                         VALUES (\(values.joined(separator: ", "))) RETURNING *
                     ), account AS (
-                        INSERT INTO \(schema)._user (id, password_hash)
-                        VALUES (\(account.id), \(account.passwordHash as String?))
+                        INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
+                        VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn))
                     )\(opened), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
                         SELECT \(account.id), name FROM \(schema)._role WHERE by_default OR name = ANY (\(further))

@@ -45,7 +45,8 @@ extension JSONWriter {
             switch answer {
             case .query(let query):
                 records(query.records)
-                info(query)
+                // A v1 client that sends a limit does not expect to hear of more.
+                if query.count != nil { info(count: query.count, hasMore: false) }
             case .outcomes, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
                 result(answer)
             }
@@ -86,7 +87,7 @@ extension JSONWriter {
             beginObject()
             key("records")
             records(query.records)
-            info(query)
+            if query.count != nil || query.hasMore { info(count: query.count, hasMore: query.hasMore) }
             endObject()
         case .auth(let answer): authAnswer(answer)
         case .status:
@@ -102,12 +103,17 @@ extension JSONWriter {
         }
     }
 
-    private func info(_ query: QueryAnswer) {
-        guard let count = query.count else { return }
+    private func info(count: Int?, hasMore: Bool) {
         key("info")
         beginObject()
-        key("count")
-        integer(count)
+        if let count {
+            key("count")
+            integer(count)
+        }
+        if hasMore {
+            key("has_more")
+            boolean(true)
+        }
         endObject()
     }
 }
