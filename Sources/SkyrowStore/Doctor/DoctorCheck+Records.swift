@@ -16,10 +16,11 @@ extension DoctorCheck {
                     return "(\(literal: rule.rawValue), coalesce(\(violation), false))"
                 }
                 return """
-                    SELECT quote_ident(\(literal: table.name.rawValue)) AS name, rule, count(*) AS count, min(_id) AS example
+                    SELECT quote_ident(\(literal: table.name.rawValue)) AS name, judged.rule AS rule, count(*) AS count,
+                        min(record._id) AS example
                     FROM \(table.qualifiedName) AS record
                     CROSS JOIN LATERAL (VALUES \(rules.joined(separator: ", "))) AS judged (rule, is_broken)
-                    WHERE is_broken GROUP BY rule ORDER BY rule
+                    WHERE judged.is_broken GROUP BY judged.rule ORDER BY judged.rule
                     """
             }
         },
@@ -41,14 +42,16 @@ extension DoctorCheck {
         queries: { scope in
             [
                 """
-                SELECT 'profile' AS kind, count(*) AS count, min(_id) AS example FROM \(scope.schema)."user"
-                WHERE _id NOT IN (SELECT id FROM \(scope.schema)._user)
+                SELECT 'profile' AS kind, count(*) AS count, min(profile._id) AS example
+                FROM \(scope.schema)."user" AS profile
+                WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema)._user AS account)
                 UNION ALL
-                SELECT 'id', count(*), min(id) FROM \(scope.schema)._user
-                WHERE id ~ '^[_~]' OR strpos(id, '/') > 0 OR octet_length(id) NOT BETWEEN 1 AND 255
+                SELECT 'id', count(*), min(account.id) FROM \(scope.schema)._user AS account
+                WHERE account.id ~ '^[_~]' OR strpos(account.id, '/') > 0
+                    OR octet_length(account.id) NOT BETWEEN 1 AND 255
                 UNION ALL
                 SELECT 'administrator', count(*), NULL FROM \(scope.schema)._user
-                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role WHERE is_admin)
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.is_admin)
                 """
             ]
         },

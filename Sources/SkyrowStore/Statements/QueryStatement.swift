@@ -13,7 +13,7 @@ internal import SkyrowPostgres
 ///
 /// ```sql
 /// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m"
-/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "o", … ) AS "p" ON true ORDER BY "p"."o"
+/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "_place", … ) AS "p" ON true ORDER BY "p"."_place"
 /// ```
 struct QueryStatement {
     let sql: SQL
@@ -86,8 +86,8 @@ struct QueryStatement {
             appendSource(to: &source)
             sql = """
                 SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
-                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "o", \(columns) \(source) \
-                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."o"
+                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "_place", \(columns) \(source) \
+                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."_place"
                 """
         } else {
             // Piece by piece into one buffer: this is the way of nearly all queries.

@@ -53,9 +53,10 @@ package struct SessionTable: Sendable {
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
-                    SELECT array_agg(role ORDER BY role COLLATE "C") AS roles, bool_or(is_admin) AS is_admin
-                    FROM \(schema)._user_role JOIN \(schema)._role ON name = role
-                    WHERE user_id = account.id
+                    SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles,
+                        bool_or(role.is_admin) AS is_admin
+                    FROM \(schema)._user_role AS member JOIN \(schema)._role AS role ON role.name = member.role
+                    WHERE member.user_id = account.id
                 ) AS given ON true
                 WHERE session.token_hash = \(tokenHash)
                     AND (session.created_at >= account.token_valid_since OR (\(UserTable.isShut)))

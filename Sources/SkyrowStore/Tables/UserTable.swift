@@ -39,10 +39,11 @@ package struct UserTable: Sendable {
                         VALUES (\(account.id), \(account.passwordHash as String?))
                     )\(opened), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
-                        SELECT \(account.id), name FROM \(schema)._role WHERE by_default OR name = ANY (\(further))
+                        SELECT \(account.id), role.name FROM \(schema)._role AS role
+                        WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
-                    SELECT \(table.wholeRow.columns), \(roles(from: "SELECT role FROM given"))
+                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given"))
                     FROM "r"
                     """
                 do {
@@ -72,7 +73,8 @@ package struct UserTable: Sendable {
     private func credentials(where condition: SQL) async throws -> AccountCredentials? {
         let result = try await store.client.read(
             """
-            SELECT account.id, password_hash, disabled, disabled_message, disabled_until
+            SELECT account.id, account.password_hash,
+                account.disabled, account.disabled_message, account.disabled_until
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -93,7 +95,7 @@ package struct UserTable: Sendable {
         try await signIn(
             credentials.id,
             setting: "last_login_at = now(), last_seen_at = now()",
-            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            where: "AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
             isLogIn: true,
             session: session
         )
@@ -114,7 +116,7 @@ package struct UserTable: Sendable {
         try await signIn(
             credentials.id,
             setting: "password_hash = \(passwordHash), token_valid_since = now(), last_seen_at = now()",
-            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            where: "AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
             isLogIn: false,
             session: session,
             endsOtherSessions: true
@@ -126,9 +128,9 @@ package struct UserTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                UPDATE \(schema)._user SET password_hash = \(passwordHash)
-                WHERE id = \(credentials.id)
-                    AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
+                UPDATE \(schema)._user AS account SET password_hash = \(passwordHash)
+                WHERE account.id = \(credentials.id)
+                    AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
                 """
             )
         }
@@ -149,28 +151,29 @@ package struct UserTable: Sendable {
                     if isLogIn {
                         // _updated_by stays: nobody edited the profile.
                         """
-                        UPDATE \(table.qualifiedName)
+                        UPDATE \(table.qualifiedName) AS profile
                         SET last_login_at = now(), _updated_at = now(), _revision = \(schema)._revision()
-                        WHERE _id IN (SELECT id FROM account) RETURNING *
+                        FROM account WHERE profile._id = account.id RETURNING profile.*
                         """
                     } else {
-                        "SELECT * FROM \(table.qualifiedName) WHERE _id IN (SELECT id FROM account)"
+                        "SELECT profile.* FROM \(table.qualifiedName) AS profile JOIN account ON profile._id = account.id"
                     }
                 let ended: SQL =
                     endsOtherSessions
-                    ? ", ended AS (DELETE FROM \(schema)._session WHERE user_id IN (SELECT id FROM account))" : ""
+                    ? ", ended AS (DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id)" : ""
                 // Every part sees the account as it was before the statement.
                 let result = try await store.client.write(
                     """
                     WITH account AS (
-                        UPDATE \(schema)._user SET \(changes) WHERE id = \(id) \(condition) RETURNING id
+                        UPDATE \(schema)._user AS account SET \(changes)
+                        WHERE account.id = \(id) \(condition) RETURNING account.id
                     ), "r" AS (
                         \(profile)
                     ), session AS (
                         \(insertion(of: session, for: id)) WHERE EXISTS (SELECT FROM account)
                     )\(ended)
                     SELECT \(table.wholeRow.columns),
-                        \(roles(from: "SELECT role FROM \(schema)._user_role WHERE user_id = \(id)")),
+                        \(roles("SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = \(id)")),
                         before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
@@ -188,10 +191,10 @@ package struct UserTable: Sendable {
     }
 
     /// The sorted names, and whether one of them is an administrator's.
-    private func roles(from selection: SQL) -> SQL {
+    private func roles(_ given: SQL) -> SQL {
         """
-        ARRAY(\(selection) ORDER BY role COLLATE "C"),
-        EXISTS (SELECT FROM \(schema)._role WHERE is_admin AND name IN (\(selection)))
+        ARRAY(\(given) ORDER BY given.role COLLATE "C"),
+        EXISTS (SELECT FROM \(schema)._role AS role WHERE role.is_admin AND role.name IN (\(given)))
         """
     }
 }
