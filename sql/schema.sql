@@ -248,24 +248,39 @@ CREATE TABLE _user (
     disabled_until timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     last_login_at timestamptz,
-    last_seen_at timestamptz
+    last_seen_at timestamptz,
+    epoch bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
 COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: nobody can log in with one.';
-COMMENT ON COLUMN _user.token_valid_since IS 'Access tokens made before are refused.';
+COMMENT ON COLUMN _user.token_valid_since IS 'When the access tokens were last revoked; setting it revokes them.';
 COMMENT ON COLUMN _user.disabled IS 'Whether the account is shut.';
 COMMENT ON COLUMN _user.disabled_message IS 'What a user whose account is shut is told.';
 COMMENT ON COLUMN _user.disabled_until IS 'When a shut account opens by itself; NULL: never.';
 COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
 COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
 COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
+COMMENT ON COLUMN _user.epoch IS 'Counts how often the access tokens were revoked; a session of another epoch has ended.';
+
+-- Older versions of the service, and people in psql, set the time alone.
+CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.epoch := OLD.epoch + 1;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _count_epoch() IS 'Revokes the access tokens of an account whose token_valid_since alone is set.';
+CREATE TRIGGER _count_epoch BEFORE UPDATE OF token_valid_since ON _user FOR EACH ROW
+    WHEN (NEW.token_valid_since IS DISTINCT FROM OLD.token_valid_since AND NEW.epoch = OLD.epoch)
+    EXECUTE FUNCTION _count_epoch();
 
 CREATE TABLE _session (
     token_hash bytea PRIMARY KEY,
     user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
-    expires_at timestamptz
+    expires_at timestamptz,
+    epoch bigint NOT NULL,
+    last_used_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX ON _session (user_id);
 CREATE INDEX ON _session (expires_at);
@@ -274,6 +289,18 @@ COMMENT ON COLUMN _session.token_hash IS 'SHA-256 of the token; the token itself
 COMMENT ON COLUMN _session.user_id IS 'Whose token it is.';
 COMMENT ON COLUMN _session.created_at IS 'When it was given out.';
 COMMENT ON COLUMN _session.expires_at IS 'When it ends; NULL: never.';
+COMMENT ON COLUMN _session.epoch IS 'The epoch of the account in which it was given out.';
+COMMENT ON COLUMN _session.last_used_at IS 'When it was last used, to the minute.';
+
+CREATE FUNCTION _bind_session() RETURNS trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    NEW.epoch := (SELECT account.epoch FROM _user AS account WHERE account.id = NEW.user_id);
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _bind_session() IS 'Gives a session without an epoch that of its account.';
+CREATE TRIGGER _bind_session BEFORE INSERT ON _session FOR EACH ROW
+    WHEN (NEW.epoch IS NULL) EXECUTE FUNCTION _bind_session();
 
 CREATE TABLE _role (
     name text PRIMARY KEY,
@@ -336,7 +363,8 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
-CREATE TRIGGER _announce AFTER UPDATE OF password_hash, token_valid_since, disabled, disabled_message, disabled_until
+CREATE TRIGGER _announce
+    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
 
 CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -22,6 +22,7 @@ package final class ActionService: Service, Sendable {
     let clock: ServiceClock
     let keys: AccessKeys
     let sessions: Mutex<SessionCache>
+    let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
     package let rateLimiter: RateLimiter
     let observe: @Sendable (Observation) -> Void
@@ -50,6 +51,7 @@ package final class ActionService: Service, Sendable {
                 freshness: min(configuration.sessionFreshness, .seconds(1))
             )
         )
+        sessionUses = Mutex(SessionUses(capacity: max(configuration.sessionCacheSize, 1000)))
         passwords = PasswordHasher(configuration.passwords, observe: observe)
         rateLimiter = RateLimiter(configuration.rateLimits)
     }
@@ -61,6 +63,7 @@ package final class ActionService: Service, Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listenForRevocations() }
                 group.addTask { await self.purgePeriodically() }
+                group.addTask { await self.recordUsesPeriodically() }
             }
         }
     }

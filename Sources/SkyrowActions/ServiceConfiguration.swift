@@ -6,6 +6,10 @@ package struct ServiceConfiguration: Sendable {
     package var masterKey: Secret
     /// How long an access token is valid; nil means for ever.
     package var tokenLifetime: Duration?
+    /// How long a session may go unused; nil means for ever.
+    package var sessionIdle: Duration?
+    /// How many sessions a user may have; a further one ends the one unused for longest.
+    package var sessionLimit: Int
     /// How many sessions are remembered between requests.
     package var sessionCacheSize: Int
     /// How long a remembered session counts without asking the database.
@@ -20,6 +24,8 @@ package struct ServiceConfiguration: Sendable {
         apiKey: Secret,
         masterKey: Secret,
         tokenLifetime: Duration? = .seconds(30 * 86_400),
+        sessionIdle: Duration? = .seconds(14 * 86_400),
+        sessionLimit: Int = 100,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
         passwords: PasswordConfiguration = PasswordConfiguration(),
@@ -28,6 +34,8 @@ package struct ServiceConfiguration: Sendable {
         self.apiKey = apiKey
         self.masterKey = masterKey
         self.tokenLifetime = tokenLifetime
+        self.sessionIdle = sessionIdle
+        self.sessionLimit = sessionLimit
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords

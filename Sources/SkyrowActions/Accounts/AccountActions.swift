@@ -58,12 +58,23 @@ extension ActionService {
         }
     }
 
-    /// `me`: answers a further access token; the one that came along stays valid.
-    package func me(by caller: Caller) async throws(SkyrowError) -> AuthAnswer {
+    /// `me`: answers the account with the access token that came along; it makes none, so that no token outlives the
+    /// session it was asked with. For the master key and a user id a session is opened.
+    ///
+    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    package func me(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.me) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
+            if let token = credentials.accessToken, !token.isEmpty, credentials.actingUserID == nil {
+                let hash = TokenHash(of: token).bytes
+                guard let account = try await store.users.touch(user, tokenHash: hash) else {
+                    forget(.token(hash: hash))
+                    throw CredentialCheck.tokenNotAccepted
+                }
+                return AuthAnswer(account, of: user, accessToken: token)
+            }
             return try await openSession(for: user) { session throws(SkyrowError) in
-                guard let account = try await store.users.touch(user, session: session) else {
+                guard let account = try await store.users.open(user, session: session) else {
                     throw SkyrowError(.resourceNotFound, "There is no such user.")
                 }
                 return account
@@ -86,14 +97,14 @@ extension ActionService {
             let verdict = try await passwords.verify(old, against: credentials?.passwordHash, replacingWeak: false)
             guard let credentials, verdict.isRight else { throw .wrongPassword }
             let hash = try await passwords.hash(new)
-            let answer = try await openSession(for: user) { session throws(SkyrowError) in
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            return try await openSession(for: user) { session throws(SkyrowError) in
                 guard
                     let account = try await store.users.changePassword(of: credentials, to: hash, session: session)
                 else { throw .wrongPassword }
                 return account
             }
-            forget(.user(user))
-            return answer
         }
     }
 
@@ -115,7 +126,9 @@ extension ActionService {
         let token = AccessToken()
         let expiresAt = configuration.tokenLifetime.map { clock.now().adding($0) }
         let moment = momentOfLoading
-        let account = try await open(NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt))
+        let account = try await open(
+            NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt, limit: configuration.sessionLimit)
+        )
         remember(
             StoredSession(
                 userID: user,
@@ -126,11 +139,17 @@ extension ActionService {
             for: token.hash,
             loadedAt: moment
         )
-        return AuthAnswer(
+        return AuthAnswer(account, of: user, accessToken: token.text)
+    }
+}
+
+extension AuthAnswer {
+    fileprivate init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
+        self.init(
             userID: user,
             profile: account.profile,
             roles: account.roles,
-            accessToken: token.text,
+            accessToken: accessToken,
             lastLoginAt: account.lastLoginAt,
             lastSeenAt: account.lastSeenAt
         )

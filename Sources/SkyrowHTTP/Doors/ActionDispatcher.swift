@@ -120,7 +120,7 @@ struct ActionDispatcher: Sendable {
             try await service.setDisabled(request, by: caller)
             return .status
         case .me:
-            return .auth(try await service.me(by: caller))
+            return .auth(try await service.me(by: caller, with: credentials))
         case .assignRoles(let request):
             try await service.assignRoles(request, by: caller)
             return .done

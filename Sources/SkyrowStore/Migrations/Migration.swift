@@ -21,6 +21,11 @@ extension Migration {
             name: "0002_announced_changes",
             script: text(PackageResources._002_announced_changes_sql)
         ),
+        Migration(
+            version: 3,
+            name: "0003_session_epochs",
+            script: text(PackageResources._003_session_epochs_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -103,7 +103,7 @@ extension UserTable {
                 account.created_at, account.last_login_at, account.last_seen_at,
                 (
                     SELECT count(*) FROM \(schema)._session AS session
-                    WHERE session.user_id = account.id AND session.created_at >= account.token_valid_since
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch
                         AND (session.expires_at IS NULL OR session.expires_at > now())
                         AND NOT (\(UserTable.isShut))
                 ),

@@ -17,7 +17,8 @@ extension UserTable {
                 UPDATE \(store.schema)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
-                    token_valid_since = CASE WHEN account.password_hash IS NULL THEN account.token_valid_since ELSE now() END
+                    token_valid_since = CASE WHEN account.password_hash IS NULL THEN account.token_valid_since ELSE now() END,
+                    epoch = CASE WHEN account.password_hash IS NULL THEN account.epoch ELSE account.epoch + 1 END
                 WHERE account.id = \(id)
                 """
             ).affectedRows > 0
@@ -33,10 +34,10 @@ extension UserTable {
                 WITH account AS (
                     UPDATE \(schema)._user AS account
                     SET disabled = false, disabled_message = NULL, disabled_until = NULL
-                    WHERE account.id = \(id) RETURNING account.id, account.token_valid_since
+                    WHERE account.id = \(id) RETURNING account.id, account.epoch
                 ), ended AS (
                     DELETE FROM \(schema)._session AS session USING account
-                    WHERE session.user_id = account.id AND session.created_at < account.token_valid_since
+                    WHERE session.user_id = account.id AND session.epoch <> account.epoch
                 )
                 SELECT FROM account
                 """

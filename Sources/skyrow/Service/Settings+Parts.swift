@@ -64,6 +64,8 @@ extension ServiceConfiguration {
             apiKey: Secret(keys.apiKey),
             masterKey: Secret(keys.masterKey),
             tokenLifetime: accounts.sessionLifetime,
+            sessionIdle: accounts.sessionIdle,
+            sessionLimit: accounts.sessionLimit,
             sessionCacheSize: accounts.sessionCache,
             passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue),
             rateLimits: RateLimits(settings)

@@ -32,6 +32,28 @@ struct AccountSettings: SettingGroup {
         }
     }
 
+    let sessionIdle = Setting<Duration?>(
+        "session-idle",
+        .seconds(14 * 86_400),
+        shown: "14d",
+        .text("duration"),
+        mustBe: "a duration from 5m to 3650d, or 'never'",
+        "How long an access token may go unused before it ends, to the minute; `never` sets no such limit."
+    ) { text in
+        if text == "never" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }
+
+    let sessionLimit = Setting.integer(
+        "session-limit",
+        100,
+        in: 1...10_000,
+        unit: "count",
+        "How many sessions a user may have; a further one ends the one that was not used for longest."
+    )
+
     let sessionCache = Setting.integer(
         "session-cache",
         10_000,
