@@ -31,6 +31,7 @@ package final class RecordStore: Sendable {
         schema: SQLIdentifier,
         mode: SchemaMode,
         loginKeys: [FieldName] = LoginKeys.standard,
+        loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         logger: Logger
     ) {
         self.client = client
@@ -38,7 +39,7 @@ package final class RecordStore: Sendable {
         self.mode = mode
         self.logger = logger
         self.loginKeys = loginKeys
-        cache = SchemaCache(client: client, schema: schema, rules: [.user: .ofLoginKeys(loginKeys)])
+        cache = SchemaCache(client: client, schema: schema, rules: [.user: .ofLoginKeys(loginKeys, readers: loginKeyReaders)])
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 

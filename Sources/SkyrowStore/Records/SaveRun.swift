@@ -94,11 +94,11 @@ struct SaveRun {
             if result.isEmpty {
                 refused = group.members
             } else {
-                saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan)[0]
+                saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller)[0]
             }
             return
         }
-        let rows = StoredRows(result, plan: group.table.wholeRow.plan).byWireID()
+        let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller).byWireID()
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
                 saved[member] = row

@@ -10,6 +10,7 @@ internal import SkyrowPostgres
 struct JudgeStatement {
     let sql: SQL
     private let table: RecordTable
+    private let caller: Caller
 
     /// What there is of one record.
     struct Finding {
@@ -22,6 +23,7 @@ struct JudgeStatement {
         let read = AccessScope(caller: caller, level: .read, database: database)
         let write = AccessScope(caller: caller, level: .write, database: database)
         self.table = table
+        self.caller = caller
         sql = """
             SELECT \(table.wholeRow.columns), \
             coalesce(\(read.condition(on: "r", variables: variables)), false), \
@@ -34,7 +36,7 @@ struct JudgeStatement {
     /// What was found, by the id that clients see; what does not exist is not there.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
-        let rows = StoredRows(result, plan: table.wholeRow.plan)
+        let rows = StoredRows(result, plan: table.wholeRow.plan, for: caller)
         for row in 0..<result.rowCount {
             let stored = rows[row]
             guard let id = stored.storedID else { continue }

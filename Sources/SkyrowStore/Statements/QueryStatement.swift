@@ -20,6 +20,7 @@ struct QueryStatement {
     let plan: RowPlan
     /// Whether column 0 has the count, and a row may hold nothing else.
     let hasCount: Bool
+    private let caller: Caller
 
     /// Throws `108`, `111` or `120` for what cannot be asked.
     init(
@@ -30,6 +31,7 @@ struct QueryStatement {
         caller: Caller,
         variables: AccessVariables?
     ) throws(SkyrowError) {
+        self.caller = caller
         let access = AccessScope(caller: caller, level: .read, database: scope)
         var compiler = PredicateCompiler(
             names: QueryNames(catalog: catalog, root: table, scope: scope, caller: caller, variables: variables)
@@ -108,7 +110,7 @@ struct QueryStatement {
     func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
         var records: [any RecordSource] = []
         records.reserveCapacity(result.rowCount)
-        let rows = StoredRows(result, plan: plan)
+        let rows = StoredRows(result, plan: plan, for: caller)
         // Only beside a count can a row be without a record.
         for row in 0..<result.rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
             records.append(rows[row])

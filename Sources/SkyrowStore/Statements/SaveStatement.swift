@@ -113,10 +113,13 @@ struct SaveStatement {
     ///
     /// Such fields are plain values and no references, so that what is sent is what would be stored.
     private func fieldCondition(_ group: BatchPlan.Group, values: SQLIdentifier) -> SQL {
-        let same = ownersColumns(group).map { column -> SQL in
-            "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
+        let columns = ownersColumns(group)
+        guard !columns.isEmpty else { return "" }
+        // Whether the value that is sent is the one that is stored is not told of a value that is not shown.
+        let same = columns.map { column -> SQL in
+            column.isForOwnersEyes
+                ? "false" : "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
         }
-        guard !same.isEmpty else { return "" }
         return " AND (\"r\".\"_owner\" = \(Self.list([caller.userID])) OR \(same.joined(separator: " AND ")))"
     }
 

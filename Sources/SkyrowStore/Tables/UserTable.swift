@@ -262,7 +262,8 @@ extension SignedInAccount {
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
-            profile: StoredRows(result, plan: profile.plan)[0],
+            // Whoever logs in is shown all of the profile, also one that has no owner.
+            profile: StoredRows(result, plan: profile.plan, for: Caller(kind: .master(actingAs: nil)))[0],
             roles: try result.decode(row: 0, column: next),
             isAdministrator: try result.decode(row: 0, column: next + 1)
         )

@@ -77,6 +77,7 @@ struct ServiceProcess: Sendable {
             schema: schema,
             mode: settings.records.isDevelopment ? .development : .production,
             loginKeys: settings.accounts.loginKeys,
+            loginKeyReaders: settings.accounts.loginKeyReaders,
             logger: logger
         )
         let actions = ActionService(

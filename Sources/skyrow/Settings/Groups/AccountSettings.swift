@@ -18,6 +18,28 @@ struct AccountSettings: SettingGroup {
         return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
     }
 
+    let loginKeyReaders = Setting(
+        "login-key-readers",
+        FieldRules.loginKeyReaders,
+        shown: "username=users,email=owner",
+        .text("readers"),
+        mustBe: "names of fields, each with =owner, =users or =everyone, with commas between them",
+        """
+        Who sees these fields of `user` where the profile may be read: its `owner`, all `users` who are logged in, or \
+        `everyone`. A login key that is not named is seen by its owner.
+        """
+    ) { text in
+        var readers: [FieldName: FieldRule.Readers] = [:]
+        for entry in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = entry.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, let field = try? FieldName(String(parts[0])),
+                let reader = FieldRule.Readers(rawValue: String(parts[1])),
+                readers.updateValue(reader, forKey: field) == nil
+            else { return nil }
+        }
+        return readers
+    }
+
     let sessionLifetime = Setting<Duration?>(
         "session-lifetime",
         .seconds(30 * 86_400),
