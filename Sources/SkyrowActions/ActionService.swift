@@ -24,6 +24,7 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
+    let guesses: Mutex<GuessLimiter>
     package let rateLimiter: RateLimiter
     let observe: @Sendable (Observation) -> Void
 
@@ -52,7 +53,8 @@ package final class ActionService: Service, Sendable {
             )
         )
         sessionUses = Mutex(SessionUses(capacity: max(configuration.sessionCacheSize, 1000)))
-        passwords = PasswordHasher(configuration.passwords, observe: observe)
+        passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
+        guesses = Mutex(GuessLimiter(configuration.passwords.guesses))
         rateLimiter = RateLimiter(configuration.rateLimits)
     }
 

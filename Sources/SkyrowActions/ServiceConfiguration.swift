@@ -49,13 +49,29 @@ package struct PasswordConfiguration: Sendable {
     package var cost: ScryptCost
     /// Threads that do nothing but hash.
     package var threads: Int
-    /// How many hashes may wait; one more is refused with `135 Overloaded`.
+    /// How many logins may wait, and half as many sign-ups; one more is refused with `135 Overloaded`.
     package var queueLimit: Int
+    /// How many of them one client may have waiting; one more is refused with `131 RateLimited`.
+    package var queueShare: Int
+    /// How long one waits at most, then it is refused with `135 Overloaded`.
+    package var patience: Duration
+    /// How often passwords of one account are tried.
+    package var guesses: GuessLimits
 
-    package init(cost: ScryptCost = .standard, threads: Int = 1, queueLimit: Int = 64) {
+    package init(
+        cost: ScryptCost = .standard,
+        threads: Int = 1,
+        queueLimit: Int = 64,
+        queueShare: Int = 4,
+        patience: Duration = .seconds(15),
+        guesses: GuessLimits = GuessLimits()
+    ) {
         self.cost = cost
         self.threads = threads
         self.queueLimit = queueLimit
+        self.queueShare = queueShare
+        self.patience = patience
+        self.guesses = guesses
     }
 }
 
@@ -75,4 +91,7 @@ package struct ScryptCost: Hashable, Sendable {
     /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat
     /// sheet; the one with N=2^17 would take 128 MiB at a time.
     package static let standard = ScryptCost(logN: 15, r: 8, p: 3)
+
+    /// How much memory one hash takes while it is made.
+    package var memoryBytes: Int { 128 * r << logN }
 }

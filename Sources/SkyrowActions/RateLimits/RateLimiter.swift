@@ -71,7 +71,7 @@ package final class RateLimiter: Sendable {
         if let wait { throw RateLimiter.error(waiting: wait, isLogin: false) }
     }
 
-    private static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
+    static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
         let (seconds, attoseconds) = wait.components
         let rounded = max(1, attoseconds > 0 ? seconds + 1 : seconds)
         let what = isLogin ? "attempts to log in" : "calls"

@@ -17,7 +17,7 @@ struct ActionDispatcher: Sendable {
     /// A call that needs the request's bytes no more.
     struct PreparedCall: Sendable {
         let action: ActionName
-        let credentials: Credentials
+        let sender: Sender
         /// Who calls; nil inside when the database must be asked.
         let caller: Result<Caller?, SkyrowError>
         let call: Result<ActionCall, SkyrowError>
@@ -47,10 +47,10 @@ struct ActionDispatcher: Sendable {
         }
         // Who may not call has nothing decoded for him.
         if case .failure(let error) = caller {
-            return PreparedCall(action: action, credentials: credentials, caller: caller, call: .failure(error))
+            return PreparedCall(action: action, sender: sender, caller: caller, call: .failure(error))
         }
         let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters) }
-        return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
+        return PreparedCall(action: action, sender: sender, caller: caller, call: call)
     }
 
     /// Returns what became of the call, and whose it was as far as that was found out.
@@ -67,7 +67,7 @@ struct ActionDispatcher: Sendable {
             caller = settled
         case .success(nil):
             do throws(SkyrowError) {
-                caller = try await service.authenticate(call.credentials, for: ActionCatalog[call.action].need)
+                caller = try await service.authenticate(call.sender.credentials, for: ActionCatalog[call.action].need)
                 try service.admit(caller)
             } catch {
                 return (.refused(error.reported(as: id)), nil)
@@ -77,7 +77,7 @@ struct ActionDispatcher: Sendable {
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
-            let answer = try await run(call.call.get(), by: caller, credentials: call.credentials, id: id)
+            let answer = try await run(call.call.get(), by: caller, sender: call.sender, id: id)
             return (.answer(answer), caller.userID)
         } catch {
             return (.failed(error.reported(as: id)), caller.userID)
@@ -87,7 +87,7 @@ struct ActionDispatcher: Sendable {
     private func run(
         _ call: ActionCall,
         by caller: Caller,
-        credentials: Credentials,
+        sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> Answer {
         switch call {
@@ -108,19 +108,19 @@ struct ActionDispatcher: Sendable {
         case .deleteField(let request):
             return .schema(try await service.deleteField(request))
         case .signUp(let request):
-            return .auth(try await service.signUp(request))
+            return .auth(try await service.signUp(request, from: sender.client))
         case .logIn(let request):
-            return .auth(try await service.logIn(request))
+            return .auth(try await service.logIn(request, from: sender.client))
         case .logOut:
-            try await service.logOut(credentials)
+            try await service.logOut(sender.credentials)
             return .status
         case .changePassword(let request):
-            return .auth(try await service.changePassword(request, by: caller))
+            return .auth(try await service.changePassword(request, by: caller, from: sender.client))
         case .setDisabled(let request):
             try await service.setDisabled(request, by: caller)
             return .status
         case .me:
-            return .auth(try await service.me(by: caller, with: credentials))
+            return .auth(try await service.me(by: caller, with: sender.credentials))
         case .assignRoles(let request):
             try await service.assignRoles(request, by: caller)
             return .done

@@ -67,7 +67,12 @@ extension ServiceConfiguration {
             sessionIdle: accounts.sessionIdle,
             sessionLimit: accounts.sessionLimit,
             sessionCacheSize: accounts.sessionCache,
-            passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue),
+            passwords: PasswordConfiguration(
+                threads: accounts.passwordThreads ?? PasswordThreads.ofThisMachine(),
+                queueLimit: accounts.passwordQueue,
+                queueShare: accounts.passwordQueueShare,
+                guesses: GuessLimits(client: accounts.guessLimitClient, account: accounts.guessLimitAccount)
+            ),
             rateLimits: RateLimits(settings)
         )
     }

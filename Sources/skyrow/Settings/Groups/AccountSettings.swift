@@ -84,19 +84,68 @@ struct AccountSettings: SettingGroup {
         "How many sessions are remembered between requests."
     )
 
-    let passwordThreads = Setting.integer(
+    let passwordThreads = Setting<Int?>(
         "password-threads",
-        1,
-        in: 1...64,
-        unit: "count",
-        "Threads that hash passwords, a third of a second and 32 MiB each."
-    )
+        nil,
+        shown: "auto",
+        .text("count"),
+        mustBe: "a whole number from 1 to 64, or 'auto'",
+        """
+        Threads that hash passwords, a quarter of a second and 32 MiB each; `auto` is one a processor, as far as they fit \
+        into an eighth of the memory.
+        """
+    ) { text in
+        if text == "auto" { return .some(nil) }
+        return Int(text).flatMap { (1...64).contains($0) ? .some($0) : nil }
+    }
 
     let passwordQueue = Setting.integer(
         "password-queue",
         64,
         in: 1...10_000,
         unit: "count",
-        "How many logins may wait for their password to be hashed."
+        "How many logins may wait for their password to be hashed; of sign-ups half as many."
     )
+
+    let passwordQueueShare = Setting.integer(
+        "password-queue-share",
+        4,
+        in: 1...10_000,
+        unit: "count",
+        "How many of them one client may have waiting."
+    )
+
+    let guessLimitClient = GuessLimitSetting.limit(
+        "guess-limit-client",
+        5,
+        """
+        How many wrong passwords a client may try for an account before it must pause, for a second at first and twice as \
+        long each time, up to a quarter of an hour; 0 for no limit.
+        """
+    )
+
+    let guessLimitAccount = GuessLimitSetting.limit(
+        "guess-limit-account",
+        50,
+        """
+        How many passwords an hour may be tried for an account by all clients that have not logged in to it before; 0 for \
+        no limit.
+        """
+    )
+}
+
+/// Limits of which 0 means that there is none.
+private enum GuessLimitSetting {
+    static func limit(_ name: String, _ standard: Int, _ sentence: String) -> Setting<Int?> {
+        Setting(
+            name,
+            standard,
+            shown: "\(standard)",
+            .text("count"),
+            mustBe: "a whole number from 0 to 1000000",
+            sentence
+        ) { text in
+            Int(text).flatMap { (0...1_000_000).contains($0) ? .some($0 == 0 ? nil : $0) : nil }
+        }
+    }
 }
