@@ -226,6 +226,26 @@ COMMENT ON FUNCTION _create_type(text) IS
 
 -- Accounts ------------------------------------------------------------------------------------------------------------
 
+-- Two texts that people take for one login key are one here: NFKC makes one of what differs in form alone, code points that
+-- show nothing are left out (Unicode's Default_Ignorable_Code_Point), and letters are folded. Upper case between two
+-- lower ones unites what has two lower forms, such as the sigmas. ICU folds alike everywhere; a PostgreSQL without it
+-- folds as the database does.
+DO $do$
+BEGIN
+    EXECUTE format($function$
+        CREATE FUNCTION _login_canonical(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+        RETURN normalize(lower(upper(lower(regexp_replace(
+            normalize(value, NFKC),
+            '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164'
+            '\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]',
+            '', 'g'
+        ) COLLATE %s))), NFKC)
+        $function$,
+        CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN '"und-x-icu"' ELSE '"default"' END
+    );
+END $do$;
+COMMENT ON FUNCTION _login_canonical(text) IS 'The form in which login keys are compared.';
+
 SELECT _create_type('user');
 ALTER TABLE "user"
     ADD COLUMN username text,
@@ -236,8 +256,10 @@ COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; cr
 COMMENT ON COLUMN "user".username IS 'A name to log in with.';
 COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
-CREATE UNIQUE INDEX _login_key_username ON "user" (lower(normalize(username, NFC)));
-CREATE UNIQUE INDEX _login_key_email ON "user" (lower(normalize(email, NFC)));
+CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
+CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
+CREATE UNIQUE INDEX _login_exact_username ON "user" (lower(normalize(username, NFC)));
+CREATE UNIQUE INDEX _login_exact_email ON "user" (lower(normalize(email, NFC)));
 
 CREATE TABLE _user (
     id text PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,

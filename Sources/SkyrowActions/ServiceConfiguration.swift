@@ -17,6 +17,8 @@ package struct ServiceConfiguration: Sendable {
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
     package var passwords: PasswordConfiguration
+    /// What new passwords and login keys must be.
+    package var accounts: AccountPolicy
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
 
@@ -29,6 +31,7 @@ package struct ServiceConfiguration: Sendable {
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
         passwords: PasswordConfiguration = PasswordConfiguration(),
+        accounts: AccountPolicy = AccountPolicy(),
         rateLimits: RateLimits = .none
     ) {
         self.apiKey = apiKey
@@ -39,6 +42,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords
+        self.accounts = accounts
         self.rateLimits = rateLimits
     }
 }

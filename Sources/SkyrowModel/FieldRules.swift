@@ -52,7 +52,7 @@ package struct FieldRules: Hashable, Sendable {
     /// - Parameter readers: also of fields that are no login keys at present.
     package static func ofLoginKeys(
         _ keys: [FieldName],
-        readers: [FieldName: FieldRule.Readers] = loginKeyReaders
+        readers: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders
     ) -> FieldRules {
         var rules = readers.mapValues { FieldRule(readers: $0, writers: .everyone) }
         for key in keys { rules[key] = FieldRule(readers: readers[key] ?? .owner, writers: .owner) }
@@ -62,9 +62,11 @@ package struct FieldRules: Hashable, Sendable {
     /// A `username` is seen by whoever is logged in, an `email` by its owner.
     package static let loginKeyReaders: [FieldName: FieldRule.Readers] = {
         let pairs = [("username", FieldRule.Readers.users), ("email", .owner)]
-        return Dictionary(uniqueKeysWithValues: pairs.compactMap { name, readers in
-            (try? FieldName(name)).map { ($0, readers) }
-        })
+        return Dictionary(
+            uniqueKeysWithValues: pairs.compactMap { name, readers in
+                (try? FieldName(name)).map { ($0, readers) }
+            }
+        )
     }()
 
     package var isEmpty: Bool { rules.isEmpty }

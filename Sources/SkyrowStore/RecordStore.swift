@@ -39,7 +39,11 @@ package final class RecordStore: Sendable {
         self.mode = mode
         self.logger = logger
         self.loginKeys = loginKeys
-        cache = SchemaCache(client: client, schema: schema, rules: [.user: .ofLoginKeys(loginKeys, readers: loginKeyReaders)])
+        cache = SchemaCache(
+            client: client,
+            schema: schema,
+            rules: [.user: .ofLoginKeys(loginKeys, readers: loginKeyReaders)]
+        )
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 

@@ -264,7 +264,9 @@ import Testing
             let (signUp, caller) = try await fixture.service.signUp("ann")
             let (service, master) = (fixture.service, ServiceFixture.master)
             try await expectError(.notAuthenticated) { try await service.me(by: .anonymous, with: ServiceFixture.key) }
-            try await expectError(.notAuthenticated) { try await service.me(by: ServiceFixture.masterCaller, with: master) }
+            try await expectError(.notAuthenticated) {
+                try await service.me(by: ServiceFixture.masterCaller, with: master)
+            }
             let acting = try await service.me(by: Caller(kind: .master(actingAs: signUp.userID)), with: master)
             #expect(acting.userID == signUp.userID && acting.accessToken != signUp.accessToken)
             #expect(try await service.authenticate(.token(acting.accessToken), for: .user) == caller)

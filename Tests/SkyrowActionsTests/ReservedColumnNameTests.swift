@@ -43,7 +43,8 @@ import Testing
 
     /// Names of tables, of other parts of statements and of their results.
     private static let parts = [
-        "account", "before", "ended", "entry", "example", "given", "i", "is_broken", "j1", "judged", "kind", "m", "member",
+        "account", "before", "ended", "entry", "example", "given", "i", "is_broken", "j1", "judged", "kind", "m",
+        "member",
         "meta", "n", "o", "p", "place", "profile", "q", "r", "record", "roles", "rule", "session", "t", "v1", "value",
         "wanted", "year", "user", "count", "select",
     ]
@@ -72,11 +73,20 @@ import Testing
             _ = try await service.createTypes(
                 SchemaCreateRequest(types: [
                     RecordType(name: type("target")),
-                    RecordType(name: type("thing"), fields: Dictionary(uniqueKeysWithValues: names.map { ($0, kind.type) })),
-                    RecordType(name: .user, fields: Dictionary(uniqueKeysWithValues: ofProfiles.map { ($0, kind.type) })),
+                    RecordType(
+                        name: type("thing"),
+                        fields: Dictionary(uniqueKeysWithValues: names.map { ($0, kind.type) })
+                    ),
+                    RecordType(
+                        name: .user,
+                        fields: Dictionary(uniqueKeysWithValues: ofProfiles.map { ($0, kind.type) })
+                    ),
                 ])
             )
-            let targets = try await service.save(SaveRequest(draft("target/t"), draft("target/u")), by: ServiceFixture.masterCaller)
+            let targets = try await service.save(
+                SaveRequest(draft("target/t"), draft("target/u")),
+                by: ServiceFixture.masterCaller
+            )
             #expect(targets.summaries == ["saved", "saved"])
             let caller = try await useAccounts(fixture, ofProfiles, kind)
             try await useRecords(fixture, type("thing"), names, kind, by: caller)
@@ -158,7 +168,9 @@ import Testing
         #expect(names.allSatisfy { source.collected()?.fields[$0] == kind.other })
         for field in names { try await query(service, name, field, kind, by: caller) }
         if name != .user {
-            #expect(try await service.delete(["\(record)", "thing/y"], by: caller).summaries == ["deleted", "deleted"])
+            #expect(
+                try await service.delete(["\(record)", "thing/y"], by: caller).summaries == ["deleted", "deleted"]
+            )
         }
     }
 

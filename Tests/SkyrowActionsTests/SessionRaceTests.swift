@@ -94,6 +94,22 @@ import Testing
         }
     }
 
+    /// As psql may have set it.
+    @Test(arguments: ["infinity", "-infinity", "294000-01-01"])
+    func aLastUseBeyondAllTimesIsNoMistake(_ lastUse: String) async throws {
+        try await withService { fixture in
+            let (answer, caller) = try await fixture.service.signUp("ann")
+            try await fixture.psql("UPDATE _session SET last_used_at = '\(lastUse)'")
+            fixture.service.forget(.all)
+            let token = Credentials.token(answer.accessToken)
+            if lastUse.hasPrefix("-") {
+                try await expectError(.accessTokenNotAccepted) { try await fixture.service.authenticate(token, for: .user) }
+            } else {
+                #expect(try await fixture.service.authenticate(token, for: .user) == caller)
+            }
+        }
+    }
+
     @Test func usesAreNotedOnceAMinuteAndBounded() {
         let now = Timestamp(microseconds: 0)
         let early = now.adding(.seconds(-60))

@@ -24,7 +24,9 @@ import Testing
     @Test func loggingOutEndsTheSessionOfThatTokenOnly() async throws {
         try await withService { fixture in
             let (first, caller) = try await fixture.service.signUp("ann")
-            let second = try await fixture.service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
+            let second = try await fixture.service.logIn(
+                LogInRequest(authData: ["username": "ann"], password: "secret")
+            )
             try await fixture.service.logOut(.token(first.accessToken))
             try await expectError(.accessTokenNotAccepted) {
                 try await fixture.service.authenticate(.token(first.accessToken), for: .keyOrToken)

@@ -102,7 +102,9 @@ import Testing
         try await withEmails { f in
             // Against the order of the ids.
             try await f.psql(#"UPDATE "user" SET email = CASE _id WHEN 'ann' THEN 'z' ELSE 'a' END"#)
-            for (caller, sorted) in [(Caller.ann, ["ann", "bob"]), (.bob, ["bob", "ann"]), (.master, ["bob", "ann"])] {
+            for (caller, sorted) in [
+                (Caller.ann, ["ann", "bob"]), (.bob, ["bob", "ann"]), (.master, ["bob", "ann"]),
+            ] {
                 for keyPath in ["email", "_owner.email"] {
                     let ids = try await f.query(type: "user", caller) { $0.sort = [SortKey(path(keyPath))] }
                     #expect(ids == sorted)

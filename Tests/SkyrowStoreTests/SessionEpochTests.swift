@@ -32,7 +32,8 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
             switch self {
             case .touch: try await users.touch("ann", tokenHash: tokenHash("first"))
             case .logIn: try await users.logIn(credentials, session: session("second"))
-            case .changePassword: try await users.changePassword(of: credentials, to: "mine", session: session("second"))
+            case .changePassword:
+                try await users.changePassword(of: credentials, to: "mine", session: session("second"))
             }
         }
     }
@@ -53,8 +54,10 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
                 _ = try await holder.query("SELECT FROM app._user FOR UPDATE")
                 let task = Task { try await work.run(users, credentials) }
                 try await waiting(until: "the statement waits for the row") {
-                    try await fixture.psql("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'")
-                        .hasSuffix("1")
+                    try await fixture.psql(
+                        "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+                    )
+                    .hasSuffix("1")
                 }
                 try await holder.executeScript(revocation)
                 return task
@@ -93,7 +96,9 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
             let (users, sessions) = (fixture.store.users, fixture.store.sessions)
             _ = try await users.create(NewAccount(id: "bob", passwordHash: nil, profile: []), session: session("bob"))
             for name in ["a", "b"] { _ = try await users.logIn(credentials, session: session(name, limit: 3)) }
-            try await fixture.psql("UPDATE _session SET last_used_at = now() + interval '1 h' WHERE token_hash = 'first'")
+            try await fixture.psql(
+                "UPDATE _session SET last_used_at = now() + interval '1 h' WHERE token_hash = 'first'"
+            )
             _ = try await users.logIn(credentials, session: session("c", limit: 3))
             var left: [String] = []
             for name in ["first", "a", "b", "c", "bob"] {

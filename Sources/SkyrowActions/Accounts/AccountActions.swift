@@ -18,7 +18,7 @@ extension ActionService {
         from client: ClientKey = .none
     ) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
-            let data = try SignUpData(request, loginKeys: store.loginKeys)
+            let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
             let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
             return try await openSession(for: account.id) { session throws(SkyrowError) in
                 try await store.users.create(account, session: session)
@@ -104,9 +104,10 @@ extension ActionService {
         try await observed(.authPassword) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             let old = try Password.checked(request.oldPassword, argument: "old_password")
-            let new = try Password.checked(request.password, argument: "password")
+            let new = try configuration.accounts.accepted(request.password, argument: "password")
             let guess = Guess(account: AccountKey(user: user), client: client)
-            let (credentials, verdict) = try await judge(old, guess, replacingWeak: false) { () async throws(SkyrowError) in
+            let (credentials, verdict) = try await judge(old, guess, replacingWeak: false) {
+                () async throws(SkyrowError) in
                 try await self.store.users.credentials(of: user)
             }
             guard let credentials, verdict.isRight else { throw .wrongPassword }

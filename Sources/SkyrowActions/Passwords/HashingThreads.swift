@@ -70,6 +70,13 @@ final class HashingThreads: Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
+    /// So that "top -H" tells what keeps the processors busy.
+    private static func nameThisThread() {
+        guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+        fputs("passwords", file)
+        fclose(file)
+    }
+
     private static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         let body = Unmanaged.passRetained(Body(run))
         var attributes = pthread_attr_t()
@@ -82,9 +89,9 @@ final class HashingThreads: Sendable {
             &attributes,
             { argument in
                 guard let argument else { return nil }
-                pthread_setname_np(pthread_self(), "passwords")
+                HashingThreads.nameThisThread()
                 // Linux keeps a nice value for each thread: the event loops and the database's threads come first.
-                setpriority(PRIO_PROCESS, 0, 10)
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                 Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             },

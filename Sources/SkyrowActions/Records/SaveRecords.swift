@@ -27,7 +27,12 @@ extension ActionService {
                 request: request.fingerprintSource,
                 caller: caller
             )
-            let judged = try request.itemsAllowingForProfiles(in: scope, loginKeys: store.loginKeys)
+            let judged = try await refusingMixedScripts(
+                request.itemsAllowingForProfiles(in: scope, loginKeys: store.loginKeys),
+                in: scope,
+                caller: caller,
+                isAtomic: request.isAtomic
+            )
             if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
             let items = try await makeRoom(for: judged, in: scope, caller: caller, isAtomic: request.isAtomic)
             guard let claim else {

@@ -26,10 +26,12 @@ enum RecordRule: String, CaseIterable {
             return "starts_with(split_part(CASE WHEN record._database = '_public' THEN record._id "
                 + "ELSE substr(record._id, strpos(record._id, '/') + 1) END, '/', 1), '$')"
         case .unknownDatabase:
-            return "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema)._user AS account)"
+            return
+                "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema)._user AS account)"
         case .unknownOwner:
             // NULL is not in an empty list either.
-            return "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema)._user AS account)"
+            return
+                "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema)._user AS account)"
         case .access:
             return """
                 jsonb_typeof(record._access) <> 'array' OR EXISTS (

@@ -26,6 +26,7 @@ extension Migration {
             name: "0003_session_epochs",
             script: text(PackageResources._003_session_epochs_sql)
         ),
+        Migration(version: 4, name: "0004_login_forms", script: text(PackageResources._004_login_forms_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -57,7 +57,8 @@ extension UserTable {
             guard byID.isEmpty else { return byID }
             let conditions = try store.loginKeys.map { key -> SQL in
                 let column = try SQLIdentifier(key.rawValue)
-                return "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(name)"))"
+                return
+                    "\(LoginKeys.canonical("profile.\(column)", in: store.schema)) = \(LoginKeys.canonical("\(name)", in: store.schema))"
             }
             guard !conditions.isEmpty else { return [] }
             return try await summaries(where: conditions.joined(separator: " OR "), limit: 10)

@@ -55,12 +55,19 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Finds an account by a login key, whose letters may differ in case.
+    /// Finds an account by a login key, whose text may look different in case and form.
+    ///
+    /// Of accounts whose keys look alike, the one whose key is this very text is meant, else the oldest.
     package func credentials(of value: String, in key: FieldName) async throws(SkyrowError) -> AccountCredentials? {
         try await store.reporting {
             let column = try SQLIdentifier(key.rawValue)
             return try await credentials(
-                where: "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(value)"))"
+                where: """
+                    \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
+                    ORDER BY \(LoginKeys.exact("profile.\(column)")) = \(LoginKeys.exact("\(value)")) DESC,
+                        profile._created_at, profile._id
+                    LIMIT 1
+                    """
             )
         }
     }
@@ -88,8 +95,8 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Opens a session after a log-in; nil when the account is gone or disabled, or its tokens were revoked, since the
-    /// credentials were read.
+    /// Opens a session after a log-in; nil when the account is gone, or its tokens were revoked since the credentials were
+    /// read, as by disabling it.
     package func logIn(
         _ credentials: AccountCredentials,
         session: NewSession
@@ -98,7 +105,6 @@ package struct UserTable: Sendable {
             updating: """
                 UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
-                    AND NOT (\(UserTable.isShut))
                 """,
             isLogIn: true,
             session: session,

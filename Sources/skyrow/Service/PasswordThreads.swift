@@ -31,7 +31,9 @@ enum PasswordThreads {
         defer { fclose(file) }
         var text = [CChar](repeating: 0, count: 32)
         guard fgets(&text, CInt(text.count), file) != nil else { return nil }
-        let digits = text.lazy.map { UInt8(bitPattern: $0) }.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = text.lazy.map { UInt8(bitPattern: $0) }.prefix {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
         return Int(String(decoding: Array(digits), as: UTF8.self))
     }
 }

@@ -73,8 +73,16 @@ extension ServiceConfiguration {
                 queueShare: accounts.passwordQueueShare,
                 guesses: GuessLimits(client: accounts.guessLimitClient, account: accounts.guessLimitAccount)
             ),
+            accounts: AccountPolicy(settings),
             rateLimits: RateLimits(settings)
         )
+    }
+}
+
+extension AccountPolicy {
+    init(_ settings: Settings) {
+        let accounts = settings.accounts
+        self.init(minimumPasswordLength: accounts.passwordMinimum, loginScripts: accounts.loginScripts)
     }
 }
 

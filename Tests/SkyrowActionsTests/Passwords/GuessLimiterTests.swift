@@ -52,7 +52,9 @@ import Testing
         #expect(limiter.claim(ann, from: here, at: Self.start) == nil)
         limiter.succeed(ann, from: here, at: Self.start)
         var tries = 0
-        for number in 0..<100 where limiter.claim(ann, from: there(UInt64(number)), at: Self.start) == nil { tries += 1 }
+        for number in 0..<100 where limiter.claim(ann, from: there(UInt64(number)), at: Self.start) == nil {
+            tries += 1
+        }
         // The user's own first login, from an address that was new then, is one of the ten.
         #expect(tries == 9)
         let later = Self.start + .seconds(1)

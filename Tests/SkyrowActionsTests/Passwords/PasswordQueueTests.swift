@@ -17,9 +17,9 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
     /// Enters and returns the ticket; records an issue when it is refused.
     private func enter(
         _ queue: inout PasswordQueue,
-        _ purpose: PasswordQueue.Purpose = .logIn,
         _ number: UInt64,
-        _ account: AccountKey? = nil
+        _ purpose: PasswordQueue.Purpose = .logIn,
+        account: AccountKey? = nil
     ) -> PasswordQueue.Ticket? {
         switch queue.enter(purpose, client: client(number), account: account, at: Self.now).0 {
         case .begins(let ticket), .waits(let ticket): return ticket
@@ -54,8 +54,8 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
     @Test func twoLoginsBeginForEachSignUp() throws {
         var queue = queue(waiting: 16, share: 16)
         let first = try #require(enter(&queue, 1))
-        let signUps = (0..<4).compactMap { _ in enter(&queue, .signUp, 1) }
-        let logins = (0..<6).compactMap { _ in enter(&queue, .logIn, 2) }
+        let signUps = (0..<4).compactMap { _ in enter(&queue, 1, .signUp) }
+        let logins = (0..<6).compactMap { _ in enter(&queue, 2) }
         let expected = [
             logins[0], logins[1], signUps[0], logins[2], logins[3], signUps[1], logins[4], logins[5], signUps[2],
             signUps[3],
@@ -66,7 +66,7 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
     @Test func oneAccountTakesOneThread() throws {
         var queue = queue(running: 2)
         let ann = account("ann")
-        let first = try #require(enter(&queue, 1, ann))
+        let first = try #require(enter(&queue, 1, account: ann))
         let (entry, _) = queue.enter(.logIn, client: client(2), account: ann, at: Self.now)
         guard case .waits(let second) = entry else {
             Issue.record("Two passwords of one account are hashed at once.")
@@ -173,7 +173,9 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
                 let number = Bool.random(using: &random) ? 1 : UInt64.random(in: 2...6, using: &random)
                 let owner = hasAccounts ? account("\(Int.random(in: 0..<4, using: &random))") : nil
                 let own = model.waiting.values.count { $0.client == number && $0.purpose == purpose }
-                let isIdle = model.running.count < threads && !model.running.values.contains { $0.account == owner && owner != nil }
+                let isIdle =
+                    model.running.count < threads
+                    && !model.running.values.contains { $0.account == owner && owner != nil }
                 let (entry, step) = queue.enter(purpose, client: client(number), account: owner, at: now)
                 let job = Model.Job(purpose: purpose, client: number, account: owner)
                 switch entry {
@@ -186,7 +188,10 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
                 case .refused(.shareUsed): #expect(own == share)
                 case .refused(.full):
                     // Then nobody who has something waiting could give way.
-                    let counts = Dictionary(grouping: model.waiting.values.filter { $0.purpose == purpose }, by: \.client)
+                    let counts = Dictionary(
+                        grouping: model.waiting.values.filter { $0.purpose == purpose },
+                        by: \.client
+                    )
                     #expect(own > 0 || counts.values.allSatisfy { $0.count == 1 })
                 case .refused(let reason): Issue.record("\(reason)")
                 }
@@ -211,7 +216,9 @@ private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
                 #expect(Dictionary(grouping: waiting, by: \.client).values.allSatisfy { $0.count <= share })
             }
             // Nobody's first is passed by twice by another client.
-            if !hasAccounts { #expect(model.waiting.values.allSatisfy { $0.overtakenBy.values.allSatisfy { $0 <= 1 } }) }
+            if !hasAccounts {
+                #expect(model.waiting.values.allSatisfy { $0.overtakenBy.values.allSatisfy { $0 <= 1 } })
+            }
             // No thread stands idle beside work that it could do.
             if model.running.count < threads {
                 #expect(

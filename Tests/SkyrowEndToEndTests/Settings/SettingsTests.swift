@@ -115,6 +115,9 @@ import Testing
         ("trusted-proxies", "localhost"), ("forwarded-header", "x-real-ip"),
         ("rate-limit-client", "0/s"), ("rate-limit-client", "10"), ("rate-limit-user", "10/d"),
         ("rate-limit-login", "-1/s"), ("rate-limit-login", "1/s/s"),
+        ("login-key-readers", ""), ("login-key-readers", "email"), ("login-key-readers", "email=nobody"),
+        ("login-key-readers", "email=owner,email=users"), ("login-scripts", "latin"), ("session-idle", "1m"),
+        ("session-limit", "0"), ("password-minimum", "0"), ("password-threads", "0"), ("guess-limit-client", "-1"),
         ("session-lifetime", "0"), ("session-lifetime", "soon"), ("statement-timeout", "10ms"),
         ("idle-timeout", "-5s"), ("idle-timeout", "5 s"), ("idle-timeout", "99999999999d"),
     ])

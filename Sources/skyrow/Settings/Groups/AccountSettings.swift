@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowModel
 import SkyrowStore
 
@@ -39,6 +40,25 @@ struct AccountSettings: SettingGroup {
         }
         return readers
     }
+
+    let loginScripts = Setting(
+        "login-scripts",
+        AccountPolicy.Scripts.single,
+        shown: "single",
+        .choice("scripts", of: AccountPolicy.Scripts.allCases.map(\.rawValue)),
+        mustBe: "single or any",
+        "Whether a new login key has letters of one script (and those written with it), or of `any`."
+    ) {
+        AccountPolicy.Scripts(rawValue: $0)
+    }
+
+    let passwordMinimum = Setting.integer(
+        "password-minimum",
+        8,
+        in: 1...1000,
+        unit: "count",
+        "The fewest characters of a new password; older ones go on."
+    )
 
     let sessionLifetime = Setting<Duration?>(
         "session-lifetime",
