@@ -226,7 +226,111 @@ END $$;
 COMMENT ON FUNCTION _create_type(text) IS
     'Creates the table of a record type: SELECT _create_type(''movie''); its fields are added with ALTER TABLE.';
 
+-- Sequence fields -----------------------------------------------------------------------------------------------------
+
+-- Runs as the owner of the schema, since who may write a row need not have a right to its sequences. For tables with a
+-- sequence only, once a statement: a column is found by its sequence, so that it may be renamed.
+CREATE FUNCTION _advance_sequences() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    field record;
+    highest bigint;
+BEGIN
+    FOR field IN SELECT name, numbers FROM _sequences(TG_RELID) LOOP
+        -- Beyond 2^53 a number is nothing to count on from: one save could use up the sequence.
+        EXECUTE format('SELECT max(%1$I) FROM new_row WHERE %1$I < 9007199254740992', field.name) INTO highest;
+        CONTINUE WHEN highest IS NULL OR highest <= coalesce(pg_sequence_last_value(field.numbers), 0);
+        IF highest - coalesce(pg_sequence_last_value(field.numbers), 0) <= 10000 THEN
+            -- nextval() goes forward only, whoever draws numbers meanwhile.
+            WHILE nextval(field.numbers) < highest LOOP
+            END LOOP;
+        ELSE
+            PERFORM pg_advisory_xact_lock(1936423283, field.numbers::oid::integer);
+            IF highest > coalesce(pg_sequence_last_value(field.numbers), 0) THEN
+                PERFORM setval(field.numbers, highest);
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _advance_sequences() IS
+    'Lets the sequences of a table count on from the highest numbers that a statement wrote.';
+
+CREATE FUNCTION _sequences(record_table oid) RETURNS TABLE (name name, number smallint, numbers regclass)
+LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT attname, attnum, pg_get_serial_sequence(attrelid::regclass::text, attname)::regclass
+    FROM pg_attribute
+    WHERE attrelid = record_table AND attnum > 0 AND NOT attisdropped AND NOT starts_with(attname, '_')
+        AND (attidentity <> '' OR atthasdef)
+        AND pg_get_serial_sequence(attrelid::regclass::text, attname) IS NOT NULL
+$$;
+COMMENT ON FUNCTION _sequences(oid) IS 'The fields of a record table that are counted up, and their sequences.';
+
+-- The index is a partial one, as that of a reference is, so that it is no index of a schema file's.
+CREATE FUNCTION _keep_sequences(type text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    record_table regclass := format('%I', type)::regclass;
+    field record;
+    highest bigint;
+BEGIN
+    FOR field IN SELECT name, number, numbers FROM _sequences(record_table) LOOP
+        IF NOT EXISTS (
+            SELECT FROM pg_index
+            WHERE indrelid = record_table AND indisunique AND indisvalid AND indnkeyatts = 1
+                AND indkey[0] = field.number
+                AND coalesce(pg_get_expr(indpred, indrelid) = format('(%I IS NOT NULL)', field.name), true)
+        ) THEN
+            BEGIN
+                EXECUTE format('CREATE UNIQUE INDEX ON %1$I (%2$I) WHERE %2$I IS NOT NULL', type, field.name);
+            EXCEPTION WHEN unique_violation THEN
+                RAISE WARNING 'The field % of % has a number twice, so its numbers are not made unique.',
+                    field.name, type;
+            END;
+        END IF;
+        EXECUTE format('SELECT max(%1$I) FROM %2$I WHERE %1$I < 9007199254740992', field.name, type) INTO highest;
+        IF highest > coalesce(pg_sequence_last_value(field.numbers), 0) THEN
+            PERFORM setval(field.numbers, highest);
+        END IF;
+    END LOOP;
+    IF NOT EXISTS (SELECT FROM _sequences(record_table)) OR EXISTS (
+        SELECT FROM pg_trigger WHERE tgrelid = record_table AND tgname = '_advance_sequences_by_insert'
+    ) THEN
+        RETURN;
+    END IF;
+    EXECUTE format(
+        'CREATE TRIGGER _advance_sequences_by_insert AFTER INSERT ON %I REFERENCING NEW TABLE AS new_row '
+        'FOR EACH STATEMENT EXECUTE FUNCTION _advance_sequences()', type
+    );
+    EXECUTE format(
+        'CREATE TRIGGER _advance_sequences_by_update AFTER UPDATE ON %I REFERENCING NEW TABLE AS new_row '
+        'FOR EACH STATEMENT EXECUTE FUNCTION _advance_sequences()', type
+    );
+END $$;
+COMMENT ON FUNCTION _keep_sequences(text) IS
+    'Makes the sequence fields of a record type unique and lets them count on from numbers that are written by hand.';
+
 -- Accounts ------------------------------------------------------------------------------------------------------------
+
+-- Two texts that people take for one login key are one here: NFKC makes one of what differs in form alone, code points that
+-- show nothing are left out (Unicode's Default_Ignorable_Code_Point), and letters are folded. Upper case between two
+-- lower ones unites what has two lower forms, such as the sigmas. ICU folds alike everywhere; a PostgreSQL without it
+-- folds as the database does.
+DO $do$
+BEGIN
+    EXECUTE format($function$
+        CREATE FUNCTION _login_canonical(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+        RETURN normalize(lower(upper(lower(regexp_replace(
+            normalize(value, NFKC),
+            '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164'
+            '\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]',
+            '', 'g'
+        ) COLLATE %s))), NFKC)
+        $function$,
+        CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN '"und-x-icu"' ELSE '"default"' END
+    );
+END $do$;
+COMMENT ON FUNCTION _login_canonical(text) IS 'The form in which login keys are compared.';
 
 SELECT _create_type('user');
 ALTER TABLE "user"
@@ -238,8 +342,10 @@ COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; cr
 COMMENT ON COLUMN "user".username IS 'A name to log in with.';
 COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
-CREATE UNIQUE INDEX _login_key_username ON "user" (lower(normalize(username, NFC)));
-CREATE UNIQUE INDEX _login_key_email ON "user" (lower(normalize(email, NFC)));
+CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
+CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
+CREATE UNIQUE INDEX _login_exact_username ON "user" (lower(normalize(username, NFC)));
+CREATE UNIQUE INDEX _login_exact_email ON "user" (lower(normalize(email, NFC)));
 
 CREATE TABLE _user (
     id text PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,
@@ -250,24 +356,39 @@ CREATE TABLE _user (
     disabled_until timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     last_login_at timestamptz,
-    last_seen_at timestamptz
+    last_seen_at timestamptz,
+    epoch bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
 COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: nobody can log in with one.';
-COMMENT ON COLUMN _user.token_valid_since IS 'Access tokens made before are refused.';
+COMMENT ON COLUMN _user.token_valid_since IS 'When the access tokens were last revoked; setting it revokes them.';
 COMMENT ON COLUMN _user.disabled IS 'Whether the account is shut.';
 COMMENT ON COLUMN _user.disabled_message IS 'What a user whose account is shut is told.';
 COMMENT ON COLUMN _user.disabled_until IS 'When a shut account opens by itself; NULL: never.';
 COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
 COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
 COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
+COMMENT ON COLUMN _user.epoch IS 'Counts how often the access tokens were revoked; a session of another epoch has ended.';
+
+-- Older versions of the service, and people in psql, set the time alone.
+CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.epoch := OLD.epoch + 1;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _count_epoch() IS 'Revokes the access tokens of an account whose token_valid_since alone is set.';
+CREATE TRIGGER _count_epoch BEFORE UPDATE OF token_valid_since ON _user FOR EACH ROW
+    WHEN (NEW.token_valid_since IS DISTINCT FROM OLD.token_valid_since AND NEW.epoch = OLD.epoch)
+    EXECUTE FUNCTION _count_epoch();
 
 CREATE TABLE _session (
     token_hash bytea PRIMARY KEY,
     user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
-    expires_at timestamptz
+    expires_at timestamptz,
+    epoch bigint NOT NULL,
+    last_used_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX ON _session (user_id);
 CREATE INDEX ON _session (expires_at);
@@ -276,6 +397,18 @@ COMMENT ON COLUMN _session.token_hash IS 'SHA-256 of the token; the token itself
 COMMENT ON COLUMN _session.user_id IS 'Whose token it is.';
 COMMENT ON COLUMN _session.created_at IS 'When it was given out.';
 COMMENT ON COLUMN _session.expires_at IS 'When it ends; NULL: never.';
+COMMENT ON COLUMN _session.epoch IS 'The epoch of the account in which it was given out.';
+COMMENT ON COLUMN _session.last_used_at IS 'When it was last used, to the minute.';
+
+CREATE FUNCTION _bind_session() RETURNS trigger LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    NEW.epoch := (SELECT account.epoch FROM _user AS account WHERE account.id = NEW.user_id);
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION _bind_session() IS 'Gives a session without an epoch that of its account.';
+CREATE TRIGGER _bind_session BEFORE INSERT ON _session FOR EACH ROW
+    WHEN (NEW.epoch IS NULL) EXECUTE FUNCTION _bind_session();
 
 CREATE TABLE _role (
     name text PRIMARY KEY,
@@ -338,7 +471,8 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
-CREATE TRIGGER _announce AFTER UPDATE OF password_hash, token_valid_since, disabled, disabled_message, disabled_until
+CREATE TRIGGER _announce
+    AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
 
 CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$

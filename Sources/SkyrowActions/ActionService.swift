@@ -22,8 +22,11 @@ package final class ActionService: Service, Sendable {
     let clock: ServiceClock
     let keys: AccessKeys
     let sessions: Mutex<SessionCache>
+    let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
+    let guesses: Mutex<GuessLimiter>
     package let rateLimiter: RateLimiter
+    package let reads: ReadAdmission
     let observe: @Sendable (Observation) -> Void
 
     /// - Parameters:
@@ -50,8 +53,11 @@ package final class ActionService: Service, Sendable {
                 freshness: min(configuration.sessionFreshness, .seconds(1))
             )
         )
-        passwords = PasswordHasher(configuration.passwords, observe: observe)
+        sessionUses = Mutex(SessionUses(capacity: max(configuration.sessionCacheSize, 1000)))
+        passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
+        guesses = Mutex(GuessLimiter(configuration.passwords.guesses))
         rateLimiter = RateLimiter(configuration.rateLimits)
+        reads = ReadAdmission(configuration.reads)
     }
 
     /// Listens for ended sessions and purges what has expired, until the task is cancelled or the service group shuts
@@ -61,6 +67,7 @@ package final class ActionService: Service, Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listenForRevocations() }
                 group.addTask { await self.purgePeriodically() }
+                group.addTask { await self.recordUsesPeriodically() }
             }
         }
     }

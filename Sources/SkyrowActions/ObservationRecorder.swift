@@ -43,7 +43,7 @@ package final class ObservationRecorder: Sendable {
         case .purged(let sessions, let keys):
             sessionsPurged.increment(by: sessions)
             keysPurged.increment(by: keys)
-        case .listening, .purgeFailed: break
+        case .listening, .purgeFailed, .usesLost: break
         }
     }
 
@@ -67,6 +67,8 @@ package final class ObservationRecorder: Sendable {
             )
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+        case .usesLost(let reason):
+            logger.warning("The last use of sessions could not be recorded", metadata: ["error": "\(reason)"])
         case .passwordHashed, .sessionLoaded, .sessionsForgotten:
             break
         }

@@ -40,9 +40,15 @@ package struct ServiceClock: Sendable {
 }
 
 extension Timestamp {
-    /// This instant and a duration, as far as microseconds count.
+    /// This instant and a duration, as far as microseconds count; what is beyond them is infinite, as in PostgreSQL, and an
+    /// infinite instant stays one.
     func adding(_ duration: Duration) -> Timestamp {
+        guard self != .infinity, self != .negativeInfinity else { return self }
         let (seconds, attoseconds) = duration.components
-        return Timestamp(microseconds: microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        let (sum, isBeyond) = microseconds.addingReportingOverflow(
+            seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        )
+        guard isBeyond else { return Timestamp(microseconds: sum) }
+        return duration < .zero ? .negativeInfinity : .infinity
     }
 }

@@ -6,6 +6,10 @@ package struct ServiceConfiguration: Sendable {
     package var masterKey: Secret
     /// How long an access token is valid; nil means for ever.
     package var tokenLifetime: Duration?
+    /// How long a session may go unused; nil means for ever.
+    package var sessionIdle: Duration?
+    /// How many sessions a user may have; a further one ends the one unused for longest.
+    package var sessionLimit: Int
     /// How many sessions are remembered between requests.
     package var sessionCacheSize: Int
     /// How long a remembered session counts without asking the database.
@@ -13,25 +17,36 @@ package struct ServiceConfiguration: Sendable {
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
     package var passwords: PasswordConfiguration
+    /// What new passwords and login keys must be.
+    package var accounts: AccountPolicy
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
+    package var reads: ReadLimits
 
     package init(
         apiKey: Secret,
         masterKey: Secret,
         tokenLifetime: Duration? = .seconds(30 * 86_400),
+        sessionIdle: Duration? = .seconds(14 * 86_400),
+        sessionLimit: Int = 100,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
         passwords: PasswordConfiguration = PasswordConfiguration(),
-        rateLimits: RateLimits = .none
+        accounts: AccountPolicy = AccountPolicy(),
+        rateLimits: RateLimits = .none,
+        reads: ReadLimits = ReadLimits()
     ) {
         self.apiKey = apiKey
         self.masterKey = masterKey
         self.tokenLifetime = tokenLifetime
+        self.sessionIdle = sessionIdle
+        self.sessionLimit = sessionLimit
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords
+        self.accounts = accounts
         self.rateLimits = rateLimits
+        self.reads = reads
     }
 }
 
@@ -41,13 +56,29 @@ package struct PasswordConfiguration: Sendable {
     package var cost: ScryptCost
     /// Threads that do nothing but hash.
     package var threads: Int
-    /// How many hashes may wait; one more is refused with `135 Overloaded`.
+    /// How many logins may wait, and half as many sign-ups; one more is refused with `135 Overloaded`.
     package var queueLimit: Int
+    /// How many of them one client may have waiting; one more is refused with `131 RateLimited`.
+    package var queueShare: Int
+    /// How long one waits at most, then it is refused with `135 Overloaded`.
+    package var patience: Duration
+    /// How often passwords of one account are tried.
+    package var guesses: GuessLimits
 
-    package init(cost: ScryptCost = .standard, threads: Int = 1, queueLimit: Int = 64) {
+    package init(
+        cost: ScryptCost = .standard,
+        threads: Int = 1,
+        queueLimit: Int = 64,
+        queueShare: Int = 4,
+        patience: Duration = .seconds(15),
+        guesses: GuessLimits = GuessLimits()
+    ) {
         self.cost = cost
         self.threads = threads
         self.queueLimit = queueLimit
+        self.queueShare = queueShare
+        self.patience = patience
+        self.guesses = guesses
     }
 }
 
@@ -67,4 +98,7 @@ package struct ScryptCost: Hashable, Sendable {
     /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat
     /// sheet; the one with N=2^17 would take 128 MiB at a time.
     package static let standard = ScryptCost(logN: 15, r: 8, p: 3)
+
+    /// How much memory one hash takes while it is made.
+    package var memoryBytes: Int { 128 * r << logN }
 }

@@ -96,7 +96,11 @@ public struct RecordDatabase: Sendable {
             var records: [Record] = []
             for record in json["records"].map({ Array($0.elements) }) ?? [] { records.append(try Record(record)) }
             let count = json["info"]?["count"]?.wholeNumber
-            return QueryPage(records: records, count: count.flatMap { Int(exactly: $0) })
+            return QueryPage(
+                records: records,
+                count: count.flatMap { Int(exactly: $0) },
+                hasMore: json["info"]?["has_more"]?.boolean ?? false
+            )
         }
     }
 
@@ -114,6 +118,8 @@ public struct QueryPage: Hashable, Sendable {
     public var records: [Record]
     /// How many records match before limit and offset; nil unless the query asked.
     public var count: Int?
+    /// Whether further records match, which were left out because of the limit.
+    public var hasMore = false
 }
 
 /// One result an entry; a list of another length cannot be told apart and so is no answer.

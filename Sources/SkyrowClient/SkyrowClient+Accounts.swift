@@ -105,7 +105,7 @@ extension SkyrowClient {
         }
     }
 
-    /// The logged-in user, with a new access token.
+    /// The logged-in user, with the access token that the session has.
     public func me() async throws(ClientError) -> Account {
         try await logIn(.me, parameters: nil)
     }

@@ -31,6 +31,7 @@ package enum ActionCatalog {
     /// Codes that any action may answer.
     package static let commonErrors: [ErrorCode] = [
         .notAuthenticated, .accessKeyNotAccepted, .accessTokenNotAccepted, .badRequest, .invalidArgument,
-        .responseTimeout, .payloadTooLarge, .overloaded, .unexpectedError, .unexpectedUnableToOpenDatabase,
+        .responseTimeout, .rateLimited, .payloadTooLarge, .overloaded, .unexpectedError,
+        .unexpectedUnableToOpenDatabase,
     ]
 }

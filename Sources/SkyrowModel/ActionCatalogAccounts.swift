@@ -83,7 +83,7 @@ extension ActionCatalog {
 
     static let me = ActionDescription(
         .me,
-        "Answers the logged-in user with a further access token.",
+        "Answers the account of the logged-in user and the access token that came along.",
         need: .user,
         result: .named(.authAnswer),
         errors: [.userDisabled],

@@ -79,7 +79,7 @@ extension ActionCatalog {
             ActionParameter("count", "Whether info.count says how many records match.", .nullable(.boolean)),
         ],
         result: .array(of: .named(.record)),
-        info: .object([JSONMember("count", .integer(minimum: 0))]),
+        info: .object([JSONMember("count", .integer(minimum: 0)), JSONMember("has_more", .boolean)]),
         errors: [.permissionDenied, .notSupported, .recordQueryInvalid, .recordQueryDenied],
         changesData: false
     )

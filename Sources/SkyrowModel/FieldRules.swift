@@ -1,10 +1,12 @@
 /// Who sees and who changes one field, among those to whom its record is open.
 package struct FieldRule: Hashable, Sendable {
-    package enum Readers: Hashable, Sendable {
+    package enum Readers: String, Hashable, Sendable, CaseIterable {
         /// Whoever may read the record.
         case everyone
         /// Of those, the ones who are logged in.
         case users
+        /// Of those, the record's owner.
+        case owner
     }
 
     package enum Writers: Hashable, Sendable {
@@ -25,13 +27,14 @@ package struct FieldRule: Hashable, Sendable {
 
 /// The rules of single fields of one record type, beside ``AccessScope``, which judges whole records.
 ///
-/// A field that a caller does not see is not sent, and cannot be asked about either: not in a predicate, an order, an
-/// inclusion or a list of fields. Who sees a field is settled by the caller alone, so it is part of a statement's text
-/// and costs nothing for a row. The master key passes every rule.
+/// A field that a caller sees in no record is not sent, and cannot be asked about either: not in a predicate, an order,
+/// an inclusion or a list of fields. A field that owners alone see is as absent from the records of others, wherever it
+/// is sent or asked about. The master key passes every rule.
 ///
 /// ```swift
-/// let rules = FieldRules.ofLoginKeys([username])
-/// rules.withheld(from: .anonymous)  // [username]
+/// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
+/// rules.withheld(from: .anonymous)  // [username, email]
+/// rules.isSeenByOwnersOnly(email, caller: ann)  // true
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
@@ -46,11 +49,28 @@ package struct FieldRules: Hashable, Sendable {
     /// Every field is as open as its record.
     package static let none = FieldRules([:])
 
-    /// The fields that accounts log in with are seen by whoever is logged in, and changed by their owner.
-    package static func ofLoginKeys(_ keys: [FieldName]) -> FieldRules {
-        let rule = FieldRule(readers: .users, writers: .owner)
-        return FieldRules(Dictionary(keys.map { ($0, rule) }, uniquingKeysWith: { first, _ in first }))
+    /// The rules of profiles: the fields that accounts log in with are changed by their owner and seen by these readers,
+    /// or by their owner too.
+    ///
+    /// - Parameter readers: also of fields that are no login keys at present.
+    package static func ofLoginKeys(
+        _ keys: [FieldName],
+        readers: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders
+    ) -> FieldRules {
+        var rules = readers.mapValues { FieldRule(readers: $0, writers: .everyone) }
+        for key in keys { rules[key] = FieldRule(readers: readers[key] ?? .owner, writers: .owner) }
+        return FieldRules(rules)
     }
+
+    /// A `username` is seen by whoever is logged in, an `email` by its owner.
+    package static let loginKeyReaders: [FieldName: FieldRule.Readers] = {
+        let pairs = [("username", FieldRule.Readers.users), ("email", .owner)]
+        return Dictionary(
+            uniqueKeysWithValues: pairs.compactMap { name, readers in
+                (try? FieldName(name)).map { ($0, readers) }
+            }
+        )
+    }()
 
     /// Whether no field has a rule.
     package var isEmpty: Bool { rules.isEmpty }
@@ -76,10 +96,21 @@ package struct FieldRules: Hashable, Sendable {
             rules.lazy.filter { _, rule in
                 switch rule.readers {
                 case .everyone: false
-                case .users: !caller.isMaster && caller.userID == nil
+                // Who is nobody owns nothing.
+                case .users, .owner: !caller.isMaster && caller.userID == nil
                 }
             }.map(\.key)
         )
+    }
+
+    /// Whether the caller sees the field in records of its own only.
+    package func isSeenByOwnersOnly(_ field: FieldName, caller: Caller) -> Bool {
+        !caller.isMaster && isForOwnersEyes(field)
+    }
+
+    /// Whether owners alone see the field.
+    package func isForOwnersEyes(_ field: FieldName) -> Bool {
+        rules[field]?.readers == .owner
     }
 
     /// Whether the caller may change the field in records of its own only.
@@ -93,7 +124,8 @@ package struct FieldRules: Hashable, Sendable {
 
     /// Which of these values the caller may not give to a record, sorted.
     ///
-    /// A value that the record has already changes nothing, so it is allowed: clients send back whole records.
+    /// A value that the record has already changes nothing, so it is allowed: clients send back whole records. Not so
+    /// where the caller does not see the value, since it would learn whether it guessed it.
     package func refusedChanges(
         _ fields: [(name: FieldName, value: RecordValue)],
         to record: Record,
@@ -102,7 +134,7 @@ package struct FieldRules: Hashable, Sendable {
         fields.filter { name, value in
             guard isForOwners(name, caller: caller) else { return false }
             if let owner = record.owner, let user = caller.userID, owner.isSameText(as: user) { return false }
-            return !(record.fields[name] ?? .null).isSameValue(as: value)
+            return isForOwnersEyes(name) || !(record.fields[name] ?? .null).isSameValue(as: value)
         }.map(\.name).sorted()
     }
 }

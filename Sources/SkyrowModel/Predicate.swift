@@ -28,6 +28,14 @@ package typealias Predicate = RecordPredicate
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case eq, neq, gt, gte, lt, lte, like, ilike
     case `in`
+
+    /// Whether the right side is a pattern, which is matched against the whole text of a field.
+    package var takesPattern: Bool {
+        switch self {
+        case .like, .ilike: true
+        case .eq, .neq, .gt, .gte, .lt, .lte, .in: false
+        }
+    }
 }
 
 /// One side of a comparison.
@@ -44,6 +52,24 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case or([RecordPredicate])
     case not(RecordPredicate)
     case comparison(ComparisonOperator, Operand, Operand)
+}
+
+extension RecordPredicate {
+    /// How much matching one predicate may ask of each record.
+    ///
+    /// PostgreSQL does not look for a cancellation while it matches one text, so a statement's time limit begins to
+    /// count between two records only.
+    package enum PatternLimits {
+        /// Patterns of one predicate.
+        package static let count = 30
+        /// Bytes of one pattern.
+        package static let bytes = 1024
+        /// Bytes of all patterns together: at the worst each is compared with each place of a text, which takes 2 s for
+        /// 1024 bytes in a text of 1 MB.
+        package static let allBytes = 2048
+        /// Wildcards `%` of one pattern, escaped ones too.
+        package static let wildcards = 16
+    }
 }
 
 /// One key of a query's order; NULL sorts last ascending and first descending, as PostgreSQL does.
@@ -67,6 +93,8 @@ public struct SortKey: Hashable, Sendable {
 public struct Inclusion: Hashable, Sendable {
     public var name: String
     public var keyPath: FieldPath
+    /// Whether a key path to what is no reference answers null instead of failing, as in Skygear.
+    package var isNullWithoutReference = false
 
     public init(name: String, keyPath: FieldPath) {
         self.name = name
@@ -78,6 +106,16 @@ public struct Inclusion: Hashable, Sendable {
 public struct RecordQuery: Hashable, Sendable {
     public static let defaultLimit = 100
     public static let maximumLimit = 1000
+    /// So many records a query without a limit answers at most, where an endpoint has such queries.
+    package static let maximumUnlimited = 10_000
+
+    /// What becomes of records beyond the limit.
+    package enum Overflow: Hashable, Sendable {
+        /// They are left out, and the result says that there are more.
+        case cut
+        /// The query fails.
+        case refuse
+    }
 
     public var type: RecordTypeName
     public var predicate: RecordPredicate?
@@ -90,6 +128,7 @@ public struct RecordQuery: Hashable, Sendable {
     public var offset: Int
     /// Whether to count what matches before limit and offset.
     public var countsMatches: Bool
+    package var overflow = Overflow.cut
 
     public init(
         type: RecordTypeName,

@@ -70,9 +70,12 @@ package struct QueryAnswer: Sendable {
     package var records: [any RecordSource]
     /// How many records match before limit and offset, when it was asked.
     package var count: Int?
+    /// Whether records that match were left out because of the limit.
+    package var hasMore: Bool
 
-    package init(records: [any RecordSource], count: Int? = nil) {
+    package init(records: [any RecordSource], count: Int? = nil, hasMore: Bool = false) {
         self.records = records
         self.count = count
+        self.hasMore = hasMore
     }
 }

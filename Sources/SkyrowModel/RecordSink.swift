@@ -76,5 +76,11 @@ extension RecordSink {
 
 /// Something that can tell a record to a sink: a database row, or a `Record` in memory.
 package protocol RecordSource: Sendable {
+    /// False when only the reserved members are at hand, because the whole would have been too much.
+    var isWhole: Bool { get }
     func emit(into sink: inout some RecordSink)
+}
+
+extension RecordSource {
+    package var isWhole: Bool { true }
 }

@@ -19,16 +19,20 @@ package final class PostgresClient: Service {
     private let threads = ThreadGroup()
     private let canceller = StatementCanceller()
     private let times = StatementTimes()
+    let control: BackendControl
     private let reads: Lane
     private let writes: Lane
     private let sharedWrites: Lane
     let transactions: TransactionPool
     private let listener: NotificationListener
+    let probe: NotificationProbe
 
     package init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         let (threads, canceller, times) = (threads, canceller, times)
+        let control = BackendControl(configuration: configuration, logger: logger, threads: threads)
+        self.control = control
         func queue(_ role: ConnectionRole, fallback: Lane? = nil) -> Lane {
             Lane(
                 role: role,
@@ -37,29 +41,40 @@ package final class PostgresClient: Service {
                 threads: threads,
                 canceller: canceller,
                 times: times,
+                control: control,
                 fallback: fallback
             )
         }
         reads = queue(.read)
         writes = queue(.write)
         sharedWrites = queue(.shared, fallback: writes)
-        transactions = TransactionPool(configuration: configuration, threads: threads, canceller: canceller)
-        listener = NotificationListener(configuration: configuration, logger: logger)
+        transactions = TransactionPool(
+            configuration: configuration,
+            threads: threads,
+            canceller: canceller,
+            control: control
+        )
+        let listener = NotificationListener(configuration: configuration, logger: logger)
+        self.listener = listener
+        probe = NotificationProbe(configuration: configuration, listener: listener, logger: logger)
     }
 
     /// Owns every thread and connection of the client.
     ///
     /// It returns after a graceful shutdown, when everything that had been accepted is done or the drain timeout has
-    /// passed, or soon after its task is cancelled. A client runs once.
+    /// passed, or soon after its task is cancelled; a silent server does not hold it up. A client runs once.
     package func run() async throws {
         let signal = ShutdownSignal()
         try threads.start(named: "pg-listen") { [listener] in listener.run() }
-        let cancellerThread = ThreadGroup()
-        try cancellerThread.start(named: "pg-cancel") { [canceller] in canceller.run() }
+        let watcher = ThreadGroup()
+        try watcher.start(named: "pg-watch") { [self] in
+            var shutdown = ShutdownDeadlines(drain: configuration.drainTimeout)
+            canceller.run { watch(at: $0, signal, &shutdown) }
+        }
         for lane in [reads, writes, sharedWrites] { lane.start() }
         transactions.start()
         await withTaskGroup { group in
-            group.addTask { await self.watch(until: signal) }
+            group.addTask { await self.probe.run { _ = try await self.read($0) } }
             await withTaskCancellationHandler {
                 await withGracefulShutdownHandler {
                     await signal.wait()
@@ -69,13 +84,13 @@ package final class PostgresClient: Service {
                 drain()
                 await threads.wait()
             } onCancel: {
-                signal.raise()
+                signal.raise(atOnce: true)
                 close()
             }
             group.cancelAll()
         }
         canceller.stop()
-        await cancellerThread.wait()
+        await watcher.wait()
     }
 
     /// Runs a statement that changes nothing, and returns its rows.
@@ -83,15 +98,21 @@ package final class PostgresClient: Service {
     /// It may travel with other reads, and be run more than once: when a connection is lost, or when a slow
     /// neighbour holds it up.
     ///
-    /// - Parameter contention: The table whose lock it may have to wait for.
+    /// - Parameters:
+    ///   - limit: Bounds the rows in memory.
+    ///   - contention: The table whose lock it may have to wait for.
     /// - Throws: ``PostgresError``, or `CancellationError`.
-    package func read(_ sql: SQL, contention: PostgresContention? = nil) async throws -> PostgresResult {
-        let now = MonotonicTime.now
-        return try await run(read(sql, contention: contention, at: now), in: reads)
+    package func read(
+        _ sql: SQL,
+        limit: PostgresRowLimit? = nil,
+        contention: PostgresContention? = nil
+    ) async throws -> PostgresResult {
+        try await run(read(sql, limit: limit, contention: contention, at: .now), in: reads)
     }
 
     private func read(
         _ sql: SQL,
+        limit: PostgresRowLimit?,
         gathering: PostgresGathering? = nil,
         contention: PostgresContention?,
         at time: MonotonicTime
@@ -99,6 +120,7 @@ package final class PostgresClient: Service {
         let request = PostgresRequest(
             sql: sql,
             sharing: .never,
+            limit: limit,
             gathering: gathering,
             contention: contention,
             queuedAt: time,
@@ -111,13 +133,14 @@ package final class PostgresClient: Service {
     /// Runs a statement that changes nothing and has one row at most; those of one gathering that wait at the same time
     /// are asked in one statement.
     ///
-    /// - Throws: as ``read(_:contention:)``.
+    /// - Throws: as ``read(_:limit:contention:)``.
     package func readOne(
         _ sql: SQL,
         gathering: PostgresGathering,
+        limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresRow? {
-        let request = read(sql, gathering: gathering, contention: contention, at: .now)
+        let request = read(sql, limit: limit, gathering: gathering, contention: contention, at: .now)
         let result = try await run(request, in: reads)
         guard let row = request.row, row < result.rowCount else { return nil }
         return PostgresRow(result: result, index: row)
@@ -128,6 +151,7 @@ package final class PostgresClient: Service {
     /// - Parameters:
     ///   - sharing: Whether it may be committed together with other writes, which is much cheaper. The statement must
     ///     then be independent of all others, in any order, and must not manage transactions.
+    ///   - limit: Bounds the rows in memory; it is one that keeps columns, since the write has its effect.
     ///   - contention: The table, and the row, whose lock it may have to wait for.
     /// - Throws: ``PostgresError``, or `CancellationError`. With the code `unknownFate` the connection was lost at a
     ///   moment that leaves open whether the statement was committed; it is never repeated then. With every other code
@@ -135,12 +159,14 @@ package final class PostgresClient: Service {
     package func write(
         _ sql: SQL,
         sharing: PostgresCommitSharing = .never,
+        limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresResult {
         let now = MonotonicTime.now
         let request = PostgresRequest(
             sql: sql,
             sharing: sharing,
+            limit: limit,
             contention: contention,
             queuedAt: now,
             queueDeadline: now + configuration.acquireTimeout
@@ -200,14 +226,19 @@ package final class PostgresClient: Service {
 
     /// What other sessions send on a channel with NOTIFY, from the first event, `connected`, on.
     package func listen(_ channel: SQLIdentifier) -> PostgresNotifications {
-        listener.subscribe(to: channel)
+        probe.begin()
+        return listener.subscribe(to: channel)
     }
 
     /// Whether statements can be expected to be answered now; cheap, and at most a moment old.
     package var isReady: Bool { reads.isConnected }
 
+    /// Whether notifications arrive, as far as is known; when not, copies of what is in the database are to be checked.
+    package var notificationsArrive: Bool { probe.verdict != .silent }
+
     package var statistics: PostgresStatistics {
         var statistics = PostgresStatistics()
+        statistics.abandonedStatements = control.abandonedCount
         statistics.reads = reads.statistics
         statistics.writes = writes.statistics
         statistics.sharedWrites = sharedWrites.statistics
@@ -248,19 +279,21 @@ package final class PostgresClient: Service {
     private func cancelRunning(_ request: PostgresRequest, in lane: Lane) {
         guard request.cancel() else { return }
         let places: [Lane]
+        var patience: Duration?
         switch lane.role {
         case .read:
             // Nobody has to learn how it ends.
             request.finish(.failure(CancellationError()))
             places = [reads]
+            patience = configuration.cancellationTimeout
         case .write, .transaction, .listen, .shared:
             // A shared commit is not spoilt for the sake of one member: it ends soon enough by its own limit.
             places = [writes]
         }
-        canceller.submit {
+        canceller.submit { [patience] in
             for place in places {
                 guard let (gate, batch) = place.runningPlace(of: request) else { continue }
-                gate.cancel(ObjectIdentifier(batch))
+                gate.cancel(ObjectIdentifier(batch), patience: patience)
                 return true
             }
             return false
@@ -268,19 +301,23 @@ package final class PostgresClient: Service {
     }
 
     /// Looks after what no thread of its own looks after, ten times a second.
-    private func watch(until signal: ShutdownSignal) async {
-        var drainDeadline: MonotonicTime?
-        while !Task.isCancelled {
-            let now = MonotonicTime.now
-            for lane in [reads, writes, sharedWrites] { lane.watch(at: now) }
-            transactions.watch(at: now)
-            times.forget(at: now)
-            if signal.isRaised {
-                let deadline = drainDeadline ?? now + configuration.drainTimeout
-                drainDeadline = deadline
-                if deadline <= now { close() }
+    private func watch(at now: MonotonicTime, _ signal: ShutdownSignal, _ shutdown: inout ShutdownDeadlines) {
+        for lane in [reads, writes, sharedWrites] { lane.watch(at: now) }
+        transactions.watch(at: now)
+        listener.watch(at: now)
+        control.watch(at: now)
+        times.forget(at: now)
+        switch shutdown.step(at: now, signal.level) {
+        case .none: break
+        case .close: close()
+        case .leave:
+            let threads = threads.abandon()
+            if threads > 0 {
+                logger.warning(
+                    "The database does not answer and is not waited for",
+                    metadata: ["threads": "\(threads)"]
+                )
             }
-            try? await Task.sleep(for: .milliseconds(100))
         }
     }
 
@@ -288,10 +325,13 @@ package final class PostgresClient: Service {
         for lane in [sharedWrites, writes, reads] { lane.drain() }
         transactions.drain()
         listener.stop()
+        control.drain()
     }
 
     private func close() {
         for lane in [sharedWrites, writes, reads] { lane.close() }
         transactions.close()
+        listener.close()
+        control.close()
     }
 }

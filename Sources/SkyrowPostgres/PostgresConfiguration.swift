@@ -10,6 +10,10 @@ package struct PostgresConfiguration: Sendable {
     /// `sslmode` and every other option of libpq pass through.
     package var connection: String
 
+    /// Where to listen for notifications, if elsewhere: behind a pooler that hands each transaction another session,
+    /// PostgreSQL itself.
+    package var listenConnection: String?
+
     /// The name the sessions carry in `pg_stat_activity`.
     package var applicationName: String? = "skyrow"
 
@@ -62,6 +66,17 @@ package struct PostgresConfiguration: Sendable {
     /// How long one statement may run; nil sets no limit.
     package var statementTimeout: Duration? = .seconds(30)
 
+    /// How long one read may run, if that is less.
+    package var readTimeout: Duration? = .seconds(10)
+
+    /// How long after its time a statement may still run, or after its cancellation a read, until its connection is
+    /// given up: PostgreSQL looks for a cancellation between rows and the like, and not inside of one long call.
+    package var cancellationTimeout: Duration = .seconds(5)
+
+    /// While so many server processes of connections that were given up still run, no further connection is opened in
+    /// the place of one that is lost.
+    package var maximumAbandonedBackends = 6
+
     /// How long a transaction may stay open without a statement.
     package var idleTransactionTimeout: Duration = .seconds(60)
 
@@ -73,10 +88,14 @@ package struct PostgresConfiguration: Sendable {
 
     /// Whether statements are prepared once per connection and then run by name.
     ///
-    /// Turn it off behind a pooler that hands each transaction another session (PgBouncer before 1.21): every
-    /// statement is then sent whole. Session settings are not set either, since they would leak to other clients;
-    /// set them on the role or the database.
+    /// Turn it off behind a pooler that hands each transaction another session, such as PgBouncer with
+    /// `pool_mode = transaction`: every statement is then sent whole, and settings are made for each transaction, since
+    /// those of the session would leak to other clients.
     package var namedStatements = true
+
+    /// How often the client finds out whether notifications arrive, and how long one may take.
+    package var notificationProbeInterval: Duration = .seconds(30)
+    package var notificationProbeTimeout: Duration = .seconds(5)
 
     /// At most so many prepared statements are kept per connection; the least recently used goes first.
     package var maximumPreparedStatements = 256

@@ -12,18 +12,38 @@ extension PostgresConfiguration {
     ///
     /// - Throws: ``PostgresError`` with the code `misuse` when it is no connection string; its message quotes nothing of it.
     package static func environment(ofConnection text: String) throws(PostgresError) -> [String: String] {
+        var environment: [String: String] = [:]
+        try forEachOption(ofConnection: text) { option in
+            if let name = option.envvar, let value = option.val {
+                environment[String(cString: name)] = String(cString: value)
+            }
+        }
+        return environment
+    }
+
+    /// Whether a connection string has a password in it, of the role or of a key.
+    package static func holdsPassword(connection text: String) -> Bool {
+        var isFound = false
+        // What is no connection string is refused where it is used.
+        try? forEachOption(ofConnection: text) { option in
+            let isPassword = ["password", "sslpassword"].contains(String(cString: option.keyword))
+            if isPassword, let value = option.val, value.pointee != 0 { isFound = true }
+        }
+        return isFound
+    }
+
+    private static func forEachOption(
+        ofConnection text: String,
+        _ body: (PQconninfoOption) -> Void
+    ) throws(PostgresError) {
         guard let options = PQconninfoParse(text, nil) else {
             throw PostgresError(code: .misuse, message: "This is no connection string")
         }
         defer { PQconninfoFree(options) }
-        var environment: [String: String] = [:]
         var option = options
         while option.pointee.keyword != nil {
-            if let name = option.pointee.envvar, let value = option.pointee.val {
-                environment[String(cString: name)] = String(cString: value)
-            }
+            body(option.pointee)
             option += 1
         }
-        return environment
     }
 }

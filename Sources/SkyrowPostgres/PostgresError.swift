@@ -24,6 +24,10 @@ package struct PostgresError: Error, Hashable, Sendable {
         case shutDown
         /// A value cannot be sent to PostgreSQL, such as text with a NUL byte; the statement was never sent.
         case invalidValue
+        /// The rows are more than one request may have; the statement changed nothing.
+        case resultTooLarge
+        /// There is no memory for the rows at this moment; the statement changed nothing.
+        case resultMemoryExhausted
         /// A column of a result is not of the type that was asked for.
         case undecodable
         /// The calling code broke a rule of this module, such as using a transaction after its end.
@@ -104,6 +108,8 @@ extension PostgresError.Code {
         case .cannotConnect: "The database cannot be reached"
         case .shutDown: "The database client has shut down"
         case .invalidValue: "A value cannot be stored by PostgreSQL"
+        case .resultTooLarge: "The rows of the result are more than the request may have"
+        case .resultMemoryExhausted: "There is no memory for the rows of the result now"
         case .undecodable: "A column of the result is not of the expected type"
         case .misuse: "The database client was used wrongly"
         }

@@ -12,20 +12,32 @@ internal import CLibpq
 /// Rows and columns are counted from 0; an index beyond the end reads as NULL.
 ///
 /// `@unchecked Sendable`: libpq's result never changes once it is complete (libpq documents that reading it from
-/// several threads is safe), this class only reads it, and it is cleared once, when nobody refers to it any more.
+/// several threads is safe), this class only reads it, and it is cleared once, when nobody refers to it any more; rows
+/// that were collected are complete before the result is made.
 package final class PostgresResult: @unchecked Sendable {
     private let handle: OpaquePointer
+    /// The rows, when they were collected one by one; `handle` has none then, but knows the columns.
+    private let collected: CollectedRows?
 
     /// Takes over a complete result.
-    init(handle: OpaquePointer) {
+    init(handle: OpaquePointer, collected: CollectedRows? = nil) {
         self.handle = handle
+        self.collected = collected
     }
 
     deinit {
         PQclear(handle)
     }
 
-    package var rowCount: Int { Int(PQntuples(handle)) }
+    /// Stands for a result that nobody reads.
+    static let empty = PostgresResult(handle: PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
+
+    package var rowCount: Int { collected?.count ?? Int(PQntuples(handle)) }
+
+    /// Whether columns of a row were left out because of its statement's ``PostgresRowLimit``; they read as NULL.
+    package func isShort(row: Int) -> Bool {
+        collected.map { row >= $0.firstShortRow } ?? false
+    }
 
     package var columnCount: Int { Int(PQnfields(handle)) }
 
@@ -57,7 +69,8 @@ package final class PostgresResult: @unchecked Sendable {
     }
 
     package func isNull(row: Int, column: Int) -> Bool {
-        PQgetisnull(handle, Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column)) != 0
+        if let collected { return collected.bytes(row, column) == nil }
+        return PQgetisnull(handle, Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column)) != 0
     }
 
     /// Reads one value.
@@ -106,6 +119,7 @@ package final class PostgresResult: @unchecked Sendable {
     ///
     /// For loops over many values, where the closures of ``withColumn(_:_:_:)`` would cost as much as the values.
     package func unsafeBytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        if let collected { return collected.bytes(row, column) }
         let row = Int32(truncatingIfNeeded: row)
         let column = Int32(truncatingIfNeeded: column)
         let length = PQgetlength(handle, row, column)

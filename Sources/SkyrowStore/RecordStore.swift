@@ -27,26 +27,33 @@ package final class RecordStore: Sendable {
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
     let changer: SchemaChanger
+    private let schemaCheckInterval: Duration
+    /// What the catalogue was read at, before anything was heard of changes.
+    private let versions = Mutex<SchemaVersions?>(nil)
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
     ///   - maximumAccessEntries: how many entries an access list may have.
+    ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         mode: SchemaMode,
         loginKeys: [FieldName] = LoginKeys.standard,
+        loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         sharedAccessLists: [RecordTypeName] = [],
         maximumAccessEntries: Int = AccessList.standardMaximum,
+        schemaCheckInterval: Duration = .seconds(5),
         logger: Logger
     ) {
+        self.schemaCheckInterval = schemaCheckInterval
         self.client = client
         self.schema = schema
         self.mode = mode
         self.logger = logger
         self.loginKeys = loginKeys
         self.maximumAccessEntries = maximumAccessEntries
-        var rules: [RecordTypeName: FieldRules] = [.user: .ofLoginKeys(loginKeys)]
+        var rules: [RecordTypeName: FieldRules] = [.user: .ofLoginKeys(loginKeys, readers: loginKeyReaders)]
         for type in sharedAccessLists { rules[type, default: .none].accessWriters = .everyone }
         cache = SchemaCache(client: client, schema: schema, rules: rules)
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
@@ -58,6 +65,8 @@ package final class RecordStore: Sendable {
     /// login key that cannot be one, and `PostgresError`.
     package func prepare() async throws {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
+        let versions = try await SchemaVersions.load(from: client, of: schema)
+        self.versions.withLock { $0 = versions }
         try await cache.reload()
         try await ensureLoginKeys()
     }
@@ -75,10 +84,16 @@ package final class RecordStore: Sendable {
                     if await !self.reloadCatalog(part) { changed.add(part) }
                 }
             }
+            group.addTask {
+                await self.lookForChanges { part in
+                    changed.add(part)
+                    continuation.yield()
+                }
+            }
             for await event in client.listen("skyrow_schema") {
                 let part: CatalogPart? =
                     switch event {
-                    case .connected, .reconnected: .everything
+                    case .connected, .reconnected, .silent: .everything
                     case .notification(_, let notice, _): CatalogPart(notice: notice, of: schema.name)
                     }
                 guard let part else { continue }
@@ -86,6 +101,25 @@ package final class RecordStore: Sendable {
                 continuation.yield()
             }
             continuation.finish()
+            group.cancelAll()
+        }
+    }
+
+    /// Asks every few seconds what has changed, until the task is cancelled; of a large schema less often, so that it
+    /// takes no more than a two-hundredth of the time.
+    private func lookForChanges(_ found: (CatalogPart) -> Void) async {
+        var pause = schemaCheckInterval
+        while (try? await Task.sleep(for: pause)) != nil {
+            let start = ContinuousClock.now
+            // A database that is away says so elsewhere.
+            if let current = try? await SchemaVersions.load(from: client, of: schema) {
+                let previous = versions.withLock { versions in
+                    defer { versions = current }
+                    return versions
+                }
+                if let part = previous.map({ current.changes(since: $0) }) ?? .everything { found(part) }
+            }
+            pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
     }
 

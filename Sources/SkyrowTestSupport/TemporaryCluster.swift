@@ -80,7 +80,12 @@ package final class TemporaryCluster: Sendable {
     /// rows, a line each, columns separated by `|`.
     @discardableResult
     package func psql(_ statements: String, database: String = "postgres") async throws -> String {
-        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url(database: database), "-f", "-"]
+        try await psql(statements, url: url(database: database))
+    }
+
+    /// The same, by another way to the server.
+    package func psql(_ statements: String, url: String) async throws -> String {
+        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", "-"]
         return try await installation.run("psql", arguments, input: statements)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }

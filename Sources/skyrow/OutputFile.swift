@@ -6,15 +6,22 @@ final class OutputFile: Sendable {
     /// Open for reading too.
     let file: FileDescriptor
     private let draft: String
+    private let replaces: Bool
 
     /// Throws ``ToolError`` when there is such a file already, unless it is to be replaced, or none can be made.
     init(path: String, replacing: Bool = false) throws(ToolError) {
-        guard replacing || access(path, F_OK) != 0 else {
-            throw .failure("There is a file \(path) already: give another name, or --overwrite to replace it.")
-        }
+        var status = stat()
+        // A link that leads nowhere is there as well.
+        guard replacing || lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
         self.path = path
-        draft = "\(path).\(getpid()).partial"
-        file = try FileDescriptor(opening: draft, O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
+        replaces = replacing
+        // In a directory that others may write to nobody can have put something under this name.
+        draft = "\(path).\(UInt32.random(in: .min ... .max)).partial"
+        file = try FileDescriptor(opening: draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    }
+
+    private static func isThere(_ path: String) -> ToolError {
+        .failure("There is a file \(path) already: give another name, or --overwrite to replace it.")
     }
 
     deinit {
@@ -29,9 +36,22 @@ final class OutputFile: Sendable {
     /// Makes it durable and gives it its name; throws ``ToolError`` when the disk refuses.
     func finish() throws(ToolError) {
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(path)") }
-        guard rename(draft, path) == 0 else { throw .system("Cannot make \(path)") }
+        try giveName()
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
         let directory = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
         guard fsync(directory.number) == 0 else { throw .system("Cannot write \(folder)") }
+    }
+
+    /// Unlike rename(2), link(2) replaces nothing that has come meanwhile; neither follows a link under the name.
+    private func giveName() throws(ToolError) {
+        if !replaces {
+            if link(draft, path) == 0 { return }
+            if errno == EEXIST { throw OutputFile.isThere(path) }
+            // Some file systems have no hard links.
+            guard [EPERM, ENOTSUP, ENOSYS].contains(errno) else { throw .system("Cannot make \(path)") }
+            var status = stat()
+            guard lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
+        }
+        guard rename(draft, path) == 0 else { throw .system("Cannot make \(path)") }
     }
 }

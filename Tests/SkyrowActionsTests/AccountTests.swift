@@ -237,28 +237,41 @@ import Testing
             #expect(signUp.lastLoginAt == nil)
             let request = LogInRequest(authData: ["username": "ann"], password: "secret")
             let first = try await fixture.service.logIn(request)
-            #expect(first.lastLoginAt == nil)
+            #expect(first.lastLoginAt != nil)
             let second = try await fixture.service.logIn(request)
             #expect(second.lastLoginAt != nil && second.lastSeenAt == second.lastLoginAt)
-            let me = try await fixture.service.me(by: caller)
+            let me = try await fixture.service.me(by: caller, with: .token(signUp.accessToken))
             #expect(me.lastLoginAt.map { $0 > second.lastLoginAt ?? .infinity } ?? false)
         }
     }
 
-    @Test func meAnswersAFurtherTokenAndTheOldOneGoesOn() async throws {
+    @Test func meAnswersTheTokenItCameWith() async throws {
         try await withService { fixture in
             let (signUp, caller) = try await fixture.service.signUp("ann")
-            let me = try await fixture.service.me(by: caller)
-            #expect(me.userID == signUp.userID && me.accessToken != signUp.accessToken)
-            for token in [signUp.accessToken, me.accessToken] {
-                #expect(try await fixture.service.authenticate(.token(token), for: .user) == caller)
+            let token = Credentials.token(signUp.accessToken)
+            let me = try await fixture.service.me(by: caller, with: token)
+            #expect(me.userID == signUp.userID && me.accessToken == signUp.accessToken)
+            #expect(try await fixture.service.authenticate(token, for: .user) == caller)
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
+            try await fixture.service.logOut(token)
+            try await expectError(.accessTokenNotAccepted) { try await fixture.service.me(by: caller, with: token) }
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
+        }
+    }
+
+    @Test func meOpensASessionForTheMasterKey() async throws {
+        try await withService { fixture in
+            let (signUp, caller) = try await fixture.service.signUp("ann")
+            let (service, master) = (fixture.service, ServiceFixture.master)
+            try await expectError(.notAuthenticated) { try await service.me(by: .anonymous, with: ServiceFixture.key) }
+            try await expectError(.notAuthenticated) {
+                try await service.me(by: ServiceFixture.masterCaller, with: master)
             }
-            try await expectError(.notAuthenticated) { try await fixture.service.me(by: .anonymous) }
-            try await expectError(.notAuthenticated) { try await fixture.service.me(by: ServiceFixture.masterCaller) }
-            let acting = try await fixture.service.me(by: Caller(kind: .master(actingAs: signUp.userID)))
-            #expect(acting.userID == signUp.userID)
+            let acting = try await service.me(by: Caller(kind: .master(actingAs: signUp.userID)), with: master)
+            #expect(acting.userID == signUp.userID && acting.accessToken != signUp.accessToken)
+            #expect(try await service.authenticate(.token(acting.accessToken), for: .user) == caller)
             try await expectError(.resourceNotFound) {
-                try await fixture.service.me(by: Caller(kind: .master(actingAs: "nobody")))
+                try await service.me(by: Caller(kind: .master(actingAs: "nobody")), with: master)
             }
         }
     }
@@ -266,7 +279,9 @@ import Testing
     @Test func aChangedPasswordEndsEverySession() async throws {
         try await withService { fixture in
             let (first, caller) = try await fixture.service.signUp("ann")
-            let second = try await fixture.service.me(by: caller)
+            let second = try await fixture.service.logIn(
+                LogInRequest(authData: ["username": "ann"], password: "secret")
+            )
             try await expectError(.invalidCredentials) {
                 try await fixture.service.changePassword(
                     ChangePasswordRequest(oldPassword: "wrong", password: "new"),

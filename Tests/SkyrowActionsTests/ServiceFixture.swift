@@ -113,7 +113,9 @@ private func withRunningService(
             configuration: ServiceConfiguration(
                 apiKey: Secret("api"),
                 masterKey: Secret("master"),
-                passwords: passwords
+                passwords: passwords,
+                // Shorter than what is asked of people.
+                accounts: AccountPolicy(minimumPasswordLength: 1)
             ),
             clock: clock.clock,
             logger: .quiet,

@@ -24,7 +24,9 @@ import Testing
     @Test func loggingOutEndsTheSessionOfThatTokenOnly() async throws {
         try await withService { fixture in
             let (first, caller) = try await fixture.service.signUp("ann")
-            let second = try await fixture.service.me(by: caller)
+            let second = try await fixture.service.logIn(
+                LogInRequest(authData: ["username": "ann"], password: "secret")
+            )
             try await fixture.service.logOut(.token(first.accessToken))
             try await expectError(.accessTokenNotAccepted) {
                 try await fixture.service.authenticate(.token(first.accessToken), for: .keyOrToken)
@@ -95,6 +97,7 @@ import Testing
     @Test func aTokenExpires() async throws {
         try await withService { fixture in
             let (answer, caller) = try await fixture.service.signUp("ann")
+            try await fixture.psql("UPDATE _session SET last_used_at = 'infinity'")
             fixture.clock.advance(by: .seconds(30 * 86_400 - 1))
             #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .user) == caller)
             fixture.clock.advance(by: .seconds(1))
@@ -114,6 +117,7 @@ import Testing
             let clock = TestClock()
             var configuration = fixture.service.configuration
             configuration.tokenLifetime = nil
+            configuration.sessionIdle = nil
             let service = ActionService(
                 store: fixture.service.store,
                 configuration: configuration,

@@ -110,7 +110,11 @@ import Testing
     private func withDesk(_ body: (AccountDesk, ServiceFixture) async throws -> Void) async throws {
         try await withService { fixture in
             try await body(
-                AccountDesk(store: fixture.service.store, passwords: ServiceFixture.cheapHashing),
+                AccountDesk(
+                    store: fixture.service.store,
+                    passwords: ServiceFixture.cheapHashing,
+                    policy: AccountPolicy(minimumPasswordLength: 1)
+                ),
                 fixture
             )
         }

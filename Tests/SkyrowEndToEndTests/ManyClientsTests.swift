@@ -15,7 +15,7 @@ import Testing
             in: folder.path + "/data",
             arguments: [
                 "--development", "--header-timeout", "1h", "--idle-timeout", "1h",
-                "--maximum-connections", "\(count + 100)",
+                "--maximum-connections", "\(count + 100)", "--client-share", "100",
             ]
         )
         let port = UInt16(try #require(service.address.port))

@@ -11,12 +11,11 @@ import Testing
             let look = #"\! tr '\0' ' ' </proc/$PPID/cmdline"#
             let result = try await Tool.run(
                 "psql",
-                "--database-url",
-                database.url + "&password=hunter2",
                 "-X",
                 "-At",
                 "-c",
-                look
+                look,
+                environment: ["SKYROW_DATABASE_URL": database.url + "&password=hunter2"]
             )
             #expect(result.status == .exited(0))
             #expect(result.output.contains("psql -X -At -c "))

@@ -51,7 +51,7 @@ import Testing
     private func decode(_ action: ActionDescription, _ parameters: [(String, String)]) throws -> ActionCall {
         let text = "{" + parameters.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
         return try JSONDocument(Array(text.utf8)).withRoot { root in
-            Result { () throws(SkyrowError) in try ActionCall(action.name, parameters: root) }
+            Result { () throws(SkyrowError) in try ActionCall(action.name, parameters: root, rules: .rpc) }
         }.get()
     }
 

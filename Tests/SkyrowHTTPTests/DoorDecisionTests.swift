@@ -94,7 +94,8 @@ import Testing
         response.writeHead(into: &buffer, date: [], keepsAlive: true, version: .http1_1)
         #expect(
             String(buffer: buffer)
-                == "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nserver: Skyrow\r\nx-a: b  set-cookie: c d e\r\n\r\n"
+                == "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nserver: Skyrow\r\ncache-control: no-store\r\n"
+                + "x-content-type-options: nosniff\r\nx-a: b  set-cookie: c d e\r\n\r\n"
         )
     }
 

@@ -17,21 +17,39 @@ import Testing
         ("NONSENSE\r\n\r\n", 400, "malformed"),
         ("\u{16}\u{3}\u{1}\u{0}\u{ff}\r\n\r\n", 400, "malformed"),
         ("GET /a HTTP/3.7\r\nhost: x\r\n\r\n", 400, "malformed"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400, "malformed"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd", 400, "malformed"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: -3\r\n\r\nabc", 400, "malformed"),
-        ("POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400, "malformed"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n", 413, "bodyTooLarge"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 9000000000000000000\r\n\r\n", 413, "bodyTooLarge"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\nexpect: 100-continue\r\n\r\n", 413, "bodyTooLarge"),
         (
-            "POST /echo HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n\(String(repeating: "x", count: 1001))\r\n",
+            "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400,
+            "malformed"
+        ),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: -3\r\n\r\nabc", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n", 413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 9000000000000000000\r\n\r\n", 413, "bodyTooLarge"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\nexpect: 100-continue\r\n\r\n", 413, "bodyTooLarge"),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n\(String(repeating: "x", count: 1001))\r\n",
             413, "bodyTooLarge"
         ),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 1\r\nexpect: the-impossible\r\n\r\n", 417, "expectationFailed"),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\nexpect: the-impossible\r\n\r\n", 417,
+            "expectationFailed"
+        ),
         ("GET /a HTTP/1.1\r\nx: \(String(repeating: "x", count: 2100))\r\n\r\n", 431, "headerTooLarge"),
         ("GET /a HTTP/1.1\r\n\(String(repeating: "x: y\r\n", count: 21))\r\n", 431, "headerTooLarge"),
-        ("POST /echo HTTP/1.1\r\ncontent-length: 5\r\n\r\nabc", 408, "requestTimeout"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabc", 408, "requestTimeout"),
+        ("GET /a HTTP/1.1\r\n\r\n", 400, "malformed"),
+        ("GET /a HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n", 400, "malformed"),
+        ("GET /a HTTP/1.0\r\nhost: x\r\nHOST: y\r\n\r\n", 400, "malformed"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\n", 501, "unsupportedTransferCoding"),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            501, "unsupportedTransferCoding"
+        ),
+        (
+            "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            501, "unsupportedTransferCoding"
+        ),
     ])
     func eachFaultIsNamedAndTheConnectionCloses(request: String, status: Int, fault: String) async throws {
         try await withServer(ScriptedResponder(), limits: Self.limits) { server in
@@ -51,12 +69,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("GET /a HTTP/1.0\r\n\r\n", "GET /a"),
+        ("GET /a HTTP/1.1\r\nhost:\r\n\r\n", "GET /a"),
+        ("POST /echo HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok"),
+    ])
+    func whatIsUnusualAndRightIsAnswered(request: String, body: String) async throws {
+        try await withServer(ScriptedResponder()) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.send(request)
+                #expect(try await connection.answer().body == body)
+            }
+        }
+    }
+
     @Test func aRefusalComesAfterTheAnswersBeforeIt() async throws {
         let responder = ScriptedResponder()
         try await withServer(responder, limits: HTTPLimits(body: 1000)) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
-                try await connection.send("POST /echo HTTP/1.1\r\ncontent-length: 1001\r\n\r\n")
+                try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n")
                 try await responder.waiting.value()
                 responder.gate.open()
                 #expect(try await connection.answer().body == "done")
@@ -105,7 +137,7 @@ import Testing
     }
 
     @Test func oneConnectionTooManyIsToldSo() async throws {
-        try await withServer(ScriptedResponder(), limits: HTTPLimits(connections: 2)) { server in
+        try await withServer(ScriptedResponder(), limits: HTTPLimits(clientShare: 100, connections: 2)) { server in
             try await withConnection(port: server.port) { first in
                 try await first.get("/a")
                 _ = try await first.answer()

@@ -62,6 +62,39 @@ import Testing
         }
     }
 
+    /// An orderly close looks like that of a client which only stops sending.
+    @Test func workIsCancelledWhenItsClientClosesTheConnection() async throws {
+        let responder = ScriptedResponder()
+        let limits = HTTPLimits(response: .seconds(3600), departureCheck: .milliseconds(20))
+        try await withServer(responder, limits: limits) { server in
+            try await withConnection(port: server.port) { connection in
+                try await connection.get("/wait")
+                try await responder.waiting.value()
+            }
+            try await responder.cancelled.value()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aClientThatOnlyStopsSendingIsAskedAndAnswered(isModern: Bool) async throws {
+        let responder = ScriptedResponder()
+        let limits = HTTPLimits(departureCheck: .milliseconds(20))
+        try await withServer(responder, limits: limits) { server in
+            try await withConnection(port: server.port) { connection in
+                let version = isModern ? "1.1" : "1.0"
+                try await connection.send("GET /wait HTTP/\(version)\r\nhost: x\r\nconnection: keep-alive\r\n\r\n")
+                connection.finishSending()
+                try await responder.waiting.value()
+                if isModern { #expect(try await connection.answer().status == 102) }
+                responder.gate.open()
+                var answer = try await connection.answer()
+                while isModern, answer.status == 102 { answer = try await connection.answer() }
+                #expect(answer.body == "done")
+                #expect(try await connection.isClosedByServer())
+            }
+        }
+    }
+
     @Test func aClientThatDoesNotReadGetsNoFurtherAnswersMade() async throws {
         let responder = ScriptedResponder()
         let limits = HTTPLimits(connections: 1, writeStall: .milliseconds(100))

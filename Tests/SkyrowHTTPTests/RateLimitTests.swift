@@ -43,6 +43,79 @@ import Testing
         }
     }
 
+    /// A request that fails, or asks for no action, and counts all the same.
+    struct OtherRow: Sendable {
+        var label: String
+        var request: String
+
+        init(_ label: String, _ head: String, _ body: String = "", key: String = TestService.apiKey, length: Int? = nil)
+        {
+            self.label = label
+            let length = "content-length: \(length ?? body.utf8.count)\r\n\r\n"
+            request = "\(head) HTTP/1.1\r\nhost: x\r\nx-skygear-api-key: \(key)\r\n\(length)\(body)"
+        }
+    }
+
+    @Test(arguments: [
+        OtherRow("a wrong key", "POST /rpc", #"{"jsonrpc":"2.0","id":1,"method":"me"}"#, key: "guess"),
+        OtherRow("rpc.discover", "POST /rpc", #"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#),
+        OtherRow("an unknown method", "POST /rpc", #"{"jsonrpc":"2.0","id":1,"method":"record:frob"}"#),
+        OtherRow("no JSON", "POST /rpc", "{"),
+        OtherRow("no call", "POST /rpc", "7"),
+        OtherRow("no JSON in v1", "POST /record/fetch", "{"),
+        OtherRow("a wrong key in v1", "POST /record/fetch", "{}", key: "guess"),
+        OtherRow("no action", "POST /"),
+        OtherRow("a path that is not served", "GET /files/x"),
+        OtherRow("metrics with a wrong key", "GET /metrics", key: "guess"),
+        OtherRow("a body that is too long", "POST /rpc", length: 100_000_000),
+        OtherRow("a long body with a wrong key", "POST /rpc", key: "guess", length: 100_000),
+    ])
+    func whatFailsCountsToo(_ row: OtherRow) async throws {
+        let page = MetricsPage(access: .keyHolders(nil)) { "" }
+        let limits = RateLimits(client: RateLimit(2, per: .seconds(3600)))
+        try await withService(rateLimits: limits, metricsPage: page) { service in
+            let fetch = #"{"ids":["note/1"]}"#
+            for _ in 0..<2 {
+                #expect(try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null)
+                let status = try await withConnection(port: service.port) { connection in
+                    try await connection.send(row.request)
+                    return try await connection.answer().status
+                }
+                #expect(status != 429, "\(row.label)")
+            }
+            let refusal = try await service.call("record:fetch", fetch)["error"]
+            #expect(refusal["code"].integer == 131, "\(row.label)")
+        }
+    }
+
+    @Test func discoveryAndWrongKeysAreRefusedWhenTheyAreTooMany() async throws {
+        let page = MetricsPage(access: .keyHolders(nil)) { "" }
+        let limits = RateLimits(client: RateLimit(1, per: .seconds(3600)))
+        try await withService(rateLimits: limits, metricsPage: page) { service in
+            #expect(try await service.call("rpc.discover", "{}")["error"] == .null)
+            #expect(try await service.call("rpc.discover", "{}")["error"]["code"].integer == 131)
+            // A guess is not even judged.
+            #expect(try await service.call("me", "{}", key: "guess")["error"]["code"].integer == 131)
+            #expect(try await service.call("rpc.discover", "{}", key: TestService.masterKey)["error"] == .null)
+            try await withConnection(port: service.port) { connection in
+                try await connection.get("/metrics", headers: [("Authorization", "Bearer guess")])
+                #expect(try await connection.answer().status == 429)
+                try await connection.get("/metrics", headers: [("Authorization", "Bearer \(TestService.masterKey)")])
+                #expect(try await connection.answer().status == 200)
+            }
+        }
+    }
+
+    @Test func discoverySaysThatAnyCallMayBeRefused() async throws {
+        try await withService { service in
+            let methods = try await service.call("rpc.discover", "{}")["result"]["methods"].elements
+            #expect(!methods.isEmpty)
+            for method in methods {
+                #expect(method["errors"].elements.contains { $0["code"].integer == 131 }, "\(method["name"])")
+            }
+        }
+    }
+
     @Test func loginsHaveALimitOfTheirOwn() async throws {
         try await withService(rateLimits: Self.hour) { service in
             let attempt = #"{"auth_data":{"username":"ann"},"password":"guess"}"#

@@ -127,13 +127,17 @@ struct RawAnswer {
 }
 
 /// Opens a connection for the length of `body`, over TLS when there is a context for it.
+///
+/// - Parameter source: the address to connect from: every one of 127.0.0.0/8 is this machine's.
 func withConnection<Success>(
     port: Int,
+    from source: String = "127.0.0.1",
     tls: NIOSSLContext? = nil,
     _ body: (RawConnection) async throws -> Success
 ) async throws -> Success {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .channelOption(.allowRemoteHalfClosure, value: true)
+        .bind(to: SocketAddress(ipAddress: source, port: 0))
         .connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {
                 if let tls {

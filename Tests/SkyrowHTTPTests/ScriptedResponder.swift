@@ -56,6 +56,15 @@ final class ScriptedResponder: HTTPResponder {
         }
     }
 
+    /// As the header `standing` says; accepted without one.
+    func standing(of head: HTTPRequestHead) -> RequestStanding {
+        switch head.headers["standing"].first {
+        case "missing": .missing
+        case "unverified": .unverified
+        default: .accepted
+        }
+    }
+
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         HTTPResponse(status: fault.status, contentType: .plainText, body: ByteBuffer(string: "\(fault)"))
     }

@@ -27,6 +27,8 @@ func withServer<Success: Sendable>(
     _ responder: any HTTPResponder,
     limits: HTTPLimits = HTTPLimits(),
     certificate: ServerCertificate? = nil,
+    clients: ClientIdentification = ClientIdentification(),
+    counts: HTTPServerCounts? = nil,
     logger: Logger = .silent,
     _ body: (TestServer) async throws -> Success
 ) async throws -> Success {
@@ -36,6 +38,8 @@ func withServer<Success: Sendable>(
         limits: limits,
         certificate: certificate,
         responder: responder,
+        clients: clients,
+        counts: counts,
         logger: logger,
         onRunning: { listening.open(.success($0 ?? 0)) }
     )

@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+import NIOSSL
 import ServiceLifecycle
 import SkyrowActions
 import SkyrowHTTP
@@ -15,6 +16,9 @@ struct TestService: Sendable {
 
     let server: TestServer
     let database: TemporaryDatabase
+    let responder: ServiceResponder
+    /// What its clients trust, where it has a certificate.
+    var tls: NIOSSLContext?
 
     var port: Int { server.port }
 
@@ -57,7 +61,7 @@ struct TestService: Sendable {
         var headers: [(String, String)] = []
         if let key { headers.append(("X-Skygear-API-Key", key)) }
         if let token { headers.append(("X-Skygear-Access-Token", token)) }
-        return try await withConnection(port: port) { connection in
+        return try await withConnection(port: port, tls: tls) { connection in
             try await connection.post(path, body, headers: headers)
             return try await connection.answer()
         }
@@ -83,7 +87,9 @@ func withService<Success: Sendable>(
     drain: Drain = Drain(),
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
+    reads: ReadLimits = ReadLimits(),
     certificate: ServerCertificate? = nil,
+    client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     metricsPage: MetricsPage? = nil,
@@ -103,7 +109,8 @@ func withService<Success: Sendable>(
                     apiKey: Secret(TestService.apiKey),
                     masterKey: Secret(TestService.masterKey),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
-                    rateLimits: rateLimits
+                    rateLimits: rateLimits,
+                    reads: reads
                 ),
                 logger: logger,
                 metrics: metrics
@@ -115,10 +122,11 @@ func withService<Success: Sendable>(
                 }
             }
             defer { running.cancel() }
+            let clients = ClientIdentification(proxies: proxies)
             let responder = ServiceResponder(
                 service: actions,
                 cors: cors,
-                clients: ClientIdentification(proxies: proxies),
+                clients: clients,
                 strictTransport: .seconds(3600),
                 drain: drain,
                 limits: limits,
@@ -127,8 +135,14 @@ func withService<Success: Sendable>(
                 metricsPage: metricsPage,
                 tracing: tracing
             )
-            return try await withServer(responder, limits: limits, certificate: certificate, logger: logger) { server in
-                try await body(TestService(server: server, database: database))
+            return try await withServer(
+                responder,
+                limits: limits,
+                certificate: certificate,
+                clients: clients,
+                logger: logger
+            ) { server in
+                try await body(TestService(server: server, database: database, responder: responder, tls: tls))
             }
         }
     }

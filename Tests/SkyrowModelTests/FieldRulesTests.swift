@@ -4,6 +4,7 @@ import Testing
 @Suite struct FieldRulesTests {
     private static let username = try! FieldName("username")
     private static let city = try! FieldName("city")
+    private static let email = try! FieldName("email")
     private static let rules = FieldRules.ofLoginKeys([username])
 
     static let ann = Caller(kind: .user("ann"))
@@ -15,7 +16,7 @@ import Testing
         (Caller(kind: .master(actingAs: "bob")), false),
     ])
     func loginKeysAreWithheldFromWhoIsNotLoggedIn(_ caller: Caller, _ isWithheld: Bool) {
-        #expect(Self.rules.withheld(from: caller) == (isWithheld ? [Self.username] : []))
+        #expect(Self.rules.withheld(from: caller) == (isWithheld ? [Self.username, Self.email] : []))
         #expect(FieldRules.none.withheld(from: caller).isEmpty)
     }
 
@@ -44,6 +45,31 @@ import Testing
         let fields = [(name: Self.city, value: RecordValue.string("Bern")), (name: Self.username, value: value)]
         #expect(Self.rules.refusedChanges(fields, to: record, by: caller) == (passes ? [] : [Self.username]))
         #expect(FieldRules.none.refusedChanges(fields, to: record, by: caller).isEmpty)
+    }
+
+    @Test func whatOwnersAloneSeeIsNotComparedForOthers() throws {
+        let rules = FieldRules.ofLoginKeys([Self.username, Self.email])
+        var record = Record(id: try RecordID("user/ann"), fields: [Self.email: .string("a@b")])
+        record.owner = "ann"
+        for guess in [RecordValue.string("a@b"), .string("c@d"), .null] {
+            #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: Self.bob) == [Self.email])
+            #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: Self.ann).isEmpty)
+            #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: Self.master).isEmpty)
+        }
+        for (caller, expected) in [(Self.ann, true), (.anonymous, true), (Self.master, false)] {
+            #expect(rules.isSeenByOwnersOnly(Self.email, caller: caller) == expected)
+            #expect(!rules.isSeenByOwnersOnly(Self.username, caller: caller))
+        }
+    }
+
+    @Test func whoSeesAFieldIsConfigured() {
+        let phone = try! FieldName("phone")
+        let rules = FieldRules.ofLoginKeys([phone], readers: [Self.email: .everyone, Self.username: .users])
+        #expect(rules.withheld(from: .anonymous) == [phone, Self.username])
+        #expect(rules.isSeenByOwnersOnly(phone, caller: Self.ann))
+        #expect(!rules.isSeenByOwnersOnly(Self.email, caller: Self.ann))
+        // Only login keys are their owner's to change.
+        #expect(rules.isForOwners(phone, caller: Self.bob) && !rules.isForOwners(Self.email, caller: Self.bob))
     }
 
     @Test func aFieldThatIsNotThereIsNullAlready() throws {

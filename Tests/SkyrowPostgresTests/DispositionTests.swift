@@ -47,6 +47,17 @@ import Testing
         }
     }
 
+    @Test func aReadThatDidNotEndInTimeIsNotDoneAgainAndItsNeighboursAre() {
+        typealias Overdue = RequestAnswer.Overdue
+        let lost = BatchFate.lost(Self.lost)
+        #expect(describe(.none, .read, lost) { $0.overdue = .itself } == "fail statementTimeout -")
+        #expect(describe(.none, .read, lost) { ($0.overdue, $0.isCancelled) = (.itself, true) } == "cancelled")
+        #expect(describe(.none, .read, lost) { ($0.overdue, $0.losses) = (.neighbour, 3) } == "again")
+        for role in [ConnectionRole.write, .shared] {
+            #expect(describe(.none, role, lost) { $0.overdue = .itself } == "fail unknownFate -")
+        }
+    }
+
     @Test func aRefusalIsCertainEvenWhenTheConnectionIsLostAfterwards() {
         let answer = RequestAnswer.failure(Self.refused, wasRun: true)
         #expect(describe(answer, .write, .lost(Self.lost)) == "fail server 23505")

@@ -100,14 +100,18 @@ import Testing
         }
     }
 
-    @Test func sessionsHaveTheSettingsAskedFor() async throws {
+    /// Without named statements, where the session keeps no settings, each transaction has them.
+    @Test(arguments: [true, false])
+    func sessionsHaveTheSettingsAskedFor(namedStatements: Bool) async throws {
         let url = try await TemporaryCluster.shared().url()
         func limit(_ configuration: inout PostgresConfiguration) {
             configuration.searchPath = ["app", "pg_catalog"]
             configuration.applicationName = "skyrow-test"
             configuration.sessionSettings = ["jit": "off"]
             configuration.statementTimeout = .seconds(7)
+            configuration.readTimeout = .seconds(3)
             configuration.sharedLockTimeout = .milliseconds(70)
+            configuration.namedStatements = namedStatements
         }
         try await withPostgresClient(url, configure: limit) { client in
             func settings(_ result: PostgresResult) throws -> [String] {
@@ -118,11 +122,16 @@ import Testing
                     current_setting('statement_timeout'), current_setting('lock_timeout')
                 """
             let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "off"]
-            #expect(try settings(await client.read(query)) == common + ["7s", "0"])
+            #expect(try settings(await client.read(query)) == common + ["3s", "0"])
             #expect(try settings(await client.write(query)) == common + ["7s", "0"])
             #expect(try settings(await client.write(query, sharing: .allowed)) == common + ["250ms", "70ms"])
             let transaction = try await client.withTransaction { try await $0.query(query) }
             #expect(try settings(transaction) == common + ["7s", "0"])
+            let script = try await client.withTransaction { transaction in
+                try await transaction.executeScript("SELECT 1")
+                return try await transaction.query(query)
+            }
+            #expect(try settings(script) == common + ["7s", "0"])
         }
     }
 }

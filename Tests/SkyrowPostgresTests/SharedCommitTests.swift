@@ -136,7 +136,8 @@ import Testing
         }
     }
 
-    @Test func aRowLockedElsewhereHoldsUpNoOtherWrite() async throws {
+    @Test(arguments: [true, false])
+    func aRowLockedElsewhereHoldsUpNoOtherWrite(namedStatements: Bool) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(Self.table + "; INSERT INTO note VALUES (-1)")
             try await withPostgresClient(database.url) { holder in
@@ -146,7 +147,9 @@ import Testing
                 }
                 try await holder.withTransaction { transaction in
                     try await transaction.execute("SELECT 1 FROM note WHERE id = -1 FOR UPDATE")
-                    try await withPostgresClient(database.url) { client in
+                    try await withPostgresClient(database.url) {
+                        $0.namedStatements = namedStatements
+                    } _: { client in
                         let stuck = Task { try await blocked(client) }
                         // All of these end while the row is still locked, though some share a group with it.
                         try await withThrowingTaskGroup { group in

@@ -57,7 +57,10 @@ import Testing
                     )
                     let row = try await client.readOne(statement.sql, gathering: statement.gathering)
                     return row.map { row in
-                        (rows: row.result.rowCount, StoredRows(row.result, plan: statement.plan)[row.index].collected())
+                        (
+                            rows: row.result.rowCount,
+                            StoredRows(row.result, plan: statement.plan, for: .master)[row.index].collected()
+                        )
                     }
                 }
             }

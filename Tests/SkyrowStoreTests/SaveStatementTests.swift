@@ -114,12 +114,12 @@ import Testing
     @Test func theVerdictOnARefusedSaveRevealsNoMoreThanItMust() {
         let (statement, _) = statement([draft("note/1")], .everyone, .ann)
         let plain = statement.plan.writes[0]
-        guard case .tryAgain = SaveVerdict(plain, nil, caller: .ann) else {
+        guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, caller: .ann) else {
             Issue.record("What is missing by now can be created.")
             return
         }
         let revised = self.statement([draft("note/1", precondition: .revision(1))], .everyone, .ann).0.plan.writes[0]
-        guard case .refused(let error) = SaveVerdict(revised, nil, caller: .ann) else {
+        guard case .refused(let error) = SaveVerdict(SaveIntent(revised), nil, caller: .ann) else {
             Issue.record("A revision of nothing is a conflict.")
             return
         }

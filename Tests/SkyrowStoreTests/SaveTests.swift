@@ -296,10 +296,14 @@ import Testing
             try await f.save("note/1", [:], .bob)
             try await f.save("note/2", [:], access: AccessList([]), .bob)
             try await f.save("note/3", [:], .ann)
-            let ids = ["note/1", "note/2", "note/3", "note/404", "note/$1", "nothing/1"].map(id)
-            let refusals = try await f.store.refusals(savingTo: ids, in: .everyone, caller: .ann)
-            #expect(refusals.mapValues(\.code) == [id("note/1"): .permissionDenied, id("note/2"): .permissionDenied])
-            #expect(try await f.store.refusals(savingTo: ids, in: .everyone, caller: .master).isEmpty)
+            var drafts = ["note/1", "note/2", "note/3", "note/404", "note/$1", "nothing/1"].map { draft($0) }
+            // Hidden and missing: the same.
+            drafts += ["note/2", "note/404"].map { draft($0, precondition: .revision(1)) }
+            let refusals = try await f.store.refusals(saving: drafts, in: .everyone, caller: .ann)
+            #expect(
+                refusals.mapValues(\.code) == [0: .permissionDenied, 1: .permissionDenied, 6: .conflict, 7: .conflict]
+            )
+            #expect(try await f.store.refusals(saving: Array(drafts.prefix(6)), in: .everyone, caller: .master).isEmpty)
         }
     }
 

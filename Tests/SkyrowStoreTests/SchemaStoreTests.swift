@@ -19,7 +19,13 @@ func until(_ condition: () async throws -> Bool) async throws {
         _ body: (RecordStore) async throws -> Void
     ) async throws {
         try await withPostgresClient(fixture.database.url) { client in
-            let store = RecordStore(client: client, schema: "app", mode: mode, logger: .quiet)
+            let store = RecordStore(
+                client: client,
+                schema: "app",
+                mode: mode,
+                schemaCheckInterval: .seconds(3600),
+                logger: .quiet
+            )
             try await store.prepare()
             try await withRunning {
                 try await store.run()

@@ -29,5 +29,6 @@ import Testing
     @Test func aReconnectionIsToldApartFromTheFirstConnection() {
         #expect(SessionNotice(.connected) == .listening(again: false))
         #expect(SessionNotice(.reconnected) == .listening(again: true))
+        #expect(SessionNotice(.silent) == .all)
     }
 }

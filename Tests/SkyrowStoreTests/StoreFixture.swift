@@ -34,7 +34,15 @@ func withStore<Success: Sendable>(
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: .migrated, test: test) { database in
         try await withPostgresClient(database.url) { client in
-            let store = RecordStore(client: client, schema: "app", mode: mode, loginKeys: loginKeys, logger: .quiet)
+            let store = RecordStore(
+                client: client,
+                schema: "app",
+                mode: mode,
+                loginKeys: loginKeys,
+                // What notices bring is to come by notices.
+                schemaCheckInterval: .seconds(3600),
+                logger: .quiet
+            )
             try await store.prepare()
             return try await withRunning {
                 try await store.run()

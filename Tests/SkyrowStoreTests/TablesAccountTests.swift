@@ -133,14 +133,15 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             let made = try await users.create(account("ann"), session: session("t1"))
             let credentials = try #require(try await users.credentials(of: "ann", in: field("username")))
             let first = try #require(try await users.logIn(credentials, session: session("t2")))
-            #expect(first.lastLoginAt == nil && first.lastSeenAt == nil)
+            // Signing up was a login.
+            #expect(first.lastLoginAt != nil && first.lastSeenAt == first.lastLoginAt)
             let profile = try #require(first.profile.collected())
             let stamped = try #require(profile.fields[field("last_login_at")])
             #expect(try #require(profile.revision) > made.profile.collected()?.revision ?? 0)
-            let second = try #require(try await users.touch("id-ann", session: session("t3")))
+            let second = try #require(try await users.open("id-ann", session: session("t3")))
             #expect(second.lastLoginAt.map { .datetime($0) } == stamped)
             #expect(second.profile.collected()?.fields[field("last_login_at")] == stamped)
-            let third = try #require(try await users.touch("id-ann", session: session("t4")))
+            let third = try #require(try await users.open("id-ann", session: session("t4")))
             #expect(third.lastLoginAt == second.lastLoginAt)
             #expect(try #require(third.lastSeenAt) > second.lastSeenAt ?? .infinity)
             for token in ["t1", "t2", "t3", "t4"] {
@@ -169,7 +170,8 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
 
     @Test func nobodyIsTouchedWhoDoesNotExist() async throws {
         try await withStore { fixture async throws in
-            #expect(try await fixture.store.users.touch("nobody", session: session("t1")) == nil)
+            #expect(try await fixture.store.users.open("nobody", session: session("t1")) == nil)
+            #expect(try await fixture.store.users.touch("nobody", tokenHash: hash("t1")) == nil)
             #expect(try await fixture.store.users.credentials(of: "nobody") == nil)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
         }
@@ -222,8 +224,8 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             let (users, sessions) = (fixture.store.users, fixture.store.sessions)
             _ = try await users.create(account("ann"), session: session("t1"))
             _ = try await users.create(account("bob"), session: session("b1"))
-            for token in ["t2", "t3"] { _ = try await users.touch("id-ann", session: session(token)) }
-            _ = try await users.touch("id-bob", session: session("old", expiresAt: Timestamp(microseconds: 0)))
+            for token in ["t2", "t3"] { _ = try await users.open("id-ann", session: session(token)) }
+            _ = try await users.open("id-bob", session: session("old", expiresAt: Timestamp(microseconds: 0)))
             #expect(try await sessions.delete(tokenHash: hash("t1")))
             #expect(try await !sessions.delete(tokenHash: hash("t1")))
             #expect(try await sessions.session(tokenHash: hash("t1")) == nil)
@@ -290,7 +292,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
     func whatIsDoneInPsqlIsAnnounced(_ statement: String, _ expected: [String]) async throws {
         try await withStore { fixture async throws in
             _ = try await fixture.store.users.create(account("ann"), session: session("t1"))
-            _ = try await fixture.store.users.touch("id-ann", session: session("t2"))
+            _ = try await fixture.store.users.open("id-ann", session: session("t2"))
             try await fixture.psql(
                 """
                 INSERT INTO _session (token_hash, user_id, expires_at) VALUES ('expired', 'id-ann', '2000-01-01');
@@ -303,7 +305,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
                 switch event {
                 case .connected:
                     try await fixture.psql("\(statement); SELECT pg_notify('skyrow_session', 'end')")
-                case .reconnected:
+                case .reconnected, .silent:
                     Issue.record("The connection was lost")
                 case .notification(_, "end", _):
                     #expect(heard == Set(expected))

@@ -37,7 +37,7 @@ sql "DELETE FROM app.note" >/dev/null
 podman stop --time 40 $service >/dev/null
 podman run --rm --network ${project}_default --volume ${project}_keys:/run/keys:ro \
     --volume ${project}_data:/var/lib/skyrow --env SKYROW_DATABASE_URL_FILE=/run/keys/database-url $SERVICE_IMAGE \
-    restore /var/lib/skyrow/backup.tar --replace
+    restore /var/lib/skyrow/backup.tar --replace --trust-archive
 expect "notes, restored" "$(sql "SELECT count(*) FROM app.note")" 2
 podman start $service >/dev/null
 await "health of the service" healthy $service

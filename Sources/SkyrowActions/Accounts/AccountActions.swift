@@ -11,10 +11,15 @@ extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
     ///
     /// Throws `109 Duplicated` when a login key is taken; of several signups that race for one, exactly one wins.
-    package func signUp(_ request: SignUpRequest) async throws(SkyrowError) -> AuthAnswer {
+    ///
+    /// - Parameter client: from whom it comes, for its share of the hashing.
+    package func signUp(
+        _ request: SignUpRequest,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
-            let data = try SignUpData(request, loginKeys: store.loginKeys)
-            let account = try await NewAccount(data, in: store, passwords: passwords)
+            let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
+            let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
             return try await openSession(for: account.id) { session throws(SkyrowError) in
                 try await store.users.create(account, session: session)
             }
@@ -24,14 +29,20 @@ extension ActionService {
     /// `auth:login`: answers a new access token for a login key and its password.
     ///
     /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
-    /// one; `127 UserDisabled` after the right password only; `135 Overloaded` when too many passwords wait.
-    package func logIn(_ request: LogInRequest) async throws(SkyrowError) -> AuthAnswer {
+    /// one; `127 UserDisabled` after the right password only; `135 Overloaded` when too many passwords wait; `131
+    /// RateLimited` when too many were tried for the account or wait for the client.
+    package func logIn(
+        _ request: LogInRequest,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.authLogIn) { () async throws(SkyrowError) in
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
-            let credentials = try await self.credentials(of: data)
-            let verdict = try await passwords.verify(password, against: credentials?.passwordHash)
+            let guess = Guess(account: AccountKey(logIn: data.values), client: client)
+            let (credentials, verdict) = try await judge(password, guess) { () async throws(SkyrowError) in
+                try await self.credentials(of: data)
+            }
             guard let credentials, verdict.isRight else { throw .loginRefused }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
             let answer = try await openSession(for: credentials.id) { session throws(SkyrowError) in
@@ -58,12 +69,23 @@ extension ActionService {
         }
     }
 
-    /// `me`: answers a further access token; the one that came along stays valid.
-    package func me(by caller: Caller) async throws(SkyrowError) -> AuthAnswer {
+    /// `me`: answers the account with the access token that came along; it makes none, so that no token outlives the
+    /// session it was asked with. For the master key and a user id a session is opened.
+    ///
+    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    package func me(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.me) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
+            if let token = credentials.accessToken, !token.isEmpty, credentials.actingUserID == nil {
+                let hash = TokenHash(of: token).bytes
+                guard let account = try await store.users.touch(user, tokenHash: hash) else {
+                    forget(.token(hash: hash))
+                    throw CredentialCheck.tokenNotAccepted
+                }
+                return AuthAnswer(account, of: user, accessToken: token)
+            }
             return try await openSession(for: user) { session throws(SkyrowError) in
-                guard let account = try await store.users.touch(user, session: session) else {
+                guard let account = try await store.users.open(user, session: session) else {
                     throw SkyrowError(.resourceNotFound, "There is no such user.")
                 }
                 return account
@@ -76,24 +98,28 @@ extension ActionService {
     /// Throws `105 InvalidCredentials` when the old password is wrong.
     package func changePassword(
         _ request: ChangePasswordRequest,
-        by caller: Caller
+        by caller: Caller,
+        from client: ClientKey = .none
     ) async throws(SkyrowError) -> AuthAnswer {
         try await observed(.authPassword) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             let old = try Password.checked(request.oldPassword, argument: "old_password")
-            let new = try Password.checked(request.password, argument: "password")
-            let credentials = try await store.users.credentials(of: user)
-            let verdict = try await passwords.verify(old, against: credentials?.passwordHash, replacingWeak: false)
+            let new = try configuration.accounts.accepted(request.password, argument: "password")
+            let guess = Guess(account: AccountKey(user: user), client: client)
+            let (credentials, verdict) = try await judge(old, guess, replacingWeak: false) {
+                () async throws(SkyrowError) in
+                try await self.store.users.credentials(of: user)
+            }
             guard let credentials, verdict.isRight else { throw .wrongPassword }
-            let hash = try await passwords.hash(new)
-            let answer = try await openSession(for: user) { session throws(SkyrowError) in
+            let hash = try await passwords.hash(new, from: client)
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            return try await openSession(for: user) { session throws(SkyrowError) in
                 guard
                     let account = try await store.users.changePassword(of: credentials, to: hash, session: session)
                 else { throw .wrongPassword }
                 return account
             }
-            forget(.user(user))
-            return answer
         }
     }
 
@@ -115,7 +141,9 @@ extension ActionService {
         let token = AccessToken()
         let expiresAt = configuration.tokenLifetime.map { clock.now().adding($0) }
         let moment = momentOfLoading
-        let account = try await open(NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt))
+        let account = try await open(
+            NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt, limit: configuration.sessionLimit)
+        )
         remember(
             StoredSession(
                 userID: user,
@@ -126,11 +154,17 @@ extension ActionService {
             for: token.hash,
             loadedAt: moment
         )
-        return AuthAnswer(
+        return AuthAnswer(account, of: user, accessToken: token.text)
+    }
+}
+
+extension AuthAnswer {
+    fileprivate init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
+        self.init(
             userID: user,
             profile: account.profile,
             roles: account.roles,
-            accessToken: token.text,
+            accessToken: accessToken,
             lastLoginAt: account.lastLoginAt,
             lastSeenAt: account.lastSeenAt
         )
@@ -139,12 +173,17 @@ extension ActionService {
 
 extension NewAccount {
     /// An account with a fresh id; the profile's fields are there when it returns, and the password is hashed.
-    init(_ data: SignUpData, in store: RecordStore, passwords: PasswordHasher) async throws(SkyrowError) {
+    init(
+        _ data: SignUpData,
+        in store: RecordStore,
+        passwords: PasswordHasher,
+        client: ClientKey = .none
+    ) async throws(SkyrowError) {
         let id = UUID().uuidString.lowercased()
         let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
         var hash: String?
-        if let password = data.password { hash = try await passwords.hash(password) }
+        if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
         self.init(id: id, passwordHash: hash, profile: data.fields)
     }
 }

@@ -12,14 +12,20 @@ package import SkyrowStore
 package struct AccountDesk: Sendable {
     private let store: RecordStore
     private let passwords: PasswordHasher
+    private let policy: AccountPolicy
 
-    package init(store: RecordStore, passwords: PasswordConfiguration = PasswordConfiguration()) {
-        self.init(store: store, passwords: PasswordHasher(passwords, observe: { _ in }))
+    package init(
+        store: RecordStore,
+        passwords: PasswordConfiguration = PasswordConfiguration(),
+        policy: AccountPolicy = AccountPolicy()
+    ) {
+        self.init(store: store, passwords: PasswordHasher(passwords, observe: { _ in }), policy: policy)
     }
 
-    init(store: RecordStore, passwords: PasswordHasher) {
+    init(store: RecordStore, passwords: PasswordHasher, policy: AccountPolicy = AccountPolicy()) {
         self.store = store
         self.passwords = passwords
+        self.policy = policy
     }
 
     /// Makes an account as `auth:signup` does, but without logging in, and returns its id.
@@ -28,7 +34,7 @@ package struct AccountDesk: Sendable {
     package func create(_ request: SignUpRequest, roles: [String] = []) async throws(SkyrowError) -> UserID {
         let names = try await existing(roles)
         let account = try await NewAccount(
-            SignUpData(request, loginKeys: store.loginKeys),
+            SignUpData(request, loginKeys: store.loginKeys, policy: policy),
             in: store,
             passwords: passwords
         )

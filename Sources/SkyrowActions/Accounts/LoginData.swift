@@ -7,8 +7,8 @@ struct SignUpData {
     /// The profile's fields, login keys included.
     let fields: [(name: FieldName, value: RecordValue)]
 
-    /// Throws `108 InvalidArgument`, naming the argument at fault.
-    init(_ request: SignUpRequest, loginKeys: [FieldName]) throws(SkyrowError) {
+    /// Throws `108 InvalidArgument`, naming the argument at fault, and `126 PasswordPolicyViolated`.
+    init(_ request: SignUpRequest, loginKeys: [FieldName], policy: AccountPolicy) throws(SkyrowError) {
         var fields: [(name: FieldName, value: RecordValue)] = []
         if request.authData.isEmpty, request.password == nil {
             password = nil
@@ -17,7 +17,7 @@ struct SignUpData {
             guard let password = request.password else {
                 throw .invalidArgument("Choose a password.", "password")
             }
-            self.password = try Password.checked(password, argument: "password")
+            self.password = try policy.accepted(password, argument: "password")
             fields = try LoginData(request.authData, loginKeys: loginKeys).fields
         }
         for field in request.profile {
@@ -33,6 +33,7 @@ struct SignUpData {
             }
         }
         self.fields = fields + request.profile
+        for field in self.fields where loginKeys.contains(field.name) { try policy.check(field.value, of: field.name) }
     }
 }
 
@@ -61,9 +62,14 @@ struct LoginData {
     static func check(_ value: RecordValue, argument: String) throws(SkyrowError) {
         switch value {
         case .null: return
-        case .string(let text) where (1...255).contains(text.utf8.count) && !text.utf8.contains(0): return
+        case .string(let text)
+        where (1...255).contains(text.utf8.count) && !text.utf8.contains(0) && !text.isInvisible:
+            return
         case .string, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
-            throw .invalidArgument("The value of a login key is a text of 1 to 255 bytes without NUL.", argument)
+            throw .invalidArgument(
+                "The value of a login key is a text of 1 to 255 bytes without NUL that shows something.",
+                argument
+            )
         }
     }
 
@@ -87,5 +93,52 @@ enum Password {
             throw .invalidArgument("A password is 1 to \(maximumByteCount) bytes long.", argument)
         }
         return password
+    }
+}
+
+/// What new passwords and login keys must be; what accounts have already goes on.
+package struct AccountPolicy: Hashable, Sendable {
+    /// Which letters a login key may put together.
+    package enum Scripts: String, Hashable, Sendable, CaseIterable {
+        case any
+        /// Those of one script, or of scripts that are written together.
+        case single
+    }
+
+    /// The fewest characters of a new password.
+    package var minimumPasswordLength: Int
+    package var loginScripts: Scripts
+
+    package init(minimumPasswordLength: Int = 8, loginScripts: Scripts = .single) {
+        self.minimumPasswordLength = minimumPasswordLength
+        self.loginScripts = loginScripts
+    }
+
+    /// A new password, checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
+    func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
+        let password = try Password.checked(password, argument: argument)
+        guard password.unicodeScalars.count >= minimumPasswordLength else {
+            throw SkyrowError(
+                .passwordPolicyViolated,
+                "Choose a password of at least \(minimumPasswordLength) characters.",
+                info: ["reason": .string("PasswordTooShort"), "min_length": .integer(Int64(minimumPasswordLength))]
+            )
+        }
+        return password
+    }
+
+    /// Whether the text can be the value of a login key from now on.
+    func admits(_ value: RecordValue) -> Bool {
+        guard loginScripts == .single, case .string(let text) = value else { return true }
+        return !text.mixesScripts
+    }
+
+    /// Throws `108 InvalidArgument` for a login key that mixes scripts.
+    func check(_ value: RecordValue, of key: FieldName) throws(SkyrowError) {
+        guard admits(value) else { throw AccountPolicy.mixedScripts(key) }
+    }
+
+    static func mixedScripts(_ key: FieldName) -> SkyrowError {
+        .invalidArgument("A login key has letters of one script, such as Latin or Cyrillic.", key.rawValue)
     }
 }

@@ -8,8 +8,9 @@ extension ActionService {
     package func setDisabled(_ request: SetDisabledRequest, by caller: Caller) async throws(SkyrowError) {
         try await observed(.authDisableSet) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(request.userID)) }
             try await AccountDesk(store: store, passwords: passwords).setDisabled(request)
-            forget(.user(request.userID))
         }
     }
 }

@@ -8,6 +8,8 @@ package struct ActionStatistics: Hashable, Sendable {
     package let sessionHits: Int
     /// The passwords that are being hashed or wait for it.
     package let waitingPasswords: Int
+    /// The reads that are performed, and those that wait for their client's turn.
+    package let reads: ReadCounts
 }
 
 extension ActionService {
@@ -16,7 +18,8 @@ extension ActionService {
         return ActionStatistics(
             rememberedSessions: count,
             sessionHits: hits,
-            waitingPasswords: passwords.waiting
+            waitingPasswords: passwords.waiting,
+            reads: reads.counts
         )
     }
 }

@@ -1,26 +1,57 @@
-import Dispatch
 import SkyrowModel
 import Synchronization
 
-/// Hashes passwords on threads of its own, a bounded number of them at a time.
+/// Hashes passwords on threads of its own, which are shared fairly by client (``PasswordQueue``).
 ///
-/// One hash is a fifth of a second of work by design, which must neither hold up the threads that answer requests nor
+/// One hash is a quarter of a second of work by design, which must neither hold up the threads that answer requests nor
 /// queue without end.
 final class PasswordHasher: Sendable {
+    private typealias Ticket = PasswordQueue.Ticket
+
+    /// What a password that waits or runs is for its queue.
+    private struct Job: Sendable {
+        let begin: @Sendable (PasswordQueue.Ticket) -> Void
+        let refuse: @Sendable (Failure) -> Void
+    }
+
+    private enum Failure: Error {
+        case refused(PasswordQueue.Refusal)
+        case cancelled
+        case noThread
+        case library
+    }
+
+    private struct State {
+        var queue: PasswordQueue
+        /// Those that wait.
+        var jobs: [Ticket: Job] = [:]
+    }
+
     private let configuration: PasswordConfiguration
-    private let lanes: [DispatchQueue]
-    /// How many hashes wait or run on each lane.
-    private let loads: Mutex<[Int]>
+    private let threads: HashingThreads
+    private let state: Mutex<State>
     private let observe: @Sendable (Observation) -> Void
+    private let instant: @Sendable () -> ContinuousClock.Instant
     /// What an unknown user's password is compared with, so that the answer costs the same.
     private let decoy: PasswordHash
 
-    init(_ configuration: PasswordConfiguration, observe: @escaping @Sendable (Observation) -> Void) {
-        let laneCount = max(1, configuration.threads)
+    init(
+        _ configuration: PasswordConfiguration,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        observe: @escaping @Sendable (Observation) -> Void
+    ) {
+        let threadCount = max(1, configuration.threads)
         self.configuration = configuration
         self.observe = observe
-        lanes = (0..<laneCount).map { DispatchQueue(label: "skyrow.passwords.\($0)") }
-        loads = Mutex(Array(repeating: 0, count: laneCount))
+        self.instant = instant
+        threads = HashingThreads(limit: threadCount)
+        let limits = PasswordQueue.Limits(
+            running: threadCount,
+            waiting: configuration.queueLimit,
+            waitingByClient: configuration.queueShare,
+            patience: configuration.patience
+        )
+        state = Mutex(State(queue: PasswordQueue(limits)))
         // Its output is no password's: 32 zero bytes are as likely as any other, and nobody knows their preimage.
         decoy = PasswordHash(
             cost: configuration.cost,
@@ -30,7 +61,11 @@ final class PasswordHasher: Sendable {
     }
 
     /// How many hashes run or wait to be run.
-    var waiting: Int { loads.withLock { $0.reduce(0, +) } }
+    var waiting: Int {
+        state.withLock { state in
+            PasswordQueue.Purpose.allCases.reduce(state.queue.runningCount) { $0 + state.queue.waitingCount($1) }
+        }
+    }
 
     /// The outcome of comparing a password.
     enum Verdict: Equatable, Sendable {
@@ -49,11 +84,15 @@ final class PasswordHasher: Sendable {
 
     /// The text to store for a new password.
     ///
-    /// Throws `135 Overloaded` when too many hashes wait already.
-    func hash(_ password: String) async throws(SkyrowError) -> String {
+    /// Throws `135 Overloaded` when too many hashes wait already, and `131 RateLimited` when those of the client do.
+    func hash(
+        _ password: String,
+        for purpose: PasswordQueue.Purpose = .logIn,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> String {
         let cost = configuration.cost
         let bytes = Array(password.utf8)
-        return try await run { [observe] in
+        return try await run(purpose, client, nil) { [observe] in
             observe(.passwordHashed)
             var generator = SystemRandomNumberGenerator()
             return try PasswordHash(password: bytes, cost: cost, using: &generator).text
@@ -63,19 +102,23 @@ final class PasswordHasher: Sendable {
     /// Compares a password with a stored text; with none, or one that cannot be read, it does the same work and answers
     /// `wrong`.
     ///
-    /// Throws `135 Overloaded` when too many hashes wait already.
+    /// Throws `135 Overloaded` when too many hashes wait already, and `131 RateLimited` when those of the client do.
     ///
-    /// - Parameter replacingWeak: whether a right password whose hash is of a lower cost is hashed anew.
+    /// - Parameters:
+    ///   - account: whose password is compared, one at a time.
+    ///   - replacingWeak: whether a right password whose hash is of a lower cost is hashed anew.
     func verify(
         _ password: String,
         against stored: String?,
+        of account: AccountKey? = nil,
+        from client: ClientKey = .none,
         replacingWeak: Bool = true
     ) async throws(SkyrowError) -> Verdict {
         let cost = configuration.cost
         let known = stored.flatMap { PasswordHash($0) }
         let hash = known ?? decoy
         let bytes = Array(password.utf8)
-        return try await run { [observe] in
+        return try await run(.logIn, client, account) { [observe] in
             observe(.passwordHashed)
             guard try hash.matches(password: bytes), known != nil else { return .wrong }
             guard replacingWeak, hash.cost.isWeaker(than: cost) else { return .right }
@@ -85,58 +128,122 @@ final class PasswordHasher: Sendable {
         }
     }
 
+    // MARK: Waiting
+
     private func run<Success: Sendable>(
+        _ purpose: PasswordQueue.Purpose,
+        _ client: ClientKey,
+        _ account: AccountKey?,
         _ work: @escaping @Sendable () throws -> Success
     ) async throws(SkyrowError) -> Success {
-        guard let lane = takeLane() else {
-            observe(.passwordQueueFull)
-            throw SkyrowError(.overloaded, "Too many passwords are being checked; try again in a few seconds.")
-        }
-        let cancelled = Cancellation()
-        let result: Result<Success, any Error> = await withTaskCancellationHandler {
+        let place = Place()
+        let result: Result<Success, Failure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                lanes[lane].async {
-                    // Nobody waits for the answer of a cancelled request, so its turn goes to the next.
-                    let result: Result<Success, any Error> =
-                        cancelled.isSet
-                        ? .failure(CancellationError())
-                        : Result(catching: work)
-                    self.loads.withLock { $0[lane] -= 1 }
-                    continuation.resume(returning: result)
-                }
+                let job = Job(
+                    begin: { ticket in
+                        let hasThread = self.threads.run {
+                            let result = Result { try work() }.mapError { _ in Failure.library }
+                            self.end(ticket)
+                            continuation.resume(returning: result)
+                        }
+                        guard !hasThread else { return }
+                        self.end(ticket)
+                        continuation.resume(returning: .failure(.noThread))
+                    },
+                    refuse: { continuation.resume(returning: .failure($0)) }
+                )
+                enter(job, purpose, client, account, place)
             }
         } onCancel: {
-            cancelled.set()
+            cancel(place)
         }
         switch result {
-        case .success(let value):
-            return value
-        case .failure(is CancellationError):
-            throw SkyrowError(.responseTimeout, "The request was given up before its password was checked.")
-        case .failure:
-            throw SkyrowError(.unexpectedError, "The password could not be hashed.")
+        case .success(let value): return value
+        case .failure(let failure): throw error(failure)
         }
     }
 
-    /// Counts a hash on the lane with the least to do; nil when the queue is full.
-    private func takeLane() -> Int? {
-        loads.withLock { loads in
-            guard loads.reduce(0, +) < configuration.queueLimit + loads.count,
-                let lane = loads.indices.min(by: { loads[$0] < loads[$1] })
-            else { return nil }
-            loads[lane] += 1
-            return lane
+    /// Where a request stands, for its cancellation to find it.
+    private final class Place: Sendable {
+        enum State {
+            case before
+            case waiting(PasswordQueue.Ticket)
+            case over
         }
+
+        let state = Mutex(State.before)
     }
-}
 
-/// A flag that a cancelled task raises for the thread that works for it.
-private final class Cancellation: Sendable {
-    private let flag = Atomic(false)
+    private func enter(
+        _ job: Job,
+        _ purpose: PasswordQueue.Purpose,
+        _ client: ClientKey,
+        _ account: AccountKey?,
+        _ place: Place
+    ) {
+        let follows = place.state.withLock { placed -> [@Sendable () -> Void] in
+            if case .over = placed { return [{ job.refuse(.cancelled) }] }
+            return state.withLock { state in
+                let (entry, step) = state.queue.enter(purpose, client: client, account: account, at: instant())
+                var follows = take(step, from: &state)
+                switch entry {
+                case .begins(let ticket):
+                    placed = .over
+                    follows.append { job.begin(ticket) }
+                case .waits(let ticket):
+                    placed = .waiting(ticket)
+                    state.jobs[ticket] = job
+                case .refused(let reason):
+                    placed = .over
+                    follows.append { job.refuse(.refused(reason)) }
+                }
+                return follows
+            }
+        }
+        for follow in follows { follow() }
+    }
 
-    var isSet: Bool { flag.load(ordering: .acquiring) }
+    private func end(_ ticket: Ticket) {
+        let follows = state.withLock { state in take(state.queue.end(ticket, at: instant()), from: &state) }
+        for follow in follows { follow() }
+    }
 
-    func set() {
-        flag.store(true, ordering: .releasing)
+    /// Nobody waits for the answer of a cancelled request, so its turn goes to the next.
+    private func cancel(_ place: Place) {
+        let job = place.state.withLock { placed -> Job? in
+            defer { placed = .over }
+            guard case .waiting(let ticket) = placed else { return nil }
+            return state.withLock { state in state.queue.leave(ticket) ? state.jobs.removeValue(forKey: ticket) : nil }
+        }
+        job?.refuse(.cancelled)
+    }
+
+    /// What is to be done, outside of the lock, for those whose wait is over.
+    private func take(_ step: PasswordQueue.Step, from state: inout State) -> [@Sendable () -> Void] {
+        var follows: [@Sendable () -> Void] = []
+        for (ticket, reason) in step.refused {
+            guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
+            follows.append { job.refuse(.refused(reason)) }
+        }
+        for ticket in step.begins {
+            guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
+            follows.append { job.begin(ticket) }
+        }
+        return follows
+    }
+
+    private func error(_ failure: Failure) -> SkyrowError {
+        switch failure {
+        case .refused(.shareUsed):
+            observe(.passwordQueueFull)
+            return RateLimiter.error(waiting: .seconds(1), isLogin: true)
+        case .refused(.full), .refused(.displaced), .refused(.late), .noThread:
+            observe(.passwordQueueFull)
+            return SkyrowError(.overloaded, "Too many passwords are being checked; try again in a few seconds.")
+        case .cancelled:
+            return SkyrowError(.responseTimeout, "The request was given up before its password was checked.")
+        case .library:
+            return SkyrowError(.unexpectedError, "The password could not be hashed.")
+        }
     }
 }

@@ -3,8 +3,8 @@
 ///
 /// An IPv4 address counts whole, of an IPv6 address the configured prefix. See also ``site``.
 package struct ClientKey: Hashable, Sendable {
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
     package init(high: UInt64, low: UInt64) {
         self.high = high

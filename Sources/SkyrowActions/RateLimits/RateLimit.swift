@@ -15,15 +15,18 @@ package struct RateLimit: Hashable, Sendable {
         self.period = period
         interval = period / count
     }
+
+    /// What a site may do whose clients may do this: one customer may own 256 clients (``ClientKey/site``).
+    var ofSite: RateLimit { RateLimit(4 * count, per: period) }
 }
 
 /// What a service lets its callers do, nil where there is no limit.
 package struct RateLimits: Hashable, Sendable {
-    /// Calls of one client address.
+    /// Calls of one client; of a site, four times as many.
     package var client: RateLimit?
     /// Calls of one user, from wherever.
     package var user: RateLimit?
-    /// Calls that hash a password, of one client address.
+    /// Calls that hash a password, of one client; of a site, four times as many.
     package var login: RateLimit?
 
     package init(client: RateLimit? = nil, user: RateLimit? = nil, login: RateLimit? = nil) {

@@ -5,13 +5,13 @@ import Synchronization
 package final class RateLimiter: Sendable {
     private struct State {
         var limits: RateLimits
-        var clients = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
+        var clients = ClientBuckets()
         var users = BucketTable<UserID>(capacity: RateLimiter.capacity)
-        var logins = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
+        var logins = ClientBuckets()
     }
 
     /// Buckets of each kind; some 60 bytes each.
-    private static let capacity = 32_768
+    static let capacity = 32_768
 
     private let state: Mutex<State>
     /// Read before anything else, so that no limits cost nothing.
@@ -36,16 +36,18 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Counts a call of a client, and of the user if he is known already; throws `131 RateLimited`.
+    /// Counts a call of a client, and of the user if that is known already; throws `131 RateLimited`.
+    ///
+    /// - Parameter action: nil for a call that names none of the actions.
     func admit(
-        _ action: ActionName,
+        _ action: ActionName?,
         from client: ClientKey,
         by caller: Caller?,
         at now: @autoclosure () -> ContinuousClock.Instant
     ) throws(SkyrowError) {
         guard isOn.load(ordering: .acquiring), caller?.isMaster != true else { return }
         let now = now()
-        let hashesPassword = action.hashesPassword
+        let hashesPassword = action?.hashesPassword == true
         let refusal = state.withLock { state -> (wait: Duration, isLogin: Bool)? in
             if let limit = state.limits.client, let wait = state.clients.take(client, limit, at: now) {
                 return (wait, false)
@@ -71,7 +73,10 @@ package final class RateLimiter: Sendable {
         if let wait { throw RateLimiter.error(waiting: wait, isLogin: false) }
     }
 
-    private static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
+    /// Whether anything is limited.
+    var limitsAnything: Bool { isOn.load(ordering: .acquiring) }
+
+    static func error(waiting wait: Duration, isLogin: Bool) -> SkyrowError {
         let (seconds, attoseconds) = wait.components
         let rounded = max(1, attoseconds > 0 ? seconds + 1 : seconds)
         let what = isLogin ? "attempts to log in" : "calls"
@@ -105,6 +110,14 @@ extension ActionService {
     /// - Parameter caller: nil when he is not known yet; `admit(_:)` then counts the user's call.
     package func admit(_ action: ActionName, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {
         try rateLimiter.admit(action, from: client, by: caller, at: clock.instant())
+    }
+
+    /// Counts a request that asks for none of the actions, or was refused before it was known what it asks for; throws
+    /// `131 RateLimited` when it is one too many.
+    package func admit(_ credentials: Credentials, from client: ClientKey) throws(SkyrowError) {
+        guard rateLimiter.limitsAnything else { return }
+        if let key = credentials.key, isMasterKey(key) { return }
+        try rateLimiter.admit(nil, from: client, by: nil, at: clock.instant())
     }
 
     /// Counts a call of a user whom only the database knew; throws `131 RateLimited` when it is one too many.

@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// Makes the types and fields that these items lack, but only for those whose record the caller may write.
+    /// Makes the types and fields that these items lack, but only for those whose record would be saved.
     ///
     /// Answers the items with a refusal in the place of each of the others, since what they lack is not made. Throws
     /// `114 IncompatibleSchema` when a value does not go with its field or the schema is frozen, and
@@ -15,33 +15,17 @@ extension ActionService {
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         guard try store.needsRoom(for: items) else { return items }
         try store.requireMayCreate(in: scope, caller: caller)
-        let refusals = try await refusals(for: items.compactMap { $0.draft?.id }, in: scope, caller: caller)
-        let permitted = try items.refusing(isAtomic: isAtomic) { refusals[$0.id] }
+        let refusals = try await store.reporting {
+            try await store.refusals(saving: items.compactMap(\.draft), in: scope, caller: caller)
+        }
+        var place = -1
+        let permitted = try items.refusing(isAtomic: isAtomic) { _ in
+            place += 1
+            return refusals[place]
+        }
         let drafts = permitted.compactMap { $0.draft }
         if !drafts.isEmpty { try await store.makeRoom(for: drafts) }
         return permitted
-    }
-
-    /// Which records the caller may not save to, and why.
-    private func refusals(
-        for ids: [RecordID],
-        in scope: DatabaseScope,
-        caller: Caller
-    ) async throws(SkyrowError) -> [RecordID: SkyrowError] {
-        try await store.reporting {
-            var refusals = try await store.refusals(savingTo: ids, in: scope, caller: caller)
-            // A profile that is not there will not be created, so nothing is made for it either.
-            let profiles = ids.filter { $0.type == .user && refusals[$0] == nil }
-            guard !profiles.isEmpty else { return refusals }
-            let outcomes = try await store.fetch(profiles, in: scope, caller: caller)
-            for (id, outcome) in zip(profiles, outcomes) {
-                switch outcome {
-                case .record, .deleted: break
-                case .failure: refusals[id] = UserRecordRules.creation
-                }
-            }
-            return refusals
-        }
     }
 }
 

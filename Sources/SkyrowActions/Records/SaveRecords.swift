@@ -27,24 +27,53 @@ extension ActionService {
                 request: request.fingerprintSource,
                 caller: caller
             )
-            let judged = try request.itemsAllowingForProfiles(in: scope, loginKeys: store.loginKeys)
+            let judged = try await refusingMixedScripts(
+                request.itemsAllowingForProfiles(in: scope, loginKeys: store.loginKeys),
+                in: scope,
+                caller: caller,
+                isAtomic: request.isAtomic
+            )
             if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
-            let items = try await makeRoom(for: judged, in: scope, caller: caller, isAtomic: request.isAtomic)
-            guard let claim else {
-                let outcomes = try await store.reporting {
-                    try await store.save(items, in: scope, caller: caller, atomic: request.isAtomic)
+            // A field can be dropped between making room for it and saving: nothing is written then, and both are done again.
+            for _ in 1..<Self.attemptsAtMovingSchema {
+                do throws(SkyrowError) {
+                    return try await save(judged, of: request, in: scope, by: caller, under: claim, encode: encode)
+                } catch {
+                    guard error == .schemaMoved else { throw error }
                 }
-                return .outcomes(outcomes)
             }
-            return try await once(claim, encode: encode) { transaction in
-                try await self.store.save(
-                    items,
-                    in: scope,
-                    caller: caller,
-                    atomic: request.isAtomic,
-                    transaction: transaction
-                )
+            return try await save(judged, of: request, in: scope, by: caller, under: claim, encode: encode)
+        }
+    }
+
+    /// So often is a save tried whose fields are dropped meanwhile.
+    private static let attemptsAtMovingSchema = 100
+
+    /// Makes room for the items and saves them; throws `schemaMoved` when the room was gone again before that.
+    private func save(
+        _ items: [SaveRequest.Item],
+        of request: SaveRequest,
+        in scope: DatabaseScope,
+        by caller: Caller,
+        under claim: IdempotencyClaim?,
+        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
+    ) async throws(SkyrowError) -> WriteAnswer {
+        let items = try await makeRoom(for: items, in: scope, caller: caller, isAtomic: request.isAtomic)
+        guard let claim else {
+            let outcomes = try await store.reporting {
+                try await store.save(items, in: scope, caller: caller, atomic: request.isAtomic, fitsSchema: true)
             }
+            return .outcomes(outcomes)
+        }
+        return try await once(claim, encode: encode) { transaction in
+            try await self.store.save(
+                items,
+                in: scope,
+                caller: caller,
+                atomic: request.isAtomic,
+                fitsSchema: true,
+                transaction: transaction
+            )
         }
     }
 

@@ -29,6 +29,49 @@ enum UserRecordRules {
     )
 }
 
+extension ActionService {
+    /// Puts a refusal in the place of every profile that would get a login key of mixed scripts.
+    ///
+    /// A key that the profile has already is none: clients send back whole records, and older accounts go on. Only
+    /// where there may be one is the database asked.
+    func refusingMixedScripts(
+        _ items: [SaveRequest.Item],
+        in scope: DatabaseScope,
+        caller: Caller,
+        isAtomic: Bool
+    ) async throws(SkyrowError) -> [SaveRequest.Item] {
+        let policy = configuration.accounts
+        let keys = store.loginKeys
+        var mixed: [RecordID: [(name: FieldName, value: RecordValue)]] = [:]
+        for draft in items.lazy.compactMap(\.draft) where draft.id.type == .user {
+            let fields = draft.fields.filter { keys.contains($0.name) && !policy.admits($0.value) }
+            if !fields.isEmpty { mixed[draft.id] = fields }
+        }
+        guard !mixed.isEmpty else { return items }
+        let ids = Array(mixed.keys)
+        let outcomes = try await store.reporting { try await store.fetch(ids, in: scope, caller: caller) }
+        var refusals: [RecordID: SkyrowError] = [:]
+        for (id, outcome) in zip(ids, outcomes) {
+            var stored: [FieldName: RecordValue] = [:]
+            if case .record(let source) = outcome { stored = source.collected()?.fields ?? [:] }
+            for field in mixed[id] ?? [] where !field.value.isSameText(as: stored[field.name]) {
+                refusals[id] = AccountPolicy.mixedScripts(field.name)
+            }
+        }
+        return try items.refusing(isAtomic: isAtomic) { refusals[$0.id] }
+    }
+}
+
+extension RecordValue {
+    fileprivate func isSameText(as other: RecordValue?) -> Bool {
+        if case .string(let text) = self, case .string(let stored)? = other {
+            text.isSameText(as: stored)
+        } else {
+            false
+        }
+    }
+}
+
 extension SaveRequest {
     /// The items, with a refusal in the place of every profile that may not be saved.
     ///

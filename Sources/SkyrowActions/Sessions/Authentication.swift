@@ -73,9 +73,14 @@ extension ActionService {
     private func loadSession(_ token: TokenHash) async throws(SkyrowError) -> StoredSession? {
         // The moment before the statement is sent: what it sees is at least as new.
         let moment = momentOfLoading
-        let session = try await store.sessions.session(tokenHash: token.bytes)
-        observe(.sessionLoaded(found: session != nil))
-        if let session { remember(session, for: token, loadedAt: moment) }
+        let stored = try await store.sessions.session(tokenHash: token.bytes)
+        observe(.sessionLoaded(found: stored != nil))
+        guard let session = stored?.ending(unusedFor: configuration.sessionIdle) else { return nil }
+        remember(session, for: token, loadedAt: moment)
+        let now = clock.now()
+        if configuration.sessionIdle != nil, !session.isExpired(at: now) {
+            sessionUses.withLock { $0.note(token, lastUsedAt: session.lastUsedAt, at: now) }
+        }
         return session
     }
 

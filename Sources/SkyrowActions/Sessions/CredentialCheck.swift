@@ -102,7 +102,7 @@ struct CredentialCheck {
         guard let key = credentials.key, !key.isEmpty else { return .none }
         switch keys.kind(of: key) {
         case .neither:
-            throw SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
+            throw .keyNotAccepted
         case .api:
             return .api
         case .master:

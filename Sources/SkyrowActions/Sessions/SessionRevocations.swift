@@ -44,7 +44,10 @@ extension ActionService {
 
     func purge() async {
         do throws(SkyrowError) {
-            let sessions = try await store.sessions.purgeExpired()
+            let idle = configuration.sessionIdle
+            // A process that is away for a moment may hold uses that are not written down yet.
+            let unusedSince = idle.map { clock.now().adding(.zero - $0 - .seconds(600)) }
+            let sessions = try await store.sessions.purgeExpired(unusedSince: unusedSince)
             let keys = try await store.idempotency.purgeExpired()
             observe(.purged(sessions: sessions, idempotencyKeys: keys))
         } catch {

@@ -24,17 +24,17 @@ enum ActionCall: Sendable {
     case setAdminRoles([String])
 
     /// Decodes the parameters of an action; throws what is wrong with them.
-    init(_ action: ActionName, parameters: JSONView) throws(SkyrowError) {
+    init(_ action: ActionName, parameters: JSONView, rules: ReadingRules) throws(SkyrowError) {
         switch action {
-        case .recordSave: self = .saveRecords(try SaveRequest(parameters: parameters))
+        case .recordSave: self = .saveRecords(try SaveRequest(parameters: parameters, rules: rules))
         case .recordFetch: self = .fetchRecords(try RecordIDsRequest(parameters: parameters))
-        case .recordQuery: self = .queryRecords(try QueryRequest(parameters: parameters))
+        case .recordQuery: self = .queryRecords(try QueryRequest(parameters: parameters, rules: rules))
         case .recordDelete: self = .deleteRecords(try RecordIDsRequest(parameters: parameters))
         case .schemaFetch: self = .fetchSchema
         case .schemaCreate: self = .createTypes(try SchemaCreateRequest(parameters: parameters))
         case .schemaRename: self = .renameField(try SchemaRenameRequest(parameters: parameters))
         case .schemaDelete: self = .deleteField(try SchemaDeleteRequest(parameters: parameters))
-        case .authSignUp: self = .signUp(try SignUpRequest(parameters: parameters))
+        case .authSignUp: self = .signUp(try SignUpRequest(parameters: parameters, rules: rules))
         case .authLogIn: self = .logIn(try LogInRequest(parameters: parameters))
         case .authLogOut: self = .logOut
         case .authPassword: self = .changePassword(try ChangePasswordRequest(parameters: parameters))

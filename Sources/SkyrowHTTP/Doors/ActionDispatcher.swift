@@ -17,7 +17,7 @@ struct ActionDispatcher: Sendable {
     /// A call that needs the request's bytes no more.
     struct PreparedCall: Sendable {
         let action: ActionName
-        let credentials: Credentials
+        let sender: Sender
         /// Who calls; nil inside when the database must be asked.
         let caller: Result<Caller?, SkyrowError>
         let call: Result<ActionCall, SkyrowError>
@@ -38,36 +38,66 @@ struct ActionDispatcher: Sendable {
         }
     }
 
-    func prepare(_ action: ActionName, from sender: Sender, parameters: JSONView) -> PreparedCall {
+    func prepare(
+        _ action: ActionName,
+        from sender: Sender,
+        parameters: JSONView,
+        rules: ReadingRules
+    ) -> PreparedCall {
         let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
-            let caller = try service.cachedCaller(credentials, for: ActionCatalog[action].need)
-            try service.admit(action, from: sender.client, by: caller)
-            return caller
+            let caller = Result { () throws(SkyrowError) in
+                try service.cachedCaller(credentials, for: ActionCatalog[action].need)
+            }
+            // Wrong credentials count too.
+            try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
+            return try caller.get()
         }
         // Who may not call has nothing decoded for him.
         if case .failure(let error) = caller {
-            return PreparedCall(action: action, credentials: credentials, caller: caller, call: .failure(error))
+            return PreparedCall(action: action, sender: sender, caller: caller, call: .failure(error))
         }
-        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters) }
-        return PreparedCall(action: action, credentials: credentials, caller: caller, call: call)
+        let call = Result { () throws(SkyrowError) in try ActionCall(action, parameters: parameters, rules: rules) }
+        return PreparedCall(action: action, sender: sender, caller: caller, call: call)
+    }
+
+    /// Counts what names no action; throws `131 RateLimited` when it is one too many.
+    func admit(_ sender: Sender) throws(SkyrowError) {
+        try service.admit(sender.credentials, from: sender.client)
     }
 
     /// Returns what became of the call, and whose it was as far as that was found out.
     func perform(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
         var mark = mark
         mark.action = call.action
-        return await RequestTrace.$current.withValue(mark) { await perform(call, id: mark.id) }
+        return await ResponseAccount.$current.withValue(mark.account) {
+            await RequestTrace.$current.withValue(mark) { await performInContext(call, mark: mark) }
+        }
     }
 
-    private func perform(_ call: PreparedCall, id: RequestID) async -> (Outcome, UserID?) {
+    /// Waits for the client's turn, if the call is a read; the master key waits for none.
+    private func performInContext(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
+        guard call.action.isRead, case .success(let known) = call.caller, known?.isMaster != true else {
+            return await authenticateAndRun(call, mark: mark)
+        }
+        do throws(SkyrowError) {
+            try await service.reads.enter(call.sender.client)
+        } catch {
+            return (.failed(error.reported(as: mark.id)), known?.userID)
+        }
+        defer { service.reads.leave(call.sender.client) }
+        return await authenticateAndRun(call, mark: mark)
+    }
+
+    private func authenticateAndRun(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
+        let id = mark.id
         let caller: Caller
         switch call.caller {
         case .success(let settled?):
             caller = settled
         case .success(nil):
             do throws(SkyrowError) {
-                caller = try await service.authenticate(call.credentials, for: ActionCatalog[call.action].need)
+                caller = try await service.authenticate(call.sender.credentials, for: ActionCatalog[call.action].need)
                 try service.admit(caller)
             } catch {
                 return (.refused(error.reported(as: id)), nil)
@@ -77,17 +107,17 @@ struct ActionDispatcher: Sendable {
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
-            let answer = try await run(call.call.get(), by: caller, credentials: call.credentials, id: id)
+            let answer = try await run(call.call.get(), by: caller, sender: call.sender, id: id)
             return (.answer(answer), caller.userID)
         } catch {
-            return (.failed(error.reported(as: id)), caller.userID)
+            return (.failed(error.reported(as: id).about(call.action, limit: mark.account.limit)), caller.userID)
         }
     }
 
     private func run(
         _ call: ActionCall,
         by caller: Caller,
-        credentials: Credentials,
+        sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> Answer {
         switch call {
@@ -108,19 +138,19 @@ struct ActionDispatcher: Sendable {
         case .deleteField(let request):
             return .schema(try await service.deleteField(request))
         case .signUp(let request):
-            return .auth(try await service.signUp(request))
+            return .auth(try await service.signUp(request, from: sender.client))
         case .logIn(let request):
-            return .auth(try await service.logIn(request))
+            return .auth(try await service.logIn(request, from: sender.client))
         case .logOut:
-            try await service.logOut(credentials)
+            try await service.logOut(sender.credentials)
             return .status
         case .changePassword(let request):
-            return .auth(try await service.changePassword(request, by: caller))
+            return .auth(try await service.changePassword(request, by: caller, from: sender.client))
         case .setDisabled(let request):
             try await service.setDisabled(request, by: caller)
             return .status
         case .me:
-            return .auth(try await service.me(by: caller))
+            return .auth(try await service.me(by: caller, with: sender.credentials))
         case .assignRoles(let request):
             try await service.assignRoles(request, by: caller)
             return .done
@@ -140,15 +170,17 @@ struct ActionDispatcher: Sendable {
 extension Answer {
     fileprivate init(_ answer: WriteAnswer, id: RequestID) {
         switch answer {
-        case .outcomes(let outcomes): self = .outcomes(reported(outcomes, as: id))
+        case .outcomes(let outcomes): self = .written(reported(outcomes, as: id))
         case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
         }
     }
 }
 
+/// The text of outcomes that is kept under an idempotency key; it is bounded like a response.
 private func encode(_ outcomes: [RecordOutcome], id: RequestID) -> [UInt8] {
-    let writer = JSONWriter()
-    writer.outcomes(reported(outcomes, as: id))
+    let writer = JSONWriter(account: .current)
+    writer.written(reported(outcomes, as: id))
+    defer { writer.discard() }
     return writer.bytes
 }
 

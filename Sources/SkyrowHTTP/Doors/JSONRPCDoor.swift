@@ -26,6 +26,13 @@ struct JSONRPCDoor: Sendable {
         case discover
         case failure(SkyrowError)
 
+        var action: ActionName? {
+            switch self {
+            case .action(let call): call.action
+            case .discover, .failure: nil
+            }
+        }
+
         var subject: RequestSubject {
             switch self {
             case .action(let call): .action(call.action)
@@ -57,7 +64,8 @@ struct JSONRPCDoor: Sendable {
         switch read(body, from: sender) {
         case .single(let call):
             let answer = await answer(call, mark: mark)
-            let response = answer.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
+            var response = answer.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
+            response.hold(mark.account)
             return Reply(response, call.step.subject, error: answer.error, userID: answer.userID)
         case .batch(let calls):
             return await answer(calls, mark: mark)
@@ -71,8 +79,18 @@ struct JSONRPCDoor: Sendable {
             do throws(JSONParseError) {
                 return try JSONDocument.read(bytes) { read($0, from: sender) }
             } catch {
-                return .single(Call(step: .failure(SkyrowError(rpcParseError: error)), id: .null))
+                return .single(Call(step: failure(SkyrowError(rpcParseError: error), from: sender), id: .null))
             }
+        }
+    }
+
+    /// A failure that is found before an action is; it counts as a call.
+    private func failure(_ error: SkyrowError, from sender: ActionDispatcher.Sender) -> Step {
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return .failure(error)
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -80,7 +98,7 @@ struct JSONRPCDoor: Sendable {
         // Counted before anything is made of the entries.
         guard !root.isArray || root.count <= JSONRPCDoor.batchLimit else {
             let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCDoor.batchLimit) calls.")
-            return .single(Call(step: .failure(error), id: .null))
+            return .single(Call(step: failure(error, from: sender), id: .null))
         }
         switch RPCRequest(root) {
         case .single(let entry): return .single(read(entry, from: sender))
@@ -91,7 +109,7 @@ struct JSONRPCDoor: Sendable {
     private func read(_ entry: RPCEntry, from sender: ActionDispatcher.Sender) -> Call {
         switch entry {
         case .invalid(let error, let id):
-            return Call(step: .failure(error), id: id)
+            return Call(step: failure(error, from: sender), id: id)
         case .call(let call):
             return Call(step: read(call, from: sender), id: call.id)
         }
@@ -99,8 +117,11 @@ struct JSONRPCDoor: Sendable {
 
     private func read(_ call: RPCCall, from sender: ActionDispatcher.Sender) -> Step {
         guard let action = ActionName(wireName: call.method) else {
-            if call.method == "rpc.discover" { return .discover }
-            return .failure(SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."))
+            if call.method == "rpc.discover" { return discovery(from: sender) }
+            return failure(
+                SkyrowError(.methodNotFound, "There is no method of that name; rpc.discover lists them."),
+                from: sender
+            )
         }
         if let parameters = call.parameters {
             return read(action, parameters: parameters, from: sender)
@@ -114,21 +135,31 @@ struct JSONRPCDoor: Sendable {
         }
     }
 
+    private func discovery(from sender: ActionDispatcher.Sender) -> Step {
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return .discover
+        } catch {
+            return .failure(error)
+        }
+    }
+
     private func read(_ action: ActionName, parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
         var sender = sender
         if parameters["_user_id"] != nil {
             do throws(SkyrowError) {
                 sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
             } catch {
-                return .failure(error)
+                return failure(error, from: sender)
             }
         }
-        return .action(dispatcher.prepare(action, from: sender, parameters: parameters))
+        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
     }
 
     // MARK: - Answering
 
-    private func answer(_ call: Call, mark: RequestMark) async -> Answered {
+    /// - Parameter isPart: whether other calls go out in the same response.
+    private func answer(_ call: Call, mark: RequestMark, isPart: Bool = false) async -> Answered {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
             case .action(let prepared): await dispatcher.perform(prepared, mark: mark)
@@ -136,12 +167,14 @@ struct JSONRPCDoor: Sendable {
             case .failure(let error): (.failed(error), nil)
             }
         guard let callID = call.id else { return Answered(text: nil, error: outcome.error?.code, userID: user) }
-        let writer = JSONWriter()
-        switch outcome {
-        case .answer(let answer): writer.answer(answer, in: .rpc(callID))
-        case .refused(let error), .failed(let error): writer.failure(error, in: .rpc(callID))
-        }
-        return Answered(text: ByteBuffer(writer), error: outcome.error?.code, userID: user)
+        let text = ResponseText(
+            outcome,
+            of: call.step.action,
+            in: .rpc(callID),
+            account: mark.account,
+            isPart: isPart
+        )
+        return Answered(text: text.body, error: text.error?.code, userID: user)
     }
 
     private func answer(_ calls: [Call], mark: RequestMark) async -> Reply {
@@ -154,7 +187,7 @@ struct JSONRPCDoor: Sendable {
                 guard next < calls.count else { return }
                 let index = next
                 next += 1
-                group.addTask { (index, await answer(calls[index], mark: mark)) }
+                group.addTask { (index, await answer(calls[index], mark: mark, isPart: true)) }
             }
             for _ in 0..<JSONRPCDoor.concurrency { startNext() }
             for await (index, answered) in group {
@@ -164,20 +197,23 @@ struct JSONRPCDoor: Sendable {
                 startNext()
             }
         }
-        let answers = texts.compactMap(\.self)
-        let response =
-            answers.isEmpty
-            ? HTTPResponse(status: .noContent) : HTTPResponse(status: .ok, body: JSONRPCDoor.array(answers))
+        let hasTexts = texts.contains { $0 != nil }
+        var response = HTTPResponse(status: hasTexts ? .ok : .noContent)
+        if hasTexts { response.body = JSONRPCDoor.array(&texts) }
+        response.hold(mark.account)
         return Reply(response, .batch, error: firstError, calls: calls.count, userID: user)
     }
 
-    private static func array(_ answers: [ByteBuffer]) -> ByteBuffer {
+    /// Joins the texts, and gives up each as soon as it is copied.
+    private static func array(_ texts: inout [ByteBuffer?]) -> ByteBuffer {
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(answers.reduce(2) { $0 + $1.readableBytes + 1 })
+        buffer.reserveCapacity(texts.reduce(2) { $0 + ($1?.readableBytes ?? 0) + 1 })
         buffer.writeStaticString("[")
-        for (index, answer) in answers.enumerated() {
-            if index > 0 { buffer.writeStaticString(",") }
-            buffer.writeImmutableBuffer(answer)
+        for index in texts.indices {
+            guard let text = texts[index] else { continue }
+            if buffer.readableBytes > 1 { buffer.writeStaticString(",") }
+            buffer.writeImmutableBuffer(text)
+            texts[index] = nil
         }
         buffer.writeStaticString("]")
         return buffer

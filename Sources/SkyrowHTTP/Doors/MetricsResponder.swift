@@ -7,7 +7,7 @@ import SkyrowWire
 /// Answers on an address that is for the operator alone: metrics and health, no action.
 package struct MetricsResponder: HTTPResponder {
     /// What a server with this responder lets in: there is nothing to send but heads, and few who ask.
-    package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, connections: 64)
+    package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, clientShare: 100, connections: 64)
 
     private let page: MetricsPage
     private let service: ActionService
@@ -33,6 +33,8 @@ package struct MetricsResponder: HTTPResponder {
             return await page.reply(headers: headers, isMasterKey: service.isMasterKey).response
         }
     }
+
+    package func standing(of head: HTTPRequestHead) -> RequestStanding { .missing }
 
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         Reply.failure(SkyrowError(fault, limits: Self.limits), in: .v1, status: fault.status, .http).response

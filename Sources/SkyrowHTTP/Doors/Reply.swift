@@ -41,11 +41,16 @@ struct Reply: Sendable {
     ) -> Reply {
         let writer = JSONWriter(capacity: 256)
         writer.failure(error, in: envelope)
-        var response = HTTPResponse(status: status, body: ByteBuffer(writer))
-        if error.code == .rateLimited, case .integer(let seconds)? = error.info["retry_after"] {
-            response.fields.append(HTTPField("retry-after", "\(seconds)"))
-        }
-        return Reply(response, subject, error: error.code, userID: userID)
+        let response = HTTPResponse(status: status, body: ByteBuffer(writer))
+        var reply = Reply(response, subject, error: error.code, userID: userID)
+        reply.addRetryTime(of: error)
+        return reply
+    }
+
+    /// Says in the head, too, when a call that was one too many may be tried again.
+    mutating func addRetryTime(of error: SkyrowError) {
+        guard error.code == .rateLimited, case .integer(let seconds)? = error.info["retry_after"] else { return }
+        response.fields.append(HTTPField("retry-after", "\(seconds)"))
     }
 
     static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> Reply {

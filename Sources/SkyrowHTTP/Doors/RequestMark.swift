@@ -8,10 +8,13 @@ package struct RequestMark: Sendable {
     package let traceID: TraceID?
     /// What is being done; nil before that is known.
     package internal(set) var action: ActionName?
+    /// Where the memory of its results is taken from.
+    let account: ResponseAccount
 
-    init(id: RequestID, traceID: TraceID? = nil) {
+    init(id: RequestID, traceID: TraceID? = nil, account: ResponseAccount) {
         self.id = id
         self.traceID = traceID
+        self.account = account
     }
 
     var metadata: Logger.Metadata {

@@ -22,6 +22,7 @@ package struct ServiceResponder: HTTPResponder {
     private let strictTransport: HTTPField?
     private let drain: Drain
     private let limits: HTTPLimits
+    let responseMemory: ResponseMemory
     private let log: RequestLog
     private let metrics: RequestMetrics
     private let metricsPage: MetricsPage?
@@ -60,6 +61,7 @@ package struct ServiceResponder: HTTPResponder {
         }
         self.drain = drain
         self.limits = limits
+        responseMemory = ResponseMemory(limit: limits.responseMemory)
         log = RequestLog(logger: logger, output: requestLog)
         self.metrics = RequestMetrics(factory: metrics)
         self.metricsPage = metricsPage
@@ -74,7 +76,7 @@ package struct ServiceResponder: HTTPResponder {
         if let tracing, Route(uri: request.head.uri).isTraced {
             reply = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
         } else {
-            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID)
+            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
             reply = await route(request, headers: headers, client: client, mark: mark)
             reply.traceID = mark.traceID
         }
@@ -93,7 +95,8 @@ package struct ServiceResponder: HTTPResponder {
     ) async -> Reply {
         let traceID = span.own?.traceID ?? headers.traceParent?.traceID
         var reply = await ServiceContext.withValue(span.context) {
-            await route(request, headers: headers, client: client, mark: RequestMark(id: id, traceID: traceID))
+            let mark = RequestMark(id: id, traceID: traceID, account: account(for: client))
+            return await route(request, headers: headers, client: client, mark: mark)
         }
         reply.traceID = traceID
         span.end(reply, method: request.head.method, id: id)
@@ -101,16 +104,38 @@ package struct ServiceResponder: HTTPResponder {
         return reply
     }
 
+    package func standing(of head: HTTPRequestHead) -> RequestStanding {
+        switch service.standing(of: RequestHeaders(head.headers).credentials) {
+        case .accepted: .accepted
+        case .unverified: .unverified
+        case .missing: .missing
+        }
+    }
+
+    private func account(for client: Client) -> ResponseAccount {
+        let key = clients.key(of: client)
+        return ResponseAccount(
+            limit: limits.responseBytes,
+            memory: responseMemory,
+            client: ResponseMemory.Client(high: key.high, low: key.low)
+        )
+    }
+
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
         let headers = RequestHeaders(head?.headers ?? HTTPHeaders())
         let id = headers.requestID ?? id
         let client = clients.client(of: peer, headers: head?.headers ?? HTTPHeaders())
-        let error = SkyrowError(fault, limits: limits)
+        var error = SkyrowError(fault, limits: limits)
+        if fault == .credentialsRequired, headers.key != nil { error = .keyNotAccepted }
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
             case .rpc: .rpc(.null)
             case nil, .health, .readiness, .metrics, .unserved, .skygear: .v1
             }
+        // The connection ends anyway; what is left for later calls is less.
+        if head != nil, fault != .responseTimeout {
+            try? service.admit(headers.credentials, from: clients.key(of: client))
+        }
         var reply = Reply.failure(error, in: envelope, status: fault.status, .http)
         reply.traceID = headers.traceParent?.traceID
         metrics.record(reply, time: nil)
@@ -141,13 +166,28 @@ package struct ServiceResponder: HTTPResponder {
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isWell: service.isReady && !drain.hasBegun)
         case .metrics:
-            guard let metricsPage else { return .failure(.undefinedRoute, in: .v1, status: .notFound, .http) }
+            guard let metricsPage else { return undefinedRoute(from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey)
+            return counted(await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey), from: sender)
         case .unserved:
-            return .failure(.undefinedRoute, in: .v1, status: .notFound, .http)
+            return undefinedRoute(from: sender)
         case .skygear(let path):
             return await skygear.reply(to: request.body, path: path, from: sender, mark: mark)
+        }
+    }
+
+    private func undefinedRoute(from sender: ActionDispatcher.Sender) -> Reply {
+        counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), from: sender)
+    }
+
+    /// Counts a request that failed without a call of an action; the refusal when it is one too many.
+    private func counted(_ reply: Reply, from sender: ActionDispatcher.Sender) -> Reply {
+        guard reply.error != nil else { return reply }
+        do throws(SkyrowError) {
+            try service.admit(sender.credentials, from: sender.client)
+            return reply
+        } catch {
+            return .failure(error, in: .v1, status: error.code.httpStatus, reply.subject)
         }
     }
 

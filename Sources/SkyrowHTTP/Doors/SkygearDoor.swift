@@ -27,25 +27,39 @@ struct SkygearDoor: Sendable {
         from sender: ActionDispatcher.Sender,
         mark: RequestMark
     ) async -> Reply {
-        switch read(body, path: path, from: sender) {
+        switch counted(read(body, path: path, from: sender), from: sender) {
         case .home:
             return Reply(SkygearDoor.home, .home)
         case .failure(let error):
-            return .failure(error, in: .v1, status: error.code.httpStatus, .unknown)
+            return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, .unknown)
         case .action(let call):
             let (outcome, user) = await dispatcher.perform(call, mark: mark)
             let subject = RequestSubject.action(call.action)
-            switch outcome {
-            case .answer(let answer):
-                let writer = JSONWriter()
-                writer.answer(answer, in: .v1)
-                return Reply(HTTPResponse(status: .ok, body: ByteBuffer(writer)), subject, userID: user)
-            case .refused(let error):
-                let status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
-                return .failure(error, in: .v1, status: status, subject, userID: user)
-            case .failed(let error):
-                return .failure(error, in: .v1, status: error.code.httpStatus, subject, userID: user)
+            let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: mark.account)
+            var status = text.error?.code.httpStatus ?? .ok
+            if case .refused(let error) = outcome {
+                status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
             }
+            var reply = Reply(
+                HTTPResponse(status: status, body: text.body),
+                subject,
+                error: text.error?.code,
+                userID: user
+            )
+            if let error = text.error { reply.addRetryTime(of: error) }
+            reply.response.hold(mark.account)
+            return reply
+        }
+    }
+
+    /// What names no action counts as a call; actions are counted as they are prepared.
+    private func counted(_ step: Step, from sender: ActionDispatcher.Sender) -> Step {
+        if case .action = step { return step }
+        do throws(SkyrowError) {
+            try dispatcher.admit(sender)
+            return step
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -86,7 +100,7 @@ struct SkygearDoor: Sendable {
         for name in [SkygearDoor.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
             if let action = ActionName(wireName: name) {
-                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters))
+                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters, rules: .v1))
             }
         }
         guard request.action == nil else {
@@ -114,4 +128,27 @@ struct SkygearDoor: Sendable {
         status: .ok,
         body: ByteBuffer(staticString: #"{"result":{"status":"OK"}}"#)
     )
+}
+
+extension SkyrowError {
+    /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
+    fileprivate var spelledForV1: SkyrowError {
+        guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {
+            return self
+        }
+        var error = self
+        error.info["arguments"] = arguments[0]
+        return error
+    }
+}
+
+extension ActionDispatcher.Outcome {
+    /// The same, with a failure as v1 spells it.
+    fileprivate var spelledForV1: ActionDispatcher.Outcome {
+        switch self {
+        case .answer: self
+        case .refused(let error): .refused(error.spelledForV1)
+        case .failed(let error): .failed(error.spelledForV1)
+        }
+    }
 }

@@ -52,6 +52,19 @@ extension SkyrowError {
             self = .responseTimedOut
         case .overloaded:
             self.init(.overloaded, "The service has too many clients; try again in a moment.")
+        case .clientShareExceeded:
+            self.init(
+                .rateLimited,
+                "This client has too many connections, or too many bytes of requests under way; finish some first.",
+                info: ["retry_after": .integer(1)]
+            )
+        case .credentialsRequired:
+            self.init(
+                .notAuthenticated,
+                "Send the API key in a header with a body of more than \(limits.smallBody) bytes."
+            )
+        case .unsupportedTransferCoding:
+            self.init(.notSupported, "The only transfer coding that can be read is chunked.")
         }
     }
 

@@ -7,7 +7,9 @@ final class EventLoopContext {
     let limits: HTTPLimits
     let responder: any HTTPResponder
 
-    let bodyBudget: ByteBudget
+    let clients: ClientIdentification
+    let table: ClientTable
+    let bodies: BodyMemory
     let unreadAnswers: UnreadAnswers
 
     private var date = HTTPDate()
@@ -18,16 +20,18 @@ final class EventLoopContext {
     init(
         eventLoop: any EventLoop,
         limits: HTTPLimits,
-        bodyBudget: ByteBudget,
-        unreadAnswers: UnreadAnswers,
+        clients: ClientIdentification,
+        counts: HTTPServerCounts,
         responder: any HTTPResponder
     ) {
         self.eventLoop = eventLoop
         executor = EventLoopTaskExecutor(eventLoop)
         self.limits = limits
         self.responder = responder
-        self.bodyBudget = bodyBudget
-        self.unreadAnswers = unreadAnswers
+        self.clients = clients
+        table = counts.clients
+        bodies = counts.bodies
+        unreadAnswers = counts.unreadAnswers
     }
 
     /// The `date` line of this second.

@@ -32,15 +32,15 @@ extension HTTP1Connection {
     private func start(_ item: Item) {
         switch item {
         case .refusal(let fault, let head):
-            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: peer)
+            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: peer.client)
             write(response, to: head, keepsAlive: false)
             finish(lingeringFor: loop.limits.linger)
-        case .request(let request):
-            start(request)
+        case .request(let request, let hold):
+            start(request, hold)
         }
     }
 
-    private func start(_ request: HTTPRequest) {
+    private func start(_ request: HTTPRequest, _ hold: BodyHold?) {
         lastNumber += 1
         let number = lastNumber
         current = Current(
@@ -54,14 +54,14 @@ extension HTTP1Connection {
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
-            connection.value.answer(response, number: number, bodyBytes: request.body.readableBytes)
+            hold?.release()
+            connection.value.answer(response, number: number)
         }
         // A request that was answered without waiting has left already.
         if current?.number == number { current?.task = task }
     }
 
-    private func answer(_ response: HTTPResponse, number: UInt64, bodyBytes: Int) {
-        if bodyBytes > 0 { loop.bodyBudget.release(bodyBytes) }
+    private func answer(_ response: HTTPResponse, number: UInt64) {
         // The connection may be gone, or the client may have been told that its time is up.
         guard case .open = phase, let current, current.number == number else { return }
         self.current = nil
@@ -78,7 +78,7 @@ extension HTTP1Connection {
     func abandonCurrent() {
         guard let current else { return }
         self.current = nil
-        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id, peer: peer)
+        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id, peer: peer.client)
         write(response, to: current.head, keepsAlive: false)
         finish(lingeringFor: loop.limits.linger)
         drain()
@@ -98,7 +98,9 @@ extension HTTP1Connection {
         )
         if joinsBody { buffer.writeImmutableBuffer(response.body) }
         context.write(wrapOutboundOut(buffer), promise: nil)
-        if hasBody && !joinsBody { context.write(wrapOutboundOut(response.body), promise: nil) }
+        if hasBody && !joinsBody {
+            context.write(wrapOutboundOut(response.body), promise: response.account?.promise(on: loop.eventLoop))
+        }
         hasUnflushedBytes = true
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 
 extension HTTP1Connection {
     /// Looks at the clock on behalf of this connection, a few times a second.
@@ -27,9 +28,11 @@ extension HTTP1Connection {
             finish(lingeringFor: loop.limits.lastRequest)
             return
         }
-        if let assemblyDeadline, now >= assemblyDeadline {
-            refuse(.requestTimeout, head: nil)
+        if let nextDepartureCheck, now >= nextDepartureCheck {
+            self.nextDepartureCheck = now + loop.limits.departureCheck
+            checkDeparture()
         }
+        if bodyIsLate(now: now) { refuse(.requestTimeout, head: nil) }
         if let current, now >= current.deadline {
             if current.isCancelled {
                 abandonCurrent()
@@ -41,6 +44,17 @@ extension HTTP1Connection {
         } else if isIdle, now >= headDeadline {
             close()
         }
+    }
+
+    /// Sends the client of the current request an interim response. A client that closed its side and waits takes no
+    /// notice of it (RFC 9110, 15.2); the system of one that is gone answers with a reset, which closes the connection
+    /// and cancels the request. Without it, nothing tells the two apart.
+    private func checkDeparture() {
+        guard let current, current.head.version.major == 1, current.head.version.minor > 0, stall == nil, let context
+        else { return }
+        var buffer = context.channel.allocator.buffer(capacity: 32)
+        buffer.writeStaticString("HTTP/1.1 102 Processing\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
     }
 
     /// Starts the clock for a client that has bytes to read.

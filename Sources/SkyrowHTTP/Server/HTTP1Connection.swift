@@ -23,7 +23,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
 
     /// What waits for its turn.
     enum Item {
-        case request(HTTPRequest)
+        case request(HTTPRequest, BodyHold?)
         /// Nothing comes after it.
         case refusal(HTTPFault, HTTPRequestHead?)
     }
@@ -40,7 +40,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     }
 
     let loop: EventLoopContext
-    let peer: Client
+    let peer: ConnectionPeer
     let onClose: @Sendable () -> Void
     var context: ChannelHandlerContext?
     var phase = Phase.open
@@ -50,6 +50,8 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     private var isDeaf = false
     private(set) var inputIsClosed = false
     private var readIsHeldBack = false
+    /// When a client that has closed its side is asked next whether it is still there.
+    var nextDepartureCheck: NIODeadline?
     var queue = CircularBuffer<Item>(initialCapacity: 2)
 
     var current: Current?
@@ -67,7 +69,12 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
     /// - Parameter refusal: what to tell a connection that is one too many.
-    init(loop: EventLoopContext, peer: Client, refusal: HTTPFault? = nil, onClose: @escaping @Sendable () -> Void) {
+    init(
+        loop: EventLoopContext,
+        peer: ConnectionPeer,
+        refusal: HTTPFault? = nil,
+        onClose: @escaping @Sendable () -> Void
+    ) {
         self.loop = loop
         self.peer = peer
         self.onClose = onClose
@@ -75,7 +82,13 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         if let refusal { refuse(refusal, head: nil) }
     }
 
-    var assemblyDeadline: NIODeadline? { assembly?.deadline }
+    /// Whether the body that is arriving is late, or comes too slowly.
+    func bodyIsLate(now: NIODeadline) -> Bool {
+        guard let assembly else { return false }
+        return now >= assembly.deadline
+            || self.assembly?.isTooSlow(isWaiting: readIsHeldBack, now: now, loop.limits) == true
+    }
+
     var isIdle: Bool { current == nil && queue.isEmpty && assembly == nil }
 
     // MARK: - The connection opens and closes
@@ -108,7 +121,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         current?.task?.cancel()
         dropAssembly()
         while let item = queue.popFirst() {
-            if case .request(let request) = item { loop.bodyBudget.release(request.body.readableBytes) }
+            if case .request(_, let hold) = item { hold?.release() }
         }
         loop.remove(self)
         onClose()
@@ -144,13 +157,19 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     }
 
     private func begin(_ head: HTTPRequestHead) {
-        if let fault = RequestAssembly.fault(in: head, bodyLimit: loop.limits.body) {
+        let examination = HeadExamination(head, bodyLimit: loop.limits.body)
+        var assembly = RequestAssembly(head: head, limits: loop.limits)
+        var fault = examination.fault
+        if fault == nil, examination.announcedLength > loop.limits.smallBody {
+            fault = assembly.settle(from: peer, announced: examination.announcedLength, in: loop)
+        }
+        if let fault {
             refuse(fault, head: head)
             return
         }
-        assembly = RequestAssembly(head: head, deadline: .now() + loop.limits.bodyTime)
+        self.assembly = assembly
         if RequestAssembly.expectsContinue(head) {
-            assembly?.owesContinue = true
+            self.assembly?.owesContinue = true
             sendOwedContinue()
         }
     }
@@ -164,11 +183,26 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     }
 
     private func collect(_ part: ByteBuffer) {
-        guard let fault = assembly?.take(part, limit: loop.limits.body, budget: loop.bodyBudget) else { return }
+        guard let fault = assembly?.take(part, from: peer, in: loop) else { return }
         refuse(fault, head: assembly?.head)
     }
 
+    /// What of a body has come without its end stays in memory from here on.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if let assembly, assembly.hold == nil, assembly.body.readableBytes > 0,
+            let fault = self.assembly?.settle(from: peer, in: loop)
+        {
+            refuse(fault, head: assembly.head)
+        }
+        context.fireChannelReadComplete()
+    }
+
     private func complete() {
+        let waits = current != nil || !queue.isEmpty || context?.channel.isWritable != true
+        if let fault = assembly?.complete(from: peer, waits: waits, in: loop) {
+            refuse(fault, head: assembly?.head)
+            return
+        }
         guard let assembly else { return }
         self.assembly = nil
         let now = NIODeadline.now()
@@ -177,15 +211,15 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
             head: assembly.head,
             body: assembly.body,
             id: loop.nextRequestID(),
-            peer: peer,
+            peer: peer.client,
             arrival: now
         )
-        queue.append(.request(request))
+        queue.append(.request(request, assembly.hold))
         drain()
     }
 
     private func dropAssembly() {
-        if let assembly { loop.bodyBudget.release(assembly.body.readableBytes) }
+        assembly?.hold?.release()
         assembly = nil
     }
 
@@ -227,6 +261,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         case .open:
             // Half a request is no request; whole ones are still answered.
             dropAssembly()
+            nextDepartureCheck = .now() + loop.limits.departureCheck
             if isIdle { finish() }
         case .finishing, .closed:
             break

@@ -1,4 +1,5 @@
 package import NIOCore
+package import SkyrowActions
 
 /// What one server takes from its clients, in bytes, counts and time.
 package struct HTTPLimits: Sendable, Hashable {
@@ -6,8 +7,19 @@ package struct HTTPLimits: Sendable, Hashable {
     package var body: Int
     /// Bytes of all bodies that wait in memory at once; more is answered with 503.
     package var bodiesInMemory: Int
+    /// Bytes of a body whose request has no accepted key or token in its head; more is answered with 401. So much of every
+    /// body may be taken from the reserve for small ones.
+    package var smallBody: Int
+    /// The part of connections and of memory for bodies that one client may hold, in percent; beyond it is answered with 429.
+    package var clientShare: Int
+    /// Bytes a second that a body brings at least, over each `bodyWindow`; 0 is no limit.
+    package var bodyRate: Int
     /// Bytes of all answers that wait for clients to read them; beyond, who reads nothing for a second is closed.
     package var unreadAnswers: Int
+    /// Bytes of one response, and of all the results of a batch together.
+    package var responseBytes: Int
+    /// Bytes of all results that are being made or wait for clients to read them; one client has half of it at most.
+    package var responseMemory: Int
     /// Bytes of one header field, name and value.
     package var headerField: Int
     /// Bytes of all header fields of a request.
@@ -30,12 +42,16 @@ package struct HTTPLimits: Sendable, Hashable {
     package var idle: TimeAmount
     /// From a head to the end of its body.
     package var bodyTime: TimeAmount
+    /// How long a body may bring less than `bodyRate`.
+    package var bodyWindow: TimeAmount
     /// From a request to its answer; then the work is cancelled.
     package var response: TimeAmount
     /// For cancelled work to answer in its own words.
     package var cancellation: TimeAmount
     /// Without progress of a client that reads an answer slowly.
     package var writeStall: TimeAmount
+    /// How often a client that has closed its side, and waits for its answer, is asked whether it is still there.
+    package var departureCheck: TimeAmount
     /// For a refused client to read why, before the connection is closed under it.
     package var linger: TimeAmount
     /// During a shutdown, for a request that was already under way to an idle connection.
@@ -46,7 +62,12 @@ package struct HTTPLimits: Sendable, Hashable {
     package init(
         body: Int = 8 * 1024 * 1024,
         bodiesInMemory: Int = 256 * 1024 * 1024,
+        smallBody: Int = 64 * 1024,
+        clientShare: Int = ClientShare.usualPercent,
+        bodyRate: Int = 1024,
         unreadAnswers: Int = 256 * 1024 * 1024,
+        responseBytes: Int = 32 * 1024 * 1024,
+        responseMemory: Int = 128 * 1024 * 1024,
         headerField: Int = 16 * 1024,
         headerList: Int = 64 * 1024,
         headerCount: Int = 100,
@@ -58,16 +79,23 @@ package struct HTTPLimits: Sendable, Hashable {
         firstHead: TimeAmount = .seconds(15),
         idle: TimeAmount = .seconds(75),
         bodyTime: TimeAmount = .seconds(60),
+        bodyWindow: TimeAmount = .seconds(10),
         response: TimeAmount = .seconds(60),
         cancellation: TimeAmount = .seconds(2),
         writeStall: TimeAmount = .seconds(30),
+        departureCheck: TimeAmount = .seconds(2),
         linger: TimeAmount = .seconds(2),
         lastRequest: TimeAmount = .milliseconds(100),
         shutdown: TimeAmount = .seconds(30)
     ) {
         self.body = body
         self.bodiesInMemory = bodiesInMemory
+        self.smallBody = smallBody
+        self.clientShare = clientShare
+        self.bodyRate = bodyRate
         self.unreadAnswers = unreadAnswers
+        self.responseBytes = responseBytes
+        self.responseMemory = responseMemory
         self.headerField = headerField
         self.headerList = headerList
         self.headerCount = headerCount
@@ -79,17 +107,28 @@ package struct HTTPLimits: Sendable, Hashable {
         self.firstHead = firstHead
         self.idle = idle
         self.bodyTime = bodyTime
+        self.bodyWindow = bodyWindow
         self.response = response
         self.cancellation = cancellation
         self.writeStall = writeStall
+        self.departureCheck = departureCheck
         self.linger = linger
         self.lastRequest = lastRequest
         self.shutdown = shutdown
     }
 
+    /// Bytes that a body brings in each `bodyWindow` at least.
+    var bodyProgress: Int {
+        Int(Double(bodyRate) * Double(bodyWindow.nanoseconds) / 1e9)
+    }
+
     /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
     var tick: TimeAmount {
-        let times = [handshake, firstHead, idle, bodyTime, response, cancellation, writeStall, linger, shutdown]
+        let times = [
+            handshake, firstHead, idle, bodyTime, bodyWindow, response, cancellation, writeStall, departureCheck,
+            linger,
+            shutdown,
+        ]
         let quarter = (times.min()?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 5_000_000), 1_000_000_000))
     }

@@ -1,5 +1,6 @@
 package import NIOCore
 package import NIOHTTP1
+package import SkyrowModel
 
 /// A request that arrived whole.
 package struct HTTPRequest: Sendable {
@@ -35,6 +36,8 @@ package struct HTTPResponse: Sendable {
     package var body: ByteBuffer
     /// Whether the connection ends with this answer.
     package var endsConnection = false
+    /// What counts the memory of the body until it is written; nil for a short one.
+    package var account: ResponseAccount?
 
     package init(
         status: HTTPResponseStatus,

@@ -6,12 +6,25 @@ package protocol HTTPResponder: Sendable {
     /// the client is gone.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
+    /// Judges a request whose body is long or slow by its head alone, before the body is kept.
+    func standing(of head: HTTPRequestHead) -> RequestStanding
+
     /// Answers for a request that never became one, or whose answer never came. `head` is there when it was read.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse
 }
 
+/// What a head says about the sender of a body.
+package enum RequestStanding: Hashable, Sendable {
+    /// It has a key of the service, or the token of a session that is remembered.
+    case accepted
+    /// It has a token, which only the database can judge.
+    case unverified
+    /// It has neither.
+    case missing
+}
+
 /// Why the server channel answers a request itself; the connection is closed afterwards.
-package enum HTTPFault: Hashable, Sendable, CaseIterable {
+package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
     /// What came is not HTTP/1.1.
     case malformed
     case headerTooLarge
@@ -24,6 +37,12 @@ package enum HTTPFault: Hashable, Sendable, CaseIterable {
     case responseTimeout
     /// There are more connections, or bodies waiting in memory, than the limits allow.
     case overloaded
+    /// The client has more connections, or bodies waiting in memory, than its share.
+    case clientShareExceeded
+    /// The body is long, and the head has no key or token that would let it be.
+    case credentialsRequired
+    /// `Transfer-Encoding` is something other than `chunked`.
+    case unsupportedTransferCoding
 
     package var status: HTTPResponseStatus {
         switch self {
@@ -33,6 +52,9 @@ package enum HTTPFault: Hashable, Sendable, CaseIterable {
         case .expectationFailed: .expectationFailed
         case .requestTimeout: .requestTimeout
         case .responseTimeout, .overloaded: .serviceUnavailable
+        case .clientShareExceeded: .tooManyRequests
+        case .credentialsRequired: .unauthorized
+        case .unsupportedTransferCoding: .notImplemented
         }
     }
 }

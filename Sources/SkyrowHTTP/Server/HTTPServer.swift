@@ -26,12 +26,14 @@ package struct HTTPServer: Service {
     private let limits: HTTPLimits
     private let certificate: ServerCertificate?
     private let responder: any HTTPResponder
+    private let clients: ClientIdentification
     private let counts: HTTPServerCounts
     private let logger: Logger
     private let onRunning: @Sendable (Int?) async -> Void
 
     /// - Parameters:
     ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
+    ///   - clients: how clients are told apart, of each of which it takes a share.
     ///   - counts: what its connections share, of the same limits; one that nobody else looks at when missing.
     ///   - onRunning: called with the port, if there is one, once connections are accepted.
     package init(
@@ -39,6 +41,7 @@ package struct HTTPServer: Service {
         limits: HTTPLimits = HTTPLimits(),
         certificate: ServerCertificate? = nil,
         responder: any HTTPResponder,
+        clients: ClientIdentification = ClientIdentification(),
         counts: HTTPServerCounts? = nil,
         logger: Logger,
         onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
@@ -47,6 +50,7 @@ package struct HTTPServer: Service {
         self.limits = limits
         self.certificate = certificate
         self.responder = responder
+        self.clients = clients
         self.counts = counts ?? HTTPServerCounts(limits: limits)
         self.logger = logger
         self.onRunning = onRunning
@@ -61,6 +65,7 @@ package struct HTTPServer: Service {
             group: group,
             limits: limits,
             certificate: certificate,
+            clients: clients,
             counts: counts,
             responder: responder
         )

@@ -6,7 +6,7 @@ import NIOSSL
 /// A connection that has been accepted and gets its handlers.
 struct Opening {
     let loop: EventLoopContext
-    let peer: Client
+    let peer: ConnectionPeer
     /// What to tell a connection that is one too many.
     let refusal: HTTPFault?
     let onClose: @Sendable () -> Void

@@ -8,18 +8,60 @@ struct RequestAssembly {
     /// The client waits for `100 Continue`, which could not be sent before the answers ahead of it.
     var owesContinue = false
     private(set) var body = ByteBuffer()
+    /// What the body takes of the memory; nil as long as it is not decided whose memory that is.
+    private(set) var hold: BodyHold?
+    private var pace: BodyPace
 
-    init(head: HTTPRequestHead, deadline: NIODeadline) {
+    init(head: HTTPRequestHead, limits: HTTPLimits) {
+        let now = NIODeadline.now()
         self.head = head
-        self.deadline = deadline
+        deadline = now + limits.bodyTime
+        pace = BodyPace(from: now, limits)
     }
 
-    /// Adds a part of the body; answers why not, when the body or all bodies in memory would be too long.
-    mutating func take(_ part: ByteBuffer, limit: Int, budget: ByteBudget) -> HTTPFault? {
-        guard body.readableBytes + part.readableBytes <= limit else { return .bodyTooLarge }
-        guard budget.reserve(part.readableBytes) else { return .overloaded }
+    // MARK: - The body
+
+    /// Adds a part of the body; returns why not, when it would be too long or there is no room for it.
+    mutating func take(_ part: ByteBuffer, from peer: ConnectionPeer, in loop: EventLoopContext) -> HTTPFault? {
+        guard body.readableBytes + part.readableBytes <= loop.limits.body else { return .bodyTooLarge }
+        if let fault = hold?.take(part.readableBytes) { return fault }
         append(part)
-        return nil
+        // What has come of a short body at once is not counted before it stays.
+        return body.readableBytes > loop.limits.smallBody ? settle(from: peer, in: loop) : nil
+    }
+
+    /// Decides whose memory the body takes, unless that is decided; returns why it may take none.
+    ///
+    /// - Parameter announced: how many bytes the body will have, if the head says so.
+    mutating func settle(from peer: ConnectionPeer, announced: Int = 0, in loop: EventLoopContext) -> HTTPFault? {
+        guard hold == nil else { return nil }
+        switch loop.hold(self, from: peer, expected: max(announced, body.readableBytes)) {
+        case .success(let hold):
+            self.hold = hold
+            return nil
+        case .failure(let fault):
+            return fault
+        }
+    }
+
+    /// The same for a body that has arrived whole.
+    ///
+    /// - Parameter waits: whether other requests come first. What is answered at once needs no look at its head: with a
+    ///   wrong key it is gone again in a moment.
+    mutating func complete(from peer: ConnectionPeer, waits: Bool, in loop: EventLoopContext) -> HTTPFault? {
+        guard hold == nil, body.readableBytes > 0 else { return nil }
+        if waits { return settle(from: peer, in: loop) }
+        var hold = BodyHold(loop.bodies, pool: .accepted, usage: peer.usage)
+        let fault = hold.take(body.readableBytes)
+        self.hold = hold
+        return fault
+    }
+
+    /// Whether the body arrives too slowly.
+    ///
+    /// - Parameter isWaiting: whether the client cannot go on because the server does not read.
+    mutating func isTooSlow(isWaiting: Bool, now: NIODeadline, _ limits: HTTPLimits) -> Bool {
+        pace.isTooSlow(bytes: body.readableBytes, isWaiting: isWaiting || owesContinue, now: now, limits)
     }
 
     private mutating func append(_ part: ByteBuffer) {
@@ -32,21 +74,7 @@ struct RequestAssembly {
         }
     }
 
-    /// What is wrong with a head whatever its body will be, judged before a byte of the body is read.
-    static func fault(in head: HTTPRequestHead, bodyLimit: Int) -> HTTPFault? {
-        for (name, value) in head.headers {
-            switch name.utf8.count {
-            case 14 where name.isSameHeader(as: "content-length"):
-                // The decoder let digits pass only; more of them than fit an Int are too many bytes as well.
-                if Int(value).map({ $0 > bodyLimit }) ?? true { return .bodyTooLarge }
-            case 6 where name.isSameHeader(as: "expect"):
-                if !value.isSameHeader(as: "100-continue") { return .expectationFailed }
-            default:
-                continue
-            }
-        }
-        return nil
-    }
+    // MARK: - The head
 
     /// Whether the client waits for `100 Continue` before it sends the body.
     static func expectsContinue(_ head: HTTPRequestHead) -> Bool {

@@ -18,7 +18,7 @@ extension HTTPResponse {
             buffer.writeStaticString("\r\n")
         }
         buffer.writeBytes(date)
-        buffer.writeStaticString("server: Skyrow\r\n")
+        buffer.writeBytes(HTTPResponse.commonLines)
         if !keepsAlive {
             buffer.writeStaticString("connection: close\r\n")
         } else if version.minor == 0 {
@@ -33,9 +33,18 @@ extension HTTPResponse {
         buffer.writeStaticString("\r\n")
     }
 
+    /// What every response says: no cache keeps what was meant for one caller, and no browser guesses that a record is a
+    /// page.
+    static let commonFields = [
+        HTTPField("server", "Skyrow"), HTTPField("cache-control", "no-store"),
+        HTTPField("x-content-type-options", "nosniff"),
+    ]
+
+    private static let commonLines = commonFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
+
     /// About how many bytes the head will need.
     var headSize: Int {
-        192 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        256 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 }
 

@@ -13,32 +13,33 @@ struct ServerChannel: ServerChildChannel {
     }
 
     private let contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>]
-    private let limits: HTTPLimits
     private let certificate: ServerCertificate?
-    private let connections: ConnectionCount
+    private let clients: ClientIdentification
+    private let counts: HTTPServerCounts
 
     init(
         group: any EventLoopGroup,
         limits: HTTPLimits,
         certificate: ServerCertificate?,
+        clients: ClientIdentification,
         counts: HTTPServerCounts,
         responder: any HTTPResponder
     ) {
-        connections = counts.connections
         var contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>] = [:]
         for loop in group.makeIterator() {
             let context = EventLoopContext(
                 eventLoop: loop,
                 limits: limits,
-                bodyBudget: counts.bodies,
-                unreadAnswers: counts.unreadAnswers,
+                clients: clients,
+                counts: counts,
                 responder: responder
             )
             contexts[ObjectIdentifier(loop)] = .makeBoxSendingValue(context, eventLoop: loop)
         }
         self.contexts = contexts
-        self.limits = limits
         self.certificate = certificate
+        self.clients = clients
+        self.counts = counts
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -49,27 +50,29 @@ struct ServerChannel: ServerChildChannel {
     }
 
     private func addHandlers(to channel: any Channel, logger: Logger) throws {
-        let open = connections.increment()
-        let connections = connections
-        guard let loop = contexts[ObjectIdentifier(channel.eventLoop)]?.value,
-            open <= limits.connections + ServerChannel.refusalsAtOnce
-        else {
-            // Too many even to be told so.
-            connections.refuse()
-            connections.decrement()
+        let client = Client(
+            address: channel.remoteAddress.flatMap(ClientAddress.init),
+            isSecure: certificate != nil
+        )
+        let isProxy = clients.isProxy(client)
+        let usage = isProxy ? nil : counts.clients.usage(of: clients.key(of: client))
+        let connections = counts.connections
+        let verdict = connections.add(usage)
+        let refusal: HTTPFault? =
+            switch verdict {
+            case .refused(let fault): fault
+            case .open, .dropped: nil
+            }
+        guard let loop = contexts[ObjectIdentifier(channel.eventLoop)]?.value, verdict != .dropped else {
+            connections.close(verdict, usage)
             channel.close(promise: nil)
             return
         }
-        let isTooMany = open > limits.connections
-        if isTooMany { connections.refuse() }
         let opening = Opening(
             loop: loop,
-            peer: Client(
-                address: channel.remoteAddress.flatMap(ClientAddress.init),
-                isSecure: certificate != nil
-            ),
-            refusal: isTooMany ? .overloaded : nil,
-            onClose: { connections.decrement() }
+            peer: ConnectionPeer(client: client, usage: usage, isProxy: isProxy),
+            refusal: refusal,
+            onClose: { connections.close(verdict, usage) }
         )
         if let certificate {
             try opening.addTLS(certificate, to: channel)
@@ -86,7 +89,4 @@ struct ServerChannel: ServerChildChannel {
             value.channel.close(promise: nil)
         }
     }
-
-    /// How many connections beyond the limit are told that there are too many.
-    private static let refusalsAtOnce = 128
 }

@@ -3,12 +3,14 @@ import Synchronization
 
 /// What the connections of a server share over all event loops; its owner looks at it for metrics.
 package final class HTTPServerCounts: Sendable {
-    let connections = ConnectionCount()
-    let bodies: ByteBudget
+    let connections: ConnectionCount
+    let bodies: BodyMemory
+    let clients = ClientTable()
     let unreadAnswers: UnreadAnswers
 
     package init(limits: HTTPLimits = HTTPLimits()) {
-        bodies = ByteBudget(limits.bodiesInMemory)
+        connections = ConnectionCount(limits)
+        bodies = BodyMemory(limits)
         unreadAnswers = UnreadAnswers(limit: limits.unreadAnswers)
     }
 
@@ -31,57 +33,6 @@ package struct HTTPServerStatistics: Hashable, Sendable {
     package let refused: Int
     /// The bytes of bodies in memory.
     package let bodyBytes: Int
-}
-
-/// How many connections there are and were.
-final class ConnectionCount: Sendable {
-    private let count = Atomic<Int>(0)
-    private let total = Atomic<Int>(0)
-    private let tooMany = Atomic<Int>(0)
-
-    var open: Int { count.load(ordering: .relaxed) }
-    var accepted: Int { total.load(ordering: .relaxed) }
-    var refused: Int { tooMany.load(ordering: .relaxed) }
-
-    /// Answers the new count.
-    func increment() -> Int {
-        total.wrappingAdd(1, ordering: .relaxed)
-        return count.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-
-    func decrement() {
-        count.wrappingSubtract(1, ordering: .relaxed)
-    }
-
-    /// Counts one that was too many.
-    func refuse() {
-        tooMany.wrappingAdd(1, ordering: .relaxed)
-    }
-}
-
-/// How many bytes of bodies are in memory, over all event loops.
-final class ByteBudget: Sendable {
-    private let limit: Int
-    private let used = Atomic<Int>(0)
-
-    init(_ limit: Int) {
-        self.limit = limit
-    }
-
-    var bytes: Int { used.load(ordering: .relaxed) }
-
-    /// Takes bytes out of the budget; false when there are not so many left.
-    func reserve(_ count: Int) -> Bool {
-        guard used.wrappingAdd(count, ordering: .relaxed).newValue <= limit else {
-            release(count)
-            return false
-        }
-        return true
-    }
-
-    func release(_ count: Int) {
-        used.wrappingSubtract(count, ordering: .relaxed)
-    }
 }
 
 /// How many bytes of answers wait for their clients to read them, over all event loops.

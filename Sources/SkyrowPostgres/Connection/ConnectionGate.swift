@@ -3,15 +3,22 @@ internal import Glibc
 
 /// What threads other than its own may do to a connection: cancel what it runs, cut it off, look whether it died.
 ///
-/// It outlives the connection it guards, which the thread may close and open again.
-///
-/// `@unchecked` is not needed: all state is inside the monitor, and the pointer of libpq's cancel object never leaves
-/// it while the object may be freed (`cancelsUnderway` holds ``close()`` back).
+/// It outlives the connection it guards, which the thread may close and open again. No call blocks for longer than
+/// ``cancelPatience``, however silent the server is.
 final class ConnectionGate: Sendable {
-    private struct State: @unchecked Sendable {
+    /// Where a cancel is on its way.
+    private enum CancelPhase: Sendable {
+        case none
+        /// It waits for a thread that sends it; it can still be taken back.
+        case queued(id: UInt64)
+        /// A thread sends it, for as long as the server takes.
+        case sending(id: UInt64)
+    }
+
+    private struct State: Sendable {
         var descriptor: Int32 = -1
-        var cancel: OpaquePointer?
-        var cancelsUnderway = 0
+        var handle: CancelHandle?
+        var cancel = CancelPhase.none
         /// What runs now; nil while the connection is idle.
         var running: ObjectIdentifier?
         var deadline = MonotonicTime.distantFuture
@@ -20,26 +27,49 @@ final class ConnectionGate: Sendable {
         /// It cannot be used any more.
         var isBroken = false
         var wasCancelled = false
+        /// It was cut off because its statement had not ended in time.
+        var wasOverdue = false
+
+        // These survive the connection.
+        var lastCancel: UInt64 = 0
+        var isSevered = false
+
+        /// Forgets the connection.
+        mutating func reset() {
+            let (lastCancel, isSevered) = (lastCancel, isSevered)
+            self = State()
+            self.lastCancel = lastCancel
+            self.isSevered = isSevered
+        }
     }
 
+    /// How long the end of a statement waits for a cancel that is being sent; then the connection is given up instead.
+    static let cancelPatience: Duration = .seconds(3)
+
+    /// What is done about the connection's server process; nil for a connection whose statements nobody cancels.
+    let control: BackendControl?
     private let state = Monitor(State())
 
-    func open(descriptor: Int32, cancel: OpaquePointer?) {
+    init(control: BackendControl? = nil) {
+        self.control = control
+    }
+
+    /// Takes up a connection. One that was opened after ``sever()`` is cut off at once.
+    func open(descriptor: Int32, handle: CancelHandle?) {
         state.withLock { state in
-            state = State()
+            state.reset()
             state.descriptor = descriptor
-            state.cancel = cancel
+            state.handle = handle
+            if state.isSevered { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Waits for cancels that are under way, then forgets the connection.
-    func close() {
-        let cancel = state.wait { state -> OpaquePointer?? in
-            guard state.cancelsUnderway == 0 else { return nil }
-            defer { state = State() }
-            return .some(state.cancel)
+    /// Forgets the connection; returns whether its statement was still running when it was cut off.
+    func close() -> Bool {
+        state.withLock { state in
+            defer { state.reset() }
+            return state.wasOverdue
         }
-        if let cancel { PQfreeCancel(cancel) }
     }
 
     /// Whether something arrived on the idle connection that has not been looked at.
@@ -47,6 +77,12 @@ final class ConnectionGate: Sendable {
 
     /// Whether the connection is known to be of no more use.
     var isBroken: Bool { state.withLock(\.isBroken) }
+
+    /// Whether the connection was cut off because its statement had not ended in time.
+    var wasOverdue: Bool { state.withLock(\.wasOverdue) }
+
+    /// Whether this side has cut the connection off for good.
+    var isSevered: Bool { state.withLock(\.isSevered) }
 
     func markBroken() {
         state.withLock { $0.isBroken = true }
@@ -67,48 +103,104 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Says that nothing runs any more; returns whether a cancel was sent meanwhile. Waits for one that is under way,
-    /// since it could hit the next statement otherwise.
-    func end() -> Bool {
-        state.wait { state -> Bool? in
-            state.running = nil
-            state.deadline = .distantFuture
-            return state.cancelsUnderway == 0 ? state.wasCancelled : nil
-        } ?? false
+    /// Gives the rest of what runs more time, because a part of it has ended.
+    func extend(to deadline: MonotonicTime) {
+        state.withLock { state in
+            if state.running != nil { state.deadline = deadline }
+        }
     }
 
-    /// Asks the server to cancel the statement if it is this work that runs; blocks for a round trip. Returns whether
-    /// it was running.
-    @discardableResult
-    func cancel(_ work: ObjectIdentifier) -> Bool {
-        let cancel = state.withLock { state -> OpaquePointer? in
-            guard state.running == work, let cancel = state.cancel else { return nil }
-            state.cancelsUnderway += 1
-            state.wasCancelled = true
-            return cancel
+    /// Says that nothing runs any more; returns whether a cancel was sent meanwhile. Waits for one that is under way,
+    /// since it could hit the next statement otherwise; when that takes too long, there is no next statement.
+    func end() -> Bool {
+        let wasCancelled = state.withLock { Self.settle(&$0) }
+        if let wasCancelled { return wasCancelled }
+        return state.wait(until: .now + Self.cancelPatience) { Self.settle(&$0) } ?? giveUp()
+    }
+
+    private static func settle(_ state: inout State) -> Bool? {
+        state.running = nil
+        state.deadline = .distantFuture
+        switch state.cancel {
+        case .none:
+            return state.wasCancelled
+        case .queued:
+            state.cancel = .none
+            return state.wasCancelled
+        case .sending:
+            return state.isBroken || state.isSevered || state.wasOverdue ? state.wasCancelled : nil
         }
-        guard let cancel else { return false }
-        var message = [CChar](repeating: 0, count: 256)
-        PQcancel(cancel, &message, Int32(message.count))
-        state.withLock { $0.cancelsUnderway -= 1 }
-        state.broadcast()
+    }
+
+    private func giveUp() -> Bool {
+        markBroken()
         return true
+    }
+
+    /// Asks the server to cancel the statement if it is this work that runs; does not wait for the server. Returns
+    /// whether it was running.
+    ///
+    /// - Parameter patience: how long the statement may go on after that, until the connection is cut off.
+    @discardableResult
+    func cancel(_ work: ObjectIdentifier, patience: Duration? = nil) -> Bool {
+        let (isRunning, id) = state.withLock { state -> (Bool, UInt64?) in
+            guard state.running == work, state.handle != nil else { return (false, nil) }
+            if let patience { state.deadline = min(state.deadline, .now + patience) }
+            guard case .none = state.cancel else { return (true, nil) }
+            state.lastCancel += 1
+            state.cancel = .queued(id: state.lastCancel)
+            return (true, state.lastCancel)
+        }
+        if let id, control?.send({ [self] in sendCancel(id) }) != true { endCancel(id) }
+        return isRunning
+    }
+
+    private func sendCancel(_ id: UInt64) {
+        let handle = state.withLock { state -> CancelHandle? in
+            guard case .queued(id) = state.cancel, state.running != nil else { return nil }
+            state.cancel = .sending(id: id)
+            state.wasCancelled = true
+            return state.handle
+        }
+        handle?.send()
+        endCancel(id)
+    }
+
+    private func endCancel(_ id: UInt64) {
+        state.withLock { state in
+            switch state.cancel {
+            case .queued(id), .sending(id): state.cancel = .none
+            case .queued, .sending, .none: break
+            }
+        }
+        state.broadcast()
     }
 
     /// Cuts the connection off when its statement should have ended long ago, so that its thread wakes up.
     func severIfOverdue(at time: MonotonicTime) {
         state.withLock { state in
             guard state.descriptor >= 0, state.running != nil, state.deadline < time else { return }
+            state.wasOverdue = true
             shutdown(state.descriptor, Int32(SHUT_RDWR))
         }
     }
 
     /// Cuts the connection off whatever it does.
-    func sever() {
+    func cutOff() {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
             shutdown(state.descriptor, Int32(SHUT_RDWR))
         }
+    }
+
+    /// Cuts the connection off whatever it does, and every one that is opened after it.
+    func sever() {
+        state.withLock { state in
+            state.isSevered = true
+            guard state.descriptor >= 0 else { return }
+            shutdown(state.descriptor, Int32(SHUT_RDWR))
+        }
+        state.broadcast()
     }
 
     /// Looks whether something arrived on an idle connection, which is its end more often than not.
@@ -120,5 +212,29 @@ final class ConnectionGate: Sendable {
             state.isSuspect = true
             return true
         }
+    }
+}
+
+/// What libpq needs to cancel the statement of a connection; it may outlive the connection.
+///
+/// `@unchecked Sendable`: libpq's object never changes (its manual says that threads may share it), and it is freed
+/// once, when nothing refers to it any more.
+final class CancelHandle: @unchecked Sendable {
+    private let cancel: OpaquePointer
+
+    /// Takes over what PQgetCancel returned; nil for nil.
+    init?(_ cancel: OpaquePointer?) {
+        guard let cancel else { return nil }
+        self.cancel = cancel
+    }
+
+    deinit {
+        PQfreeCancel(cancel)
+    }
+
+    /// Blocks until the server has closed the connection that this opens, without any limit.
+    func send() {
+        var message = [CChar](repeating: 0, count: 256)
+        PQcancel(cancel, &message, Int32(message.count))
     }
 }

@@ -2,6 +2,8 @@ internal import CLibpq
 
 /// One message of a pipeline whose result is still to come.
 enum PipelineStep {
+    /// The settings of the transaction, before everything else of it.
+    case settings
     case prepare(PreparedStatement)
     /// The statement of the request at this place of the batch; `statement` is nil when it was sent unnamed.
     case execute(index: Int, statement: PreparedStatement?, isFresh: Bool)
@@ -36,6 +38,8 @@ extension PostgresConnection {
             throw PostgresError(code: .invalidValue, message: "A statement has at most 65535 values")
         }
         guard named && usesNamedStatements else {
+            // In the first place of a pipeline, which is one transaction up to its sync.
+            if named, steps.isEmpty { try sendTransactionSettings(steps: &steps) }
             guard sendUnnamed(sql) else { throw sendFailure() }
             steps.append(.execute(index: index, statement: nil, isFresh: true))
             return
@@ -62,6 +66,13 @@ extension PostgresConnection {
         steps.append(.execute(index: index, statement: statement, isFresh: true))
     }
 
+    /// Puts the settings of the transaction into the pipeline, where it needs any.
+    func sendTransactionSettings(steps: inout [PipelineStep]) throws(PostgresError) {
+        guard let transactionSettings else { return }
+        guard sendUnnamed(transactionSettings) else { throw sendFailure() }
+        steps.append(.settings)
+    }
+
     /// Ends what commits or fails together, and sends everything.
     func sync() -> Bool {
         PQpipelineSync(handle) == 1
@@ -72,13 +83,37 @@ extension PostgresConnection {
         PQisBusy(handle) != 0
     }
 
+    /// Has libpq hand over the rows of the next answer one by one; to be called before anything of it is looked at.
+    func expectSingleRows() {
+        // It refuses when the answer has begun already; then the rows come all together, as without a limit.
+        PQsetSingleRowMode(handle)
+    }
+
     /// The answer to the oldest step without one; blocks until it is there.
-    func receive(_ step: PipelineStep) -> PipelineAnswer {
-        guard let result = PQgetResult(handle) else { return .lost(lossError()) }
+    ///
+    /// - Parameters:
+    ///   - limit: bounds the rows, which were announced by ``expectSingleRows()``.
+    ///   - events: what else is done meanwhile.
+    func receive(
+        _ step: PipelineStep,
+        limit: PostgresRowLimit? = nil,
+        events: (CollectingEvent) -> Void = { _ in }
+    ) -> PipelineAnswer {
+        guard var result = PQgetResult(handle) else { return .lost(lossError()) }
+        var collected: CollectedRows?
+        if let limit {
+            guard let last = collect(from: result, limit, &collected, events) else { return .lost(lossError()) }
+            result = last
+        }
         let answer: PipelineAnswer
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
-            answer = .success(PostgresResult(handle: result))
+            if let failure = collected?.failure {
+                PQclear(result)
+                answer = .failure(PostgresError(code: failure))
+            } else {
+                answer = .success(PostgresResult(handle: result, collected: collected))
+            }
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
             answer = .aborted
@@ -90,7 +125,7 @@ extension PostgresConnection {
                 gate.markBroken()
                 return .lost(error)
             }
-            answer = .failure(error)
+            answer = .failure(error.replaced(by: collected))
         default:
             // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
             PQclear(result)
@@ -141,7 +176,7 @@ extension PostgresConnection {
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:
             statements.remove(statement)
             if error.sqlState == .featureNotSupported { orphans.append(statement.name) }
-        case (.prepare, _), (.execute, _), (.deallocate, _):
+        case (.settings, _), (.prepare, _), (.execute, _), (.deallocate, _):
             break
         }
     }

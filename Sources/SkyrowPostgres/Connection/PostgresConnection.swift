@@ -18,8 +18,14 @@ final class PostgresConnection {
     let gate: ConnectionGate
     var statements: PreparedStatementCache
     let usesNamedStatements: Bool
+    /// What every transaction has to begin with, where the session keeps no settings; nil for nothing.
+    private(set) var transactionSettings: SQL?
+    /// The server process behind the connection; nil when it is not known, as behind a pooler.
+    private var backend: Backend?
     /// Names of statements the server still has, though no schema they fit; they are given up on the next occasion.
     var orphans: [String] = []
+    /// Whether libpq's buffer has grown so much that the connection is better replaced.
+    var isSwollen = false
     /// Scratch space for the pointers of one statement's values.
     var parameterPointers: [UnsafePointer<CChar>?] = []
     var parameterLengths: [Int32] = []
@@ -29,6 +35,9 @@ final class PostgresConnection {
     ///
     /// - Throws: ``PostgresError`` with the code `cannotConnect`.
     init(configuration: PostgresConfiguration, role: ConnectionRole, gate: ConnectionGate) throws(PostgresError) {
+        if let control = gate.control, !control.admitsConnection {
+            throw PostgresError(code: .cannotConnect, message: "Too many abandoned statements still run")
+        }
         // Later entries win over earlier ones, so the connection string can change all of the defaults.
         var options: [(String, String)] = [
             ("connect_timeout", String(max(2, configuration.connectTimeout.components.seconds))),
@@ -60,22 +69,26 @@ final class PostgresConnection {
         // Notices would go to standard error otherwise. libpq hands over as a notice, too, what a server says to an
         // idle session that it closes. The gate outlives the connection.
         let receiver: PQnoticeReceiver = { gate, result in
-            guard let gate, let result, PostgresError.endsSession(result: result) else { return }
+            guard let gate, let result, PostgresError.announcesEnd(result: result) else { return }
             Unmanaged<ConnectionGate>.fromOpaque(gate).takeUnretainedValue().markBroken()
         }
         PQsetNoticeReceiver(handle, receiver, Unmanaged.passUnretained(gate).toOpaque())
+        gate.open(descriptor: PQsocket(handle), handle: CancelHandle(PQgetCancel(handle)))
+        // A server that falls silent now is cut off like one that does so later.
+        gate.begin(gate, deadline: .now + max(.seconds(2), configuration.connectTimeout))
+        defer { _ = gate.end() }
         do throws(PostgresError) {
-            try applySettings(of: configuration, role: role)
+            try applySettings(SessionSettings(of: configuration, role: role, serverVersion: PQserverVersion(handle)))
         } catch {
             // All is in place by now, so leaving by an error runs deinit, which closes the connection.
             throw PostgresError(code: .cannotConnect, sqlState: error.sqlState, message: error.message)
         }
-        gate.open(descriptor: PQsocket(handle), cancel: PQgetCancel(handle))
     }
 
     deinit {
-        gate.close()
+        let isAbandoned = gate.close()
         PQfinish(handle)
+        if isAbandoned, let backend { gate.control?.abandon(backend) }
     }
 
     var isUsable: Bool { PQstatus(handle) == CONNECTION_OK && !gate.isBroken }
@@ -94,26 +107,47 @@ final class PostgresConnection {
     }
 
     /// Runs a statement by itself, outside of a pipeline, and waits for its end.
-    func runAlone(_ sql: SQL) throws(PostgresError) -> PostgresResult {
+    ///
+    /// - Parameter cancel: asks the server to cancel the statement, once its rows are more than the limit.
+    func runAlone(
+        _ sql: SQL,
+        limit: PostgresRowLimit? = nil,
+        cancel: () -> Void = {}
+    ) throws(PostgresError) -> PostgresResult {
         if let failure = sql.bindings.failure { throw failure }
         guard sendUnnamed(sql) else { throw PostgresError(code: .connectionLost, message: lastMessage) }
-        return try finishAlone()
+        if limit != nil { expectSingleRows() }
+        return try finishAlone(limit: limit, cancel: cancel)
     }
 
     /// Reads the results of a command outside of a pipeline to their end; the last error counts.
-    func finishAlone() throws(PostgresError) -> PostgresResult {
+    func finishAlone(
+        limit: PostgresRowLimit? = nil,
+        cancel: () -> Void = {}
+    ) throws(PostgresError) -> PostgresResult {
         var success: PostgresResult?
         var failure: PostgresError?
-        while let result = PQgetResult(handle) {
+        while var result = PQgetResult(handle) {
+            var collected: CollectedRows?
+            if let limit {
+                let last = collect(from: result, limit, &collected) { if case .excess = $0 { cancel() } }
+                guard let last else { break }
+                result = last
+            }
             switch PQresultStatus(result) {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
-                success = PostgresResult(handle: result)
+                if let code = collected?.failure {
+                    PQclear(result)
+                    failure = failure ?? PostgresError(code: code)
+                } else {
+                    success = PostgresResult(handle: result, collected: collected)
+                }
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 PQclear(result)
                 gate.markBroken()
                 throw PostgresError(code: .misuse, message: "COPY runs through copyIn and copyOut only")
             default:
-                failure = failure ?? PostgresError(result: result)
+                failure = failure ?? PostgresError(result: result).replaced(by: collected)
                 if PostgresError.endsSession(result: result) { gate.markBroken() }
                 PQclear(result)
             }
@@ -126,27 +160,20 @@ final class PostgresConnection {
         return success
     }
 
-    private func applySettings(of configuration: PostgresConfiguration, role: ConnectionRole) throws(PostgresError) {
-        guard configuration.namedStatements else { return }
-        var settings = configuration.sessionSettings
-        if let path = configuration.searchPath {
-            settings["search_path"] = path.map(\.quoted).joined(separator: ", ")
+    /// Gives the session its settings, and finds out which server process it has; where another client may get the
+    /// session after each transaction, every transaction gets them instead.
+    private func applySettings(_ settings: SessionSettings) throws(PostgresError) {
+        guard usesNamedStatements else {
+            let calls = settings.calls(isLocal: true)
+            if !calls.isEmpty { transactionSettings = "SELECT \(calls.joined(separator: ", "))" }
+            return
         }
-        var statementTimeout = configuration.statementTimeout
-        switch role {
-        case .read, .write, .listen:
-            break
-        case .shared:
-            statementTimeout = min(statementTimeout ?? .seconds(3600), configuration.sharedStatementTimeout)
-            settings["lock_timeout"] = String(configuration.sharedLockTimeout.settingMilliseconds)
-        case .transaction:
-            let idle = configuration.idleTransactionTimeout.settingMilliseconds
-            settings["idle_in_transaction_session_timeout"] = String(idle)
-        }
-        if let statementTimeout { settings["statement_timeout"] = String(statementTimeout.settingMilliseconds) }
-        guard !settings.isEmpty else { return }
-        let calls = settings.sorted { $0.key < $1.key }.map { "set_config(\($0.key), \($0.value), false)" as SQL }
-        _ = try runAlone("SELECT \(calls.joined(separator: ", "))")
+        let columns = (["a.pid", "a.backend_start"] + settings.calls(isLocal: false)).joined(separator: ", ")
+        let result = try runAlone("SELECT \(columns) FROM pg_stat_get_activity(pg_backend_pid()) AS a")
+        let processID: Int32 = try result.decode(row: 0, column: 0)
+        // A pooler makes up a process of its own, and may hand out another one for the next transaction.
+        guard processID == PQbackendPID(handle) else { return }
+        backend = Backend(processID: processID, startedAt: try result.decode(row: 0, column: 1))
     }
 }
 

@@ -1,16 +1,33 @@
-/// The thread that asks the server to cancel statements, because libpq blocks while it does so and the callers'
-/// threads must not.
+/// The thread that has cancels sent, and sent again for as long as their statements run; it also looks after what no
+/// other thread looks after. It never waits for a server.
 final class StatementCanceller: Sendable {
-    /// Sends a cancel; returns whether the statement still runs, so that it has to be sent again: one that overtakes
+    /// Has a cancel sent; returns whether the statement still runs, so that it has to be sent again: one that overtakes
     /// its statement on the way to the server is ignored there.
     typealias Job = @Sendable () -> Bool
+
+    /// A job and when it is done next, each time after twice the pause.
+    private struct Repetition {
+        static let first: Duration = .milliseconds(50)
+        static let longest: Duration = .seconds(1)
+
+        let job: Job
+        var pause = Repetition.first
+        var next: MonotonicTime
+
+        /// Returns the repetition that is to follow, if any.
+        func performed(at time: MonotonicTime) -> Repetition? {
+            guard next <= time else { return self }
+            guard job() else { return nil }
+            return Repetition(job: job, pause: min(pause * 2, Self.longest), next: time + pause)
+        }
+    }
 
     private struct State: Sendable {
         var jobs: [Job] = []
         var isStopped = false
     }
 
-    private static let repetitionDelay: Duration = .milliseconds(50)
+    static let tick: Duration = .milliseconds(100)
 
     private let monitor = Monitor(State())
 
@@ -25,10 +42,12 @@ final class StatementCanceller: Sendable {
         monitor.broadcast()
     }
 
-    func run() {
-        var unfinished: [Job] = []
+    /// The thread's work, until ``stop()``; calls `look` ten times a second.
+    func run(look: (MonotonicTime) -> Void) {
+        var unfinished: [Repetition] = []
+        var nextLook = MonotonicTime.now
         while true {
-            let deadline = unfinished.isEmpty ? nil : MonotonicTime.now + Self.repetitionDelay
+            let deadline = unfinished.map(\.next).reduce(nextLook) { min($0, $1) }
             let (new, isStopped) =
                 monitor.wait(until: deadline) { state -> ([Job], Bool)? in
                     guard !state.jobs.isEmpty || state.isStopped else { return nil }
@@ -36,7 +55,13 @@ final class StatementCanceller: Sendable {
                     return (state.jobs, state.isStopped)
                 } ?? ([], false)
             if isStopped { return }
-            unfinished = (unfinished + new).filter { $0() }
+            let now = MonotonicTime.now
+            unfinished += new.map { Repetition(job: $0, next: now) }
+            unfinished = unfinished.compactMap { $0.performed(at: now) }
+            if nextLook <= now {
+                look(now)
+                nextLook = now + Self.tick
+            }
         }
     }
 }

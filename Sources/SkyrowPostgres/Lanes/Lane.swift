@@ -21,6 +21,7 @@ final class Lane: Sendable {
     let threads: ThreadGroup
     let canceller: StatementCanceller
     let times: StatementTimes
+    let control: BackendControl
     let monitor: Monitor<State>
     /// Where the writes of a group are tried by themselves.
     let fallback: Lane?
@@ -32,6 +33,7 @@ final class Lane: Sendable {
         threads: ThreadGroup,
         canceller: StatementCanceller,
         times: StatementTimes,
+        control: BackendControl,
         fallback: Lane? = nil
     ) {
         self.role = role
@@ -40,6 +42,7 @@ final class Lane: Sendable {
         self.threads = threads
         self.canceller = canceller
         self.times = times
+        self.control = control
         self.fallback = fallback
         let limits = QueueLimits(role: role, configuration: configuration)
         monitor = Monitor(State(queue: ConnectionQueue(limits: limits)))

@@ -7,7 +7,7 @@ internal import Synchronization
 final class LaneWorker: Sendable {
     let lane: Lane
     let slot: Int
-    let gate = ConnectionGate()
+    let gate: ConnectionGate
     /// What the worker sleeps on, so that it can be woken by itself.
     let condition = Condition()
     private let received = Atomic<Int>(0)
@@ -15,6 +15,7 @@ final class LaneWorker: Sendable {
     init(lane: Lane, slot: Int) {
         self.lane = lane
         self.slot = slot
+        gate = ConnectionGate(control: lane.control)
     }
 
     /// How many requests of the current batch were answered; the next one is what the server works on.
@@ -78,11 +79,14 @@ final class LaneWorker: Sendable {
                 if connection.isUsable { hasWorked = true }
             }
         }
+        guard !gate.isSevered else { return hasWorked }
         lane.logger.warning("A database connection was lost", metadata: ["lane": "\(lane.role.rawValue)"])
         return hasWorked
     }
 
     private func logFailure(_ error: PostgresError, isFirst: Bool) {
+        // A client that ends cuts off what still connects.
+        guard !gate.isSevered else { return }
         let metadata: Logger.Metadata = [
             "lane": "\(lane.role.rawValue)", "error": "\(error)", "reason": "\(error.message ?? "")",
         ]

@@ -43,6 +43,9 @@ struct PipelineBatch {
         if !wasCancelled, connection.isUsable { noteTimes(requests, timing) }
         settle(requests, fate: fate, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
+        // Until the next batch, which may be long in coming, they would keep the rows.
+        answers.removeAll(keepingCapacity: true)
+        if connection.isSwollen { connection.gate.markBroken() }
     }
 
     /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would
@@ -59,10 +62,13 @@ struct PipelineBatch {
         return connection.isUsable
     }
 
-    /// A server that does not answer long after its own time limit is cut off.
+    /// A server that does not answer long after its own time limit is cut off. Reads have a limit each, which begins
+    /// anew when one was answered.
     private func hangDeadline(_ count: Int) -> MonotonicTime {
-        guard let limit = worker.lane.configuration.statementTimeout else { return .distantFuture }
-        return .now + limit * min(count, 4) + .seconds(5)
+        let configuration = worker.lane.configuration
+        let role = worker.lane.role
+        guard let limit = configuration.statementTimeout(of: role) else { return .distantFuture }
+        return .now + limit * (role == .read ? 1 : min(count, 4)) + configuration.cancellationTimeout
     }
 
     /// Returns whether the sync was sent, without which nothing can have been committed.
@@ -117,14 +123,28 @@ struct PipelineBatch {
     /// Fills `answers`; returns what became of the whole.
     private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchFate {
         var preparationFailure: PostgresError?
-        for step in steps {
-            if !finished.isEmpty, connection.wouldBlock { resumeFinished() }
-            let answer = connection.receive(step)
+        for (place, step) in steps.enumerated() {
+            let limit = rowLimit(of: step, requests)
+            if limit != nil { connection.expectSingleRows() }
+            if place > 0, worker.lane.role == .read, connection.wouldBlock {
+                resumeFinished()
+                connection.gate.extend(to: hangDeadline(1))
+            }
+            let answer = connection.receive(step, limit: limit) { event in
+                switch event {
+                case .waiting:
+                    if !finished.isEmpty { resumeFinished() }
+                case .excess:
+                    // What is left of the rows would be sent for nothing. It may hit the statement behind it, which is
+                    // run again then.
+                    connection.gate.cancel(ObjectIdentifier(requests[0]))
+                }
+            }
             if case .lost(let error) = answer { return .lost(error) }
             switch step {
             case .deallocate:
                 break
-            case .prepare:
+            case .prepare, .settings:
                 if case .failure(let error) = answer { preparationFailure = error }
             case .execute(let index, _, let isFresh):
                 let members = statements[index].members
@@ -139,6 +159,8 @@ struct PipelineBatch {
                     for member in members {
                         finished.append((requests[member], .success(result), rows[member], timing))
                         runs.append(timing.run)
+                        // The rest of the batch need not keep the rows.
+                        answers[member] = .success(.empty)
                     }
                 }
                 worker.progress = members.upperBound
@@ -158,6 +180,14 @@ struct PipelineBatch {
         }
     }
 
+    /// What bounds the rows of the response to a step.
+    private func rowLimit(of step: PipelineStep, _ requests: [PostgresRequest]) -> PostgresRowLimit? {
+        guard case .execute(let index, _, _) = step else { return nil }
+        let members = statements[index].members
+        guard members.count == 1 else { return PostgresRowLimit(budget: GatheredRowBudget(), excess: .fails) }
+        return requests[members.lowerBound].rowLimit
+    }
+
     /// Decides what becomes of each request (``RequestAnswer/disposition(in:)``), and does it.
     private mutating func settle(
         _ requests: [PostgresRequest],
@@ -167,9 +197,10 @@ struct PipelineBatch {
     ) {
         let lane = worker.lane
         let failure = lane.role == .shared ? groupFailure(requests, fate: fate, timing: timing) : nil
+        let overdue = connection.gate.wasOverdue ? current : nil
         var again: [(PostgresRequest, Lane.Repetition)] = []
         var alone: [PostgresRequest] = []
-        for (request, answer) in zip(requests, answers) {
+        for (place, (request, answer)) in zip(requests, answers).enumerated() {
             let situation = RequestAnswer.Situation(
                 role: lane.role,
                 fate: fate,
@@ -177,6 +208,7 @@ struct PipelineBatch {
                 isOnlyOne: requests.count == 1,
                 wasCancelled: wasCancelled,
                 isCancelled: request.isCancelled,
+                overdue: overdue.map { $0.contains(place) ? .itself : .neighbour } ?? .none,
                 losses: request.losses,
                 conflicts: request.conflicts
             )
@@ -202,6 +234,11 @@ struct PipelineBatch {
             }
         }
         if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone) { _ in .innocent } }
+    }
+
+    /// The requests of the statement that the server works on.
+    private var current: Range<Int> {
+        statements.first { $0.members.contains(worker.progress) }?.members ?? 0..<0
     }
 
     /// Finds the statement that spoilt the commit of its group, if any was spoilt, and has the next groups and the

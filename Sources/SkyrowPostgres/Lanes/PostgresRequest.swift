@@ -15,6 +15,7 @@ final class PostgresRequest: @unchecked Sendable {
 
     let sql: SQL
     let sharing: PostgresCommitSharing
+    private let limit: PostgresRowLimit?
     /// What it may have to wait for inside PostgreSQL, where that is known.
     let contention: PostgresContention?
     private let family: PostgresGathering?
@@ -44,6 +45,7 @@ final class PostgresRequest: @unchecked Sendable {
     init(
         sql: SQL,
         sharing: PostgresCommitSharing,
+        limit: PostgresRowLimit? = nil,
         gathering: PostgresGathering? = nil,
         contention: PostgresContention? = nil,
         queuedAt: MonotonicTime = .now,
@@ -51,6 +53,7 @@ final class PostgresRequest: @unchecked Sendable {
     ) {
         self.sql = sql
         self.sharing = sharing
+        self.limit = limit
         family = gathering
         self.contention = contention
         self.queuedAt = queuedAt
@@ -59,6 +62,11 @@ final class PostgresRequest: @unchecked Sendable {
 
     /// With which others it may be asked in one statement; nil for one that goes by itself.
     var gathering: PostgresGathering? { alone.load(ordering: .relaxed) ? nil : family }
+
+    /// What bounds its rows where it goes by itself.
+    ///
+    /// One that may be gathered has a row at most, which is counted only once such rows have been found to be long.
+    var rowLimit: PostgresRowLimit? { family == nil || alone.load(ordering: .relaxed) ? limit : nil }
 
     /// Lets it go by itself from now on, because a statement it was gathered into failed.
     func separate() {

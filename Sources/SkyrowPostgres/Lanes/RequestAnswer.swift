@@ -43,8 +43,16 @@ extension RequestAnswer {
         /// Whether a cancel was sent while the batch ran, and whether it was meant for this request.
         var wasCancelled = false
         var isCancelled = false
+        /// Whose statement did not end in time, so that the connection was cut off.
+        var overdue = Overdue.none
         var losses = 0
         var conflicts = 0
+    }
+
+    enum Overdue {
+        case none
+        case neighbour
+        case itself
     }
 
     /// What is done about a request.
@@ -81,7 +89,7 @@ extension RequestAnswer {
         case .none, .aborted:
             switch situation.fate {
             case .committed, .commitFailed: .again(.innocent)
-            case .lost(let error): Self.lost(error, in: situation)
+            case .lost(let error): Self.lostRead(error, in: situation)
             case .notSent: Self.lost(nil, in: situation)
             }
         }
@@ -134,6 +142,15 @@ extension RequestAnswer {
         case .readOnlyTransaction:
             situation.conflicts == 0 ? .reconnectAndAgain : .fail(error)
         default: .fail(error)
+        }
+    }
+
+    private static func lostRead(_ error: PostgresError, in situation: Situation) -> Disposition {
+        switch situation.overdue {
+        case .none: lost(error, in: situation)
+        case .neighbour: .again(.innocent)
+        // On the next connection it would do the same.
+        case .itself: situation.isCancelled ? .cancelled : .fail(PostgresError(code: .statementTimeout))
         }
     }
 

@@ -5,6 +5,7 @@ internal import Glibc
 final class ThreadGroup: Sendable {
     private struct State {
         var running = 0
+        var isAbandoned = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -45,15 +46,28 @@ final class ThreadGroup: Sendable {
         throw PostgresError(code: .overloaded, message: "No thread can be started: error \(status)")
     }
 
-    /// Returns once no thread runs.
+    /// Returns once no thread runs, or ``abandon()`` was called.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                if state.running > 0 { state.waiter = continuation }
-                return state.running == 0
+                let isOver = state.running == 0 || state.isAbandoned
+                if !isOver { state.waiter = continuation }
+                return isOver
             }
             if isOver { continuation.resume() }
         }
+    }
+
+    /// Lets ``wait()`` return though threads still run; returns how many.
+    @discardableResult
+    func abandon() -> Int {
+        let (running, waiter) = state.withLock { state in
+            state.isAbandoned = true
+            defer { state.waiter = nil }
+            return (state.running, state.waiter)
+        }
+        waiter?.resume()
+        return running
     }
 
     private func finish() {

@@ -24,6 +24,8 @@ final class NotificationListener: Sendable {
     private let wakePipe: [Int32]
 
     init(configuration: PostgresConfiguration, logger: Logger) {
+        var configuration = configuration
+        if let own = configuration.listenConnection { configuration.connection = own }
         self.configuration = configuration
         self.logger = logger
         var ends: [Int32] = [-1, -1]
@@ -36,7 +38,7 @@ final class NotificationListener: Sendable {
     }
 
     deinit {
-        for end in wakePipe { close(end) }
+        for end in wakePipe { Glibc.close(end) }
     }
 
     func subscribe(to channel: SQLIdentifier) -> PostgresNotifications {
@@ -58,6 +60,26 @@ final class NotificationListener: Sendable {
         }
         wake()
         for subscriber in subscribers { subscriber.finish() }
+    }
+
+    /// Gives the connection up, for one that may hear more.
+    func reconnect() {
+        gate.cutOff()
+    }
+
+    func deliverToAll(_ event: PostgresNotificationEvent) {
+        let subscribers = state.withLock { $0.channels.values.joined().compactMap(\.subscriber) }
+        for subscriber in subscribers { subscriber.deliver(event) }
+    }
+
+    /// Cuts off what the thread waits for.
+    func close() {
+        stop()
+        gate.sever()
+    }
+
+    func watch(at time: MonotonicTime) {
+        gate.severIfOverdue(at: time)
     }
 
     /// The thread's work, until ``stop()``.
@@ -87,11 +109,11 @@ final class NotificationListener: Sendable {
             let wanted = wantedChannels()
             if wanted.isEmpty { return }
             for channel in listening.keys where wanted[channel] == nil {
-                _ = try connection.runAlone("UNLISTEN \(channel)")
+                try run("UNLISTEN \(channel)", on: connection)
                 listening[channel] = nil
             }
             for (channel, subscribers) in wanted {
-                if listening[channel] == nil { _ = try connection.runAlone("LISTEN \(channel)") }
+                if listening[channel] == nil { try run("LISTEN \(channel)", on: connection) }
                 let known = listening[channel] ?? []
                 listening[channel] = subscribers.map { ObjectIdentifier($0) }
                 for subscriber in subscribers where !known.contains(ObjectIdentifier(subscriber)) {
@@ -102,6 +124,12 @@ final class NotificationListener: Sendable {
             try deliverNotifications(of: connection)
             try waitForInput(of: connection)
         }
+    }
+
+    private func run(_ statement: SQL, on connection: PostgresConnection) throws(PostgresError) {
+        gate.begin(self, deadline: .now + configuration.connectTimeout)
+        defer { _ = gate.end() }
+        _ = try connection.runAlone(statement)
     }
 
     private func deliverNotifications(of connection: PostgresConnection) throws(PostgresError) {

@@ -7,6 +7,9 @@ package enum PostgresNotificationEvent: Hashable, Sendable {
     /// Listening has begun again after an interruption, during which notifications may have been missed: whoever keeps
     /// copies should drop them all.
     case reconnected
+    /// Listening succeeds and nothing arrives, as behind a pooler that hands each transaction another session: whoever
+    /// keeps copies has to look for changes. `reconnected` follows when they arrive again.
+    case silent
     /// A session, possibly one of this client, sent NOTIFY.
     case notification(channel: String, payload: String, processID: Int32)
 }

@@ -38,6 +38,8 @@ package struct PostgresStatistics: Hashable, Sendable {
     package var transactionsInUse = 0
     package var transactionConnections = 0
     package var transactionsWaiting = 0
+    /// The statements that did not end in time, whose connections were given up, and which have not been seen to end.
+    package var abandonedStatements = 0
     /// How long transactions waited for a connection, and how long their statements took, in nanoseconds.
     package var transactionWait = Histogram.durations
     package var transactionRun = Histogram.durations

@@ -42,13 +42,15 @@ package final class PostgresTransaction {
     }
 
     /// Runs a statement and returns its rows.
-    package func query(_ sql: SQL) async throws -> PostgresResult {
+    ///
+    /// - Parameter limit: bounds the rows in memory.
+    package func query(_ sql: SQL, limit: PostgresRowLimit? = nil) async throws -> PostgresResult {
         try await perform(sql) { connection throws(PostgresError) in
-            try connection.runAlone(sql)
+            try connection.runAlone(sql, limit: limit)
         } begin: {
             connection,
             begin throws(PostgresError) in
-            try connection.run(sql, after: begin)
+            try connection.run(sql, after: begin, limit: limit)
         }
     }
 
@@ -148,6 +150,7 @@ package final class PostgresTransaction {
                 let connection = try worker.openConnection()
                 if let begin { return try begin(connection, beginStatement) }
                 _ = try connection.runAlone(beginStatement)
+                if let settings = connection.transactionSettings { _ = try connection.runAlone(settings) }
                 return try body(connection)
             }
         } catch {
@@ -173,17 +176,21 @@ extension PostgresConnection {
     }
 
     /// Runs BEGIN and the first statement in one round trip.
-    func run(_ sql: SQL, after begin: SQL) throws(PostgresError) -> PostgresResult {
+    func run(_ sql: SQL, after begin: SQL, limit: PostgresRowLimit? = nil) throws(PostgresError) -> PostgresResult {
         guard enterPipeline() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
         defer { PQexitPipelineMode(handle) }
         var steps: [PipelineStep] = []
         if let failure = sql.bindings.failure { throw failure }
         try send(begin, index: 0, named: false, steps: &steps)
+        try sendTransactionSettings(steps: &steps)
         try send(sql, index: 1, named: false, steps: &steps)
         guard sync() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
         var last: PipelineAnswer = .aborted
         for step in steps {
-            let answer = receive(step)
+            var stepLimit: PostgresRowLimit?
+            if case .execute(index: 1, _, _) = step { stepLimit = limit }
+            if stepLimit != nil { expectSingleRows() }
+            let answer = receive(step, limit: stepLimit)
             switch answer {
             case .success: last = answer
             case .failure: last = answer

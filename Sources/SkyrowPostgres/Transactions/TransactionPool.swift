@@ -33,13 +33,20 @@ final class TransactionPool: Sendable {
     private let configuration: PostgresConfiguration
     private let threads: ThreadGroup
     private let canceller: StatementCanceller
+    private let control: BackendControl
     private let state = Mutex(State())
     private let times = TransactionTimes()
 
-    init(configuration: PostgresConfiguration, threads: ThreadGroup, canceller: StatementCanceller) {
+    init(
+        configuration: PostgresConfiguration,
+        threads: ThreadGroup,
+        canceller: StatementCanceller,
+        control: BackendControl
+    ) {
         self.configuration = configuration
         self.threads = threads
         self.canceller = canceller
+        self.control = control
     }
 
     /// Waits for a connection nobody uses; it must be given back with ``release(_:)``.
@@ -124,7 +131,12 @@ final class TransactionPool: Sendable {
     }
 
     private func addWorker(_ state: inout State) -> Result<TransactionWorker, any Error> {
-        let worker = TransactionWorker(configuration: configuration, canceller: canceller, times: times)
+        let worker = TransactionWorker(
+            configuration: configuration,
+            canceller: canceller,
+            control: control,
+            times: times
+        )
         do throws(PostgresError) {
             try threads.start(named: "pg-tx-\(state.workers.count)") { worker.run() }
         } catch {

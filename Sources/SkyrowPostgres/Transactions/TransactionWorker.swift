@@ -8,19 +8,27 @@ final class TransactionWorker: @unchecked Sendable {
     private struct State: Sendable {
         var jobs: [@Sendable () -> Void] = []
         var isStopped = false
+        /// The thread takes no further job.
+        var hasEnded = false
     }
 
     let configuration: PostgresConfiguration
     let canceller: StatementCanceller
-    let gate = ConnectionGate()
+    let gate: ConnectionGate
     private let times: TransactionTimes
     private let monitor = Monitor(State())
     private var connection: PostgresConnection?
     private var currentJob: Job?
 
-    init(configuration: PostgresConfiguration, canceller: StatementCanceller, times: TransactionTimes) {
+    init(
+        configuration: PostgresConfiguration,
+        canceller: StatementCanceller,
+        control: BackendControl,
+        times: TransactionTimes
+    ) {
         self.configuration = configuration
         self.canceller = canceller
+        gate = ConnectionGate(control: control)
         self.times = times
     }
 
@@ -28,7 +36,10 @@ final class TransactionWorker: @unchecked Sendable {
     func run() {
         while true {
             let jobs = monitor.wait { state -> [@Sendable () -> Void]? in
-                if state.jobs.isEmpty { return state.isStopped ? [] : nil }
+                if state.jobs.isEmpty {
+                    state.hasEnded = state.isStopped
+                    return state.isStopped ? [] : nil
+                }
                 defer { state.jobs = [] }
                 return state.jobs
             }
@@ -57,8 +68,10 @@ final class TransactionWorker: @unchecked Sendable {
     ) async throws -> Success {
         let job = Job()
         let (result, timing) = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                monitor.withLock { state in
+            await withUnsafeContinuation {
+                (continuation: UnsafeContinuation<(Result<Success, any Error>, StatementTiming), Never>) in
+                let hasEnded = monitor.withLock { state -> Bool in
+                    guard !state.hasEnded else { return true }
                     state.jobs.append { [self] in
                         let takenAt = MonotonicTime.now
                         let result = run(job, isCancellable: isCancellable, body)
@@ -66,8 +79,15 @@ final class TransactionWorker: @unchecked Sendable {
                         if statement != nil { times.ran(timing.run) }
                         continuation.resume(returning: (result, timing))
                     }
+                    return false
                 }
-                monitor.signal()
+                if hasEnded {
+                    // Such as a ROLLBACK after the connection was cut off: the server has seen to it.
+                    let timing = StatementTiming(takenAt: .now, answeredAt: .now)
+                    continuation.resume(returning: (.failure(PostgresError(code: .shutDown)), timing))
+                } else {
+                    monitor.signal()
+                }
             }
         } onCancel: {
             guard isCancellable else { return }
@@ -111,13 +131,18 @@ final class TransactionWorker: @unchecked Sendable {
         } catch {
             let wasCancelled = job.isCancelled.load(ordering: .sequentiallyConsistent)
             let isItsEffect = error.sqlState == .queryCanceled || error.code == .cannotConnect
-            return .failure(wasCancelled && isItsEffect ? CancellationError() : error)
+            if wasCancelled && isItsEffect { return .failure(CancellationError()) }
+            guard gate.wasOverdue else { return .failure(error) }
+            // Closes it, and has its server process ended.
+            connection = nil
+            // What was cut off because it did not end in time would do the same again.
+            return .failure(error.code == .connectionLost ? PostgresError(code: .statementTimeout) : error)
         }
     }
 
     /// A server that does not answer long after its own time limit is cut off.
     private var hangDeadline: MonotonicTime {
-        configuration.statementTimeout.map { .now + $0 + .seconds(5) } ?? .distantFuture
+        configuration.statementTimeout.map { .now + $0 + configuration.cancellationTimeout } ?? .distantFuture
     }
 
     /// The connection, opened if it is not there yet or any more; on the worker's thread only.

@@ -16,10 +16,11 @@ extension DoctorCheck {
                     return "(\(literal: rule.rawValue), coalesce(\(violation), false))"
                 }
                 return """
-                    SELECT quote_ident(\(literal: table.name.rawValue)) AS name, rule, count(*) AS count, min(_id) AS example
+                    SELECT quote_ident(\(literal: table.name.rawValue)) AS name, judged.rule AS rule, count(*) AS count,
+                        min(record._id) AS example
                     FROM \(table.qualifiedName) AS record
                     CROSS JOIN LATERAL (VALUES \(rules.joined(separator: ", "))) AS judged (rule, is_broken)
-                    WHERE is_broken GROUP BY rule ORDER BY rule
+                    WHERE judged.is_broken GROUP BY judged.rule ORDER BY judged.rule
                     """
             }
         },
@@ -41,15 +42,26 @@ extension DoctorCheck {
         queries: { scope in
             [
                 """
-                SELECT 'profile' AS kind, count(*) AS count, min(_id) AS example FROM \(scope.schema)."user"
-                WHERE _id NOT IN (SELECT id FROM \(scope.schema)._user)
+                SELECT 'profile' AS kind, count(*) AS count, min(profile._id) AS example
+                FROM \(scope.schema)."user" AS profile
+                WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema)._user AS account)
                 UNION ALL
-                SELECT 'id', count(*), min(id) FROM \(scope.schema)._user
-                WHERE id ~ '^[_~]' OR strpos(id, '/') > 0 OR octet_length(id) NOT BETWEEN 1 AND 255
+                SELECT 'id', count(*), min(account.id) FROM \(scope.schema)._user AS account
+                WHERE account.id ~ '^[_~]' OR strpos(account.id, '/') > 0
+                    OR octet_length(account.id) NOT BETWEEN 1 AND 255
                 UNION ALL
                 SELECT 'administrator', count(*), NULL FROM \(scope.schema)._user
-                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role WHERE is_admin)
+                WHERE NOT EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE role.is_admin)
+                """,
                 """
+                SELECT 'alike' AS kind, 1 AS count,
+                    substr(login_key.relname, 12) || ', all but ' || pg_get_expr(entry.indpred, entry.indrelid) AS example
+                FROM pg_catalog.pg_index AS entry
+                JOIN pg_catalog.pg_class AS login_key ON login_key.oid = entry.indexrelid
+                WHERE entry.indpred IS NOT NULL AND starts_with(login_key.relname, '_login_key_')
+                    AND login_key.relnamespace = \(scope.namespace)
+                ORDER BY 3
+                """,
             ]
         },
         judge: { rows, _ in
@@ -77,6 +89,18 @@ extension DoctorCheck {
                             + "private database; this one has none.",
                         remedy: "Give the profile and the account another id, or delete them.",
                         commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
+                    )
+                case "alike":
+                    return DoctorFinding(
+                        .warning,
+                        "Accounts have login keys that look like those of older accounts (\(row["example"])).",
+                        meaning:
+                            "They were made before such keys were one. Each logs in with the very text of its key; other "
+                            + "forms of it mean the older account.",
+                        remedy:
+                            "Give them other keys, drop the indexes of the login key, and restart the service, which makes "
+                            + "new ones for all accounts.",
+                        commands: ["DROP INDEX _login_key_username, _login_alike_username;"]
                     )
                 default:
                     return DoctorFinding(

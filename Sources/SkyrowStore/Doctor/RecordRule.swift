@@ -27,10 +27,12 @@ enum RecordRule: String, CaseIterable {
             return "starts_with(split_part(CASE WHEN record._database = '_public' THEN record._id "
                 + "ELSE substr(record._id, strpos(record._id, '/') + 1) END, '/', 1), '$')"
         case .unknownDatabase:
-            return "record._database <> '_public' AND record._database NOT IN (SELECT id FROM \(schema)._user)"
+            return
+                "record._database <> '_public' AND record._database NOT IN (SELECT account.id FROM \(schema)._user AS account)"
         case .unknownOwner:
             // NULL is not in an empty list either.
-            return "record._owner IS NOT NULL AND record._owner NOT IN (SELECT id FROM \(schema)._user)"
+            return
+                "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema)._user AS account)"
         case .access:
             return """
                 jsonb_typeof(record._access) <> 'array' OR EXISTS (
@@ -38,9 +40,10 @@ enum RecordRule: String, CaseIterable {
                         CASE jsonb_typeof(record._access) WHEN 'array' THEN record._access ELSE '[]' END
                     ) AS entry (value)
                     WHERE NOT coalesce(
-                        value ->> 'level' IN (\(RecordRule.levels)) AND (
-                            value -> 'public' = 'true' OR value -> 'owner' = 'true'
-                            OR jsonb_typeof(value -> 'user_id') = 'string' OR jsonb_typeof(value -> 'role') = 'string'
+                        entry.value ->> 'level' IN (\(RecordRule.levels)) AND (
+                            entry.value -> 'public' = 'true' OR entry.value -> 'owner' = 'true'
+                            OR jsonb_typeof(entry.value -> 'user_id') = 'string'
+                            OR jsonb_typeof(entry.value -> 'role') = 'string'
                         ), false
                     )
                 )
@@ -65,7 +68,7 @@ enum RecordRule: String, CaseIterable {
             // What the next transaction would write, without taking a transaction's number.
             return """
                 record._revision >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-                    + (SELECT revision_offset FROM \(schema)._meta)
+                    + (SELECT meta.revision_offset FROM \(schema)._meta AS meta)
                 """
         case .noTime:
             return "record._created_at IS NULL OR record._updated_at IS NULL"

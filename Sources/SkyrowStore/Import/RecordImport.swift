@@ -83,7 +83,7 @@ package final class RecordImport {
         try await transaction.execute(
             """
             INSERT INTO \(schema)._user (id, created_at)
-            SELECT _id, _created_at FROM \(schema)."user" WHERE _revision = \(schema)._revision()
+            SELECT profile._id, profile._created_at FROM \(schema)."user" AS profile WHERE profile._revision = \(schema)._revision()
             ON CONFLICT DO NOTHING
             """
         )

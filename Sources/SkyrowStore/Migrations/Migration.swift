@@ -26,6 +26,13 @@ extension Migration {
             name: "0003_access_list_length",
             script: text(PackageResources._003_access_list_length_sql)
         ),
+        Migration(version: 4, name: "0004_sequences", script: text(PackageResources._004_sequences_sql)),
+        Migration(
+            version: 5,
+            name: "0005_session_epochs",
+            script: text(PackageResources._005_session_epochs_sql)
+        ),
+        Migration(version: 6, name: "0006_login_forms", script: text(PackageResources._006_login_forms_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -7,6 +7,8 @@ struct DeleteRun {
 
     private var deleted: Set<RecordID> = []
     private var failures: [RecordID: SkyrowError] = [:]
+    /// How many statements may still be refused for one of several records.
+    private var attemptsLeft = WriteContext.refusedStatements
 
     init(_ context: WriteContext) {
         self.context = context
@@ -20,7 +22,7 @@ struct DeleteRun {
             let before = deleted.count
             for (_, ids) in byType(open) { try await delete(ids, on: context.runner) }
             let blocked = open.filter { failures[$0] == .referredTo }
-            guard !blocked.isEmpty, deleted.count > before else { break }
+            guard !blocked.isEmpty, deleted.count > before, attemptsLeft > 0 else { break }
             for id in blocked { failures[id] = nil }
             open = blocked
         }
@@ -96,6 +98,11 @@ struct DeleteRun {
             failures[ids[0]] = error.sqlState == .foreignKeyViolation ? .referredTo : context.store.report(error)
             return
         }
+        guard attemptsLeft > 0 else {
+            for id in ids { failures[id] = .tooManyRefused }
+            return
+        }
+        attemptsLeft -= 1
         let middle = ids.count / 2
         for half in [Array(ids[..<middle]), Array(ids[middle...])] {
             do {

@@ -44,13 +44,14 @@ extension RecordStore {
             let row = try await client.readOne(
                 statement.sql,
                 gathering: statement.gathering,
+                limit: .reading,
                 contention: table.contention
             )
-            return row.map { .one(StoredRows($0.result, plan: statement.plan)[$0.index]) } ?? .none
+            return row.map { .one(StoredRows($0.result, plan: statement.plan, for: caller)[$0.index]) } ?? .none
         }
         let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
-        let result = try await client.read(sql, contention: table.contention)
-        return RowsByID(result: result, plan: selection.plan, isOne: ids.count == 1)
+        let result = try await client.read(sql, limit: .reading, contention: table.contention)
+        return RowsByID(rows: StoredRows(result, plan: selection.plan, for: caller), isOne: ids.count == 1)
     }
 }
 
@@ -61,16 +62,12 @@ private enum RowsByID: Sendable {
     case one(StoredRow)
     case many([TextKey: StoredRow])
 
-    init(result: PostgresResult, plan: RowPlan, isOne: Bool) {
-        guard !result.isEmpty else {
+    init(rows: StoredRows, isOne: Bool) {
+        guard !rows.result.isEmpty else {
             self = .none
             return
         }
-        if isOne {
-            self = .one(StoredRows(result, plan: plan)[0])
-            return
-        }
-        self = .many(StoredRows(result, plan: plan).byWireID())
+        self = isOne ? .one(rows[0]) : .many(rows.byWireID())
     }
 
     func outcome(for id: RecordID) -> RecordOutcome {

@@ -5,7 +5,7 @@ extension RecordStore {
     /// Answers a query in one statement and one round trip, included records and count among it.
     ///
     /// Records the caller may not read are neither sent nor counted. A type without a table has no records. Throws
-    /// `108 InvalidArgument`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning, and
+    /// `108 InvalidArgument` for a query that refuses to be cut at its limit and has more records, `108`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning, and
     /// `124 RecordQueryDenied` for one that names a field which is withheld from the caller.
     package func query(
         _ query: RecordQuery,
@@ -27,7 +27,15 @@ extension RecordStore {
                 caller: caller,
                 variables: accessVariables.variables(of: caller)
             )
-            return try statement.answer(try await self.client.read(statement.sql, contention: table.contention))
+            let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
+            let answer = try statement.answer(result)
+            guard !answer.hasMore || query.overflow == .cut else {
+                throw SkyrowError.invalidArgument(
+                    "More than \(query.limit) records match; ask for parts of them with limit and offset.",
+                    "limit"
+                )
+            }
+            return answer
         }
     }
 }

@@ -8,24 +8,23 @@ extension RecordStore {
     /// round trip; the answer has an outcome for each item, in the order of the items. Throws `101 NotAuthenticated`
     /// without a user, `111 NotSupported` in `_union`, `115 AtomicOperationFailure` when `atomic` and a record fails,
     /// and what the database itself failed with.
+    ///
+    /// - Parameter fitsSchema: whether room was made for all items just now. One that does not fit then met a change of
+    ///   the schema, and `schemaMoved` is thrown before anything is written.
     package func save(
         _ items: [SaveRequest.Item],
         in scope: DatabaseScope,
         caller: Caller,
-        atomic: Bool
+        atomic: Bool,
+        fitsSchema: Bool = false
     ) async throws -> [RecordOutcome] {
         try requireMayCreate(in: scope, caller: caller)
-        return try await withCatalog { catalog in
-            let plan = try self.plan(items, catalog: catalog, scope: scope, atomic: atomic)
-            guard atomic, plan.writes.count > 1 else {
-                let outcomes = try await self.run(plan, .client(self.client), catalog: catalog, scope, caller)
-                return atomic ? try Self.requireAll(outcomes) : outcomes
-            }
-            return try await self.client.withTransaction { transaction in
-                try Self.requireAll(
-                    try await self.run(plan, .transaction(transaction), catalog: catalog, scope, caller)
-                )
-            }
+        let work = SaveWork(items: items, scope: scope, caller: caller, isAtomic: atomic, fitsSchema: fitsSchema)
+        do {
+            guard atomic, items.count > 1 else { return try await perform(work, on: .client(client)) }
+            return try await client.withTransaction { try await self.perform(work, on: .transaction($0)) }
+        } catch let error as PostgresError {
+            throw report(error)
         }
     }
 
@@ -35,13 +34,15 @@ extension RecordStore {
         in scope: DatabaseScope,
         caller: Caller,
         atomic: Bool,
+        fitsSchema: Bool = false,
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
         try requireMayCreate(in: scope, caller: caller)
-        return try await withCatalog { catalog in
-            let plan = try self.plan(items, catalog: catalog, scope: scope, atomic: atomic)
-            let outcomes = try await self.run(plan, .transaction(transaction), catalog: catalog, scope, caller)
-            return atomic ? try Self.requireAll(outcomes) : outcomes
+        let work = SaveWork(items: items, scope: scope, caller: caller, isAtomic: atomic, fitsSchema: fitsSchema)
+        do {
+            return try await perform(work, on: .transaction(transaction))
+        } catch let error as PostgresError {
+            throw report(error)
         }
     }
 
@@ -61,17 +62,16 @@ extension RecordStore {
         }
     }
 
-    /// Which of these records exist and are closed to the caller for writing, and what each is refused with.
+    /// What these drafts would be refused with for what is stored under their ids, by their places; nothing is written.
     ///
-    /// Asked before a save changes the schema, so that nothing is created for a caller who may not write. One statement
-    /// for each type that exists.
+    /// Asked before a save changes the schema, so that nothing is created for a record that will not be saved. One
+    /// statement for each type that exists.
     package func refusals(
-        savingTo ids: [RecordID],
+        saving drafts: [RecordDraft],
         in scope: DatabaseScope,
         caller: Caller
-    ) async throws -> [RecordID: SkyrowError] {
-        guard case .everyone = scope, !caller.isMaster else { return [:] }
-        return try await withCatalog { catalog in
+    ) async throws -> [Int: SkyrowError] {
+        try await withCatalog { catalog in
             let context = WriteContext(
                 store: self,
                 runner: .client(self.client),
@@ -79,53 +79,82 @@ extension RecordStore {
                 database: scope,
                 caller: caller
             )
-            var refusals: [RecordID: SkyrowError] = [:]
-            for (type, ids) in Dictionary(grouping: ids.filter { !$0.isTemporary }, by: \.type) {
-                guard let table = catalog[type] else { continue }
-                let findings = try await context.findings(on: ids, in: table)
-                for id in ids {
-                    if let finding = findings[TextKey(id.id)], !finding.isWritable { refusals[id] = .writeDenied }
+            var refusals: [Int: SkyrowError] = [:]
+            let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
+            for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
+                let table = catalog[type]
+                var findings: [TextKey: JudgeStatement.Finding] = [:]
+                if let table { findings = try await context.findings(on: places.map { drafts[$0].id }, in: table) }
+                for place in places {
+                    let draft = drafts[place]
+                    let verdict = SaveVerdict(
+                        SaveIntent(draft, table: table),
+                        findings[TextKey(draft.id.id)],
+                        caller: caller
+                    )
+                    if case .refused(let error) = verdict { refusals[place] = error }
                 }
             }
             return refusals
         }
     }
 
+    /// Saves what is asked, again what met a change of the schema.
+    private func perform(_ work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
+        if work.isAtomic { try work.requireReadable() }
+        let outcomes = try await outcomes(of: work, on: runner)
+        return work.isAtomic ? try Self.requireAll(outcomes) : outcomes
+    }
+
+    private func outcomes(of work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
+        var retry = SchemaRetry()
+        var catalog = cache.current
+        var plan = self.plan(work.items, catalog, work.scope, freshIDs: [:])
+        var instant: PostgresTimestamp?
+        var open = Array(work.items.indices)
+        var settled: [RecordOutcome] = []
+        while true {
+            // What was dropped can be made again only as long as nothing is written.
+            if plan.lacksSchema, work.fitsSchema, settled.isEmpty { throw SkyrowError.schemaMoved }
+            let context = WriteContext(
+                store: self,
+                runner: runner,
+                catalog: catalog,
+                database: work.scope,
+                caller: work.caller
+            )
+            var run = SaveRun(context, plan: plan, instant: instant)
+            let outcomes = try await run.outcomes()
+            if settled.isEmpty {
+                settled = outcomes
+            } else {
+                for (place, outcome) in zip(open, outcomes) { settled[place] = outcome }
+            }
+            guard let overtaken = run.overtaken,
+                try await catchUp(from: catalog, after: overtaken.error, &retry)
+            else { return settled }
+            open = overtaken.places.map { open[$0] }.sorted()
+            if open.count == work.items.count { settled = [] }
+            instant = run.instant
+            catalog = cache.current
+            plan = self.plan(open.map { work.items[$0] }, catalog, work.scope, freshIDs: plan.freshIDs)
+        }
+    }
+
     private func plan(
         _ items: [SaveRequest.Item],
-        catalog: SchemaCatalog,
-        scope: DatabaseScope,
-        atomic: Bool
-    ) throws(SkyrowError) -> BatchPlan {
-        if atomic {
-            let errors: [ErrorInfo] = items.compactMap {
-                if case .failure(let error, _) = $0 { .error(error) } else { nil }
-            }
-            guard errors.isEmpty else {
-                var error = SkyrowError.invalidArgument("A record could not be read, so none was saved.", "records")
-                error.info["errors"] = .list(errors)
-                throw error
-            }
-        }
-        return BatchPlan(
+        _ catalog: SchemaCatalog,
+        _ scope: DatabaseScope,
+        freshIDs: [RecordID: RecordID]
+    ) -> BatchPlan {
+        BatchPlan(
             items,
             catalog: catalog,
             database: scope,
             maximumAccessEntries: maximumAccessEntries,
+            freshIDs: freshIDs,
             makeID: makeRecordID
         )
-    }
-
-    private func run(
-        _ plan: BatchPlan,
-        _ runner: StatementRunner,
-        catalog: SchemaCatalog,
-        _ scope: DatabaseScope,
-        _ caller: Caller
-    ) async throws -> [RecordOutcome] {
-        let context = WriteContext(store: self, runner: runner, catalog: catalog, database: scope, caller: caller)
-        var run = SaveRun(context, plan: plan)
-        return try await run.outcomes()
     }
 
     /// Throws `115 AtomicOperationFailure` with the errors by record id when there is a failure among the outcomes.
@@ -142,6 +171,27 @@ extension RecordStore {
             )
         }
         return outcomes
+    }
+}
+
+/// What a request asks to save.
+private struct SaveWork {
+    let items: [SaveRequest.Item]
+    let scope: DatabaseScope
+    let caller: Caller
+    let isAtomic: Bool
+    let fitsSchema: Bool
+
+    /// Throws `108 InvalidArgument` with the errors of the items that could not be read, when there are any.
+    func requireReadable() throws(SkyrowError) {
+        let errors: [ErrorInfo] = items.compactMap {
+            if case .failure(let error, _) = $0 { .error(error) } else { nil }
+        }
+        guard errors.isEmpty else {
+            var error = SkyrowError.invalidArgument("A record could not be read, so none was saved.", "records")
+            error.info["errors"] = .list(errors)
+            throw error
+        }
     }
 }
 

@@ -7,14 +7,19 @@ struct SaveRun {
     private(set) var plan: BatchPlan
 
     private var progress = SaveProgress()
+    /// The places in the request of the records whose statements met a schema that is no longer the catalogue's.
+    private(set) var overtaken: (places: [Int], error: PostgresError)?
     /// The time of the request, which its first statement settles for the others.
-    private var instant: PostgresTimestamp?
+    private(set) var instant: PostgresTimestamp?
+    /// How many statements may still be refused for one of several records.
+    private var attemptsLeft = WriteContext.refusedStatements
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 
-    init(_ context: WriteContext, plan: BatchPlan) {
+    init(_ context: WriteContext, plan: BatchPlan, instant: PostgresTimestamp? = nil) {
         self.context = context
         self.plan = plan
+        self.instant = instant
     }
 
     /// Writes everything and tells what became of each item of the request, in order.
@@ -47,7 +52,7 @@ struct SaveRun {
 
     // MARK: Writing
 
-    /// Writes a unit; when PostgreSQL refuses a value of it, its parts, down to the record that is to blame.
+    /// Writes a unit; when PostgreSQL refuses a value of it, what remains without the records that are to blame.
     private mutating func write(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
         let positions = unit.flatMap(\.members)
         do {
@@ -58,9 +63,19 @@ struct SaveRun {
             let others = positions.filter { !refusal.positions.contains($0) }
             for part in plan.units(writing: others) { try await write(part, on: runner) }
         } catch let error as PostgresError {
-            if error.isAboutSchema, progress.saved.isEmpty { throw error }
-            guard error.isAboutValues else { return fail(positions, error, unit) }
-            let components = positions.count == 1 ? [positions] : plan.components(of: positions)
+            if error.isAboutSchema { return overtake(positions, error) }
+            guard error.isAboutValues, positions.count > 1 else { return fail(positions, error, unit) }
+            guard attemptsLeft > 0 else { return giveUp(positions) }
+            attemptsLeft -= 1
+            if error.sqlState == .foreignKeyViolation {
+                let remaining = try await refuseDangling(in: unit, on: runner)
+                if remaining.count < positions.count {
+                    for part in plan.units(writing: remaining) { try await write(part, on: runner) }
+                    return
+                }
+            }
+            // One of these records is to blame: halves, down to that record.
+            let components = plan.components(of: positions)
             guard components.count > 1 else { return fail(positions, error, unit) }
             let middle = components.count / 2
             for half in [components[..<middle], components[middle...]] {
@@ -116,16 +131,24 @@ struct SaveRun {
         var contention = group.table.contention
         if group.members.count == 1 { contention.row = plan.writes[group.members[0]].id.hashValue }
         let sharing = contention.row.map { PostgresCommitSharing.allowedExcept(key: $0) } ?? .never
-        let result = try await runner.write(statement.sql(for: group), sharing: sharing, contention: contention)
+        // A row or a few are short enough for anybody.
+        let limit = group.members.count > 4 ? PostgresRowLimit.writing(group.table.wholeRow) : nil
+        let result = try await runner.write(
+            statement.sql(for: group),
+            sharing: sharing,
+            limit: limit,
+            contention: contention
+        )
         if plan.writes.count == 1 {
             if result.isEmpty {
                 progress.refused.formUnion(group.members)
             } else {
-                progress.saved[group.members[0]] = StoredRows(result, plan: group.table.wholeRow.plan)[0]
+                let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller)
+                progress.saved[group.members[0]] = rows[0]
             }
             return
         }
-        let rows = StoredRows(result, plan: group.table.wholeRow.plan).byWireID()
+        let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller).byWireID()
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
                 progress.saved[member] = row
@@ -134,6 +157,29 @@ struct SaveRun {
             }
         }
         if instant == nil { instant = rows.values.first?.updatedAt }
+    }
+
+    /// Refuses the records of a unit that refer to nothing; returns the others.
+    private mutating func refuseDangling(in unit: [BatchPlan.Group], on runner: StatementRunner) async throws -> [Int] {
+        let positions = unit.flatMap(\.members)
+        do {
+            let dangling = try await ReferenceLookup(context: context).dangling(in: unit, of: plan, on: runner)
+            let unsavable = plan.unsavable(dangling) { progress.standing(of: $0) != .failed }
+            for (position, field) in unsavable { progress.failures[position] = .missingTarget(of: field) }
+            return positions.filter { unsavable[$0] == nil }.sorted()
+        } catch let error as PostgresError {
+            fail(positions, error, unit)
+            return []
+        }
+    }
+
+    private mutating func overtake(_ positions: [Int], _ error: PostgresError) {
+        overtaken = ((overtaken?.places ?? []) + positions.map { plan.writes[$0].index }, error)
+        for position in positions { progress.failures[position] = context.store.report(error) }
+    }
+
+    private mutating func giveUp(_ positions: [Int]) {
+        for position in positions { progress.failures[position] = .tooManyRefused }
     }
 
     private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) {
@@ -154,6 +200,8 @@ struct SaveRun {
             for (_, positions) in Dictionary(grouping: open, by: { plan.writes[$0].table.name }) {
                 do {
                     again += try await judge(positions)
+                } catch let error as PostgresError where error.isAboutSchema {
+                    overtake(positions, error)
                 } catch let error as PostgresError {
                     for position in positions { progress.failures[position] = context.store.report(error) }
                 }
@@ -174,7 +222,7 @@ struct SaveRun {
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]
-            switch SaveVerdict(write, findings[TextKey(write.id.id)], caller: context.caller) {
+            switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], caller: context.caller) {
             case .refused(let error): progress.failures[position] = error
             case .tryAgain: again.append(position)
             case .tryAgainKeepingAccess:
@@ -191,6 +239,14 @@ private struct RefusedTargets: Error {
     var positions: Set<Int>
 }
 
+extension SkyrowError {
+    /// For records of which nothing is known but that the statements with them were refused.
+    static let tooManyRefused = SkyrowError(
+        .overloaded,
+        "Too many records of this request were refused, so this one was not tried alone; send it in a smaller request."
+    )
+}
+
 extension PostgresError {
     /// True when a value or a rule about values is to blame, so that other records of the statement may be saved.
     var isAboutValues: Bool {
@@ -202,7 +258,7 @@ extension PostgresError {
             default: return sqlState == .raiseException
             }
         case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .unknownFate, .cannotConnect, .shutDown,
-            .undecodable, .misuse:
+            .resultTooLarge, .resultMemoryExhausted, .undecodable, .misuse:
             return false
         }
     }

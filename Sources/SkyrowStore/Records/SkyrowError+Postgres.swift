@@ -16,6 +16,10 @@ extension SkyrowError {
             self.init(.responseTimeout, "The database took too long; nothing was changed.")
         case .invalidValue:
             self.init(.invalidArgument, "A value cannot be stored, such as text with a NUL character.")
+        case .resultTooLarge:
+            self = .responseTooLarge
+        case .resultMemoryExhausted:
+            self = .noResponseMemory
         case .undecodable, .misuse:
             self = .unexpected
         case .server:
@@ -29,7 +33,7 @@ extension SkyrowError {
             let field = error.constraint.flatMap { table?.column(foreignKey: $0)?.field.rawValue }
             self.init(
                 .invalidArgument,
-                "A reference names a record that does not exist.",
+                SkyrowError.missingTargetMessage,
                 info: SkyrowError.arguments(field)
             )
         case .uniqueViolation:
@@ -48,7 +52,7 @@ extension SkyrowError {
         case .checkViolation, .exclusionViolation, .raiseException:
             self.init(.constraintViolated, "A rule of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:
-            self.init(.incompatibleSchema, "The schema was changed meanwhile; try again.")
+            self = .schemaMoved
         case .serializationFailure, .deadlockDetected, .readOnlyTransaction, .lockNotAvailable:
             self = .databaseUnavailable
         default:
@@ -68,28 +72,57 @@ extension SkyrowError {
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
     static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
 
+    /// The schema is not the one that a statement was made for.
+    package static let schemaMoved = SkyrowError(
+        .incompatibleSchema,
+        "The schema was changed meanwhile; try again."
+    )
+
+    private static let missingTargetMessage = "A reference names a record that does not exist."
+
+    /// `108` for a reference to a record that does not exist, or that the caller may not read.
+    static func missingTarget(of field: FieldName) -> SkyrowError {
+        SkyrowError(.invalidArgument, missingTargetMessage, info: arguments(field.rawValue))
+    }
+
     private static func arguments(_ name: String?) -> [String: ErrorInfo] {
         name.map { ["arguments": .list([.string($0)])] } ?? [:]
     }
 }
 
 extension RecordStore {
-    /// Runs `body` with the catalogue, and once more with a fresh one when PostgreSQL does not know a name it used.
+    /// Runs `body` with the catalogue, and again with a fresh one when PostgreSQL does not know a name it used.
     ///
     /// Another process or psql may have changed the schema a moment ago. Errors of the database leave as `SkyrowError`.
     func withCatalog<Success: Sendable>(
         _ body: (SchemaCatalog) async throws -> Success
     ) async throws -> Success {
         do {
-            do {
-                return try await body(cache.current)
-            } catch let error as PostgresError where error.isAboutSchema {
-                try await cache.reload()
-                return try await body(cache.current)
+            var retry = SchemaRetry()
+            while true {
+                let catalog = cache.current
+                do {
+                    return try await body(catalog)
+                } catch let error as PostgresError where error.isAboutSchema {
+                    guard try await catchUp(from: catalog, after: error, &retry) else { throw error }
+                }
             }
         } catch let error as PostgresError {
             throw report(error)
         }
+    }
+
+    /// Reads the catalogue again after a statement that was made from an old one; false when to try again is in vain.
+    func catchUp(
+        from catalog: SchemaCatalog,
+        after error: PostgresError,
+        _ retry: inout SchemaRetry
+    ) async throws -> Bool {
+        try await cache.reload()
+        let isChanged = !cache.current.isSame(as: catalog)
+        guard let pause = retry.pause(isChanged: isChanged, namesSchema: error.namesSchema) else { return false }
+        if pause > .zero { try await Task.sleep(for: pause) }
+        return true
     }
 
     /// The error for the client; what it does not tell goes to the log.
@@ -102,11 +135,45 @@ extension RecordStore {
     }
 }
 
+/// How often a statement is tried again that met a change of the schema, and after which pause.
+///
+/// While the schema goes on changing, a request is tried until its deadline, which cancels its task. An error that comes
+/// back while nothing changes is not the catalogue's: a trigger of psql's making may name a column that is gone.
+struct SchemaRetry: Hashable, Sendable {
+    static let maximum = 500
+    static let maximumUnchanged = 8
+
+    private(set) var attempts = 0
+    private var unchanged = 0
+
+    /// The pause before the next attempt; nil when there is to be none.
+    ///
+    /// - Parameters:
+    ///   - isChanged: whether the catalogue is another one than at the last attempt.
+    ///   - namesSchema: false for an error that may have other causes.
+    mutating func pause(isChanged: Bool, namesSchema: Bool) -> Duration? {
+        attempts += 1
+        unchanged = isChanged ? 0 : unchanged + 1
+        guard attempts < Self.maximum, unchanged < (namesSchema ? Self.maximumUnchanged : 1) else { return nil }
+        return attempts == 1 ? .zero : .milliseconds(1 << min(attempts - 2, 6))
+    }
+}
+
 extension PostgresError {
-    /// True when a statement named a table or column that is not there, or expected another type of it.
+    /// True when a statement may have failed since the schema is another one than when its text was made.
     var isAboutSchema: Bool {
+        // PostgreSQL's own faults among them: a statement that meets a change at the wrong moment can find a column or
+        // table of its catalogue gone ("cache lookup failed").
+        namesSchema || sqlState == "XX000"
+    }
+
+    /// True when a statement named a table or column that is not there, expected another type of it, or was prepared
+    /// for other columns.
+    var namesSchema: Bool {
         switch sqlState {
-        case .some(.undefinedTable), .some(.undefinedColumn), .some(.datatypeMismatch), .some(.undefinedFunction): true
+        case .some(.undefinedTable), .some(.undefinedColumn), .some(.datatypeMismatch), .some(.undefinedFunction),
+            .some(.featureNotSupported):
+            true
         default: false
         }
     }

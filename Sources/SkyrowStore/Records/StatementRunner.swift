@@ -10,31 +10,38 @@ enum StatementRunner {
     /// How often a statement is tried that meets others who write the same rows in another order.
     private static let attempts = 5
 
-    /// - Parameter contention: What it may have to wait for.
+    /// - Parameters:
+    ///   - limit: bounds the rows that come back, as one that keeps columns.
+    ///   - contention: what it may have to wait for.
     func write(
         _ sql: SQL,
         sharing: PostgresCommitSharing = .never,
+        limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresResult {
         switch self {
         case .client(let client):
             for _ in 1..<Self.attempts {
                 do {
-                    return try await client.write(sql, sharing: sharing, contention: contention)
+                    return try await client.write(sql, sharing: sharing, limit: limit, contention: contention)
                 } catch let error as PostgresError where error.isPassing {
                     continue
                 }
             }
-            return try await client.write(sql, sharing: sharing, contention: contention)
+            return try await client.write(sql, sharing: sharing, limit: limit, contention: contention)
         case .transaction(let transaction):
-            return try await transaction.withSavepoint { try await $0.query(sql) }
+            return try await transaction.withSavepoint { try await $0.query(sql, limit: limit) }
         }
     }
 
-    func read(_ sql: SQL, contention: PostgresContention? = nil) async throws -> PostgresResult {
+    func read(
+        _ sql: SQL,
+        limit: PostgresRowLimit? = nil,
+        contention: PostgresContention? = nil
+    ) async throws -> PostgresResult {
         switch self {
-        case .client(let client): try await client.read(sql, contention: contention)
-        case .transaction(let transaction): try await transaction.query(sql)
+        case .client(let client): try await client.read(sql, limit: limit, contention: contention)
+        case .transaction(let transaction): try await transaction.query(sql, limit: limit)
         }
     }
 

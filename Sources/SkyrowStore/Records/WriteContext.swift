@@ -5,6 +5,9 @@ internal import SkyrowPostgres
 struct WriteContext {
     /// So often is a record tried again that others changed between a refusal and the question about it.
     static let attempts = 3
+    /// So many statements of a request may be refused for one of several records: each is followed by two smaller ones,
+    /// so that a request of 10,000 bad records is some 500 statements and not 20,000.
+    static let refusedStatements = 256
 
     let store: RecordStore
     let runner: StatementRunner
@@ -45,6 +48,8 @@ struct WriteContext {
             caller: caller,
             variables: variables
         )
-        return try question.findings(try await runner.read(question.sql, contention: table.contention))
+        let limit = ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow, last: 2) : nil
+        let result = try await runner.read(question.sql, limit: limit, contention: table.contention)
+        return try question.findings(result)
     }
 }

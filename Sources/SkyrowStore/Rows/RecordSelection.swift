@@ -6,6 +6,8 @@ package struct RecordSelection: Sendable {
     /// `"r"."_id", "r"."_access", …`
     package let columns: SQL
     package let plan: RowPlan
+    /// How many of the columns are reserved ones; they come first.
+    package let reservedWidth: Int
     /// How many columns the selection has.
     package let width: Int
 
@@ -22,20 +24,44 @@ package struct RecordSelection: Sendable {
         var columns: [SQL] = []
         var members: [RowPlan.Member] = []
 
-        func select(_ column: SQL, _ key: MemberKey, _ kind: RowPlan.Kind, _ name: String = "") {
-            members.append(RowPlan.Member(key: key, kind: kind, name: name, column: firstColumn + columns.count))
+        var ownerColumn = firstColumn
+
+        func select(
+            _ column: SQL,
+            _ key: MemberKey,
+            _ kind: RowPlan.Kind,
+            _ name: String = "",
+            isForOwnersEyes: Bool = false
+        ) {
+            members.append(
+                RowPlan.Member(
+                    key: key,
+                    kind: kind,
+                    name: name,
+                    column: firstColumn + columns.count,
+                    isForOwnersEyes: isForOwnersEyes
+                )
+            )
             columns.append(column)
         }
 
         for (reserved, key, kind) in Self.reservedMembers where showsDatabase || reserved != .database {
+            if reserved == .owner { ownerColumn = firstColumn + columns.count }
             select("\(alias).\(reserved.identifier)", key, kind, kind == .id ? type.rawValue : "")
         }
+        reservedWidth = columns.count
         for field in fields {
-            select(field.selection(from: alias), field.key, field.kind, field.typeName)
+            select(
+                field.selection(from: alias),
+                field.key,
+                field.kind,
+                field.typeName,
+                isForOwnersEyes: field.isForOwnersEyes
+            )
         }
         self.columns = columns.joined(separator: ", ")
         width = columns.count
-        plan = RowPlan(members: members, idColumn: firstColumn)
+        plan = RowPlan(members: members, idColumn: firstColumn, ownerColumn: ownerColumn)
     }
 
     /// The reserved members in the order of the wire form; `_database` is shown in `_union` only.

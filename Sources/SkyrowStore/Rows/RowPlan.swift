@@ -32,6 +32,8 @@ package final class RowPlan: @unchecked Sendable {
         let name: String
         /// The column of the row.
         let column: Int
+        /// Whether the value is told to the record's owner alone.
+        var isForOwnersEyes = false
     }
 
     /// A member without anything that is counted (``BorrowedKey`` says why); valid as long as its plan.
@@ -40,6 +42,7 @@ package final class RowPlan: @unchecked Sendable {
         let name: UnsafeRawBufferPointer
         let column: Int
         let kind: Kind
+        let isForOwnersEyes: Bool
     }
 
     /// A record that travels with another, from the same row.
@@ -54,12 +57,18 @@ package final class RowPlan: @unchecked Sendable {
     let inclusions: [Inclusion]
     /// The column of the stored id, NULL where there is no record in the row.
     let idColumn: Int
+    /// The column of the record's owner.
+    let ownerColumn: Int
+    /// Whether a member is told to the record's owner alone.
+    let hasOwnersMembers: Bool
     /// What `lentMembers` points into.
     private let texts: UnsafeMutableRawBufferPointer
 
-    init(members: [Member], idColumn: Int, inclusions: [Inclusion] = []) {
+    init(members: [Member], idColumn: Int, ownerColumn: Int, inclusions: [Inclusion] = []) {
         self.members = members
         self.idColumn = idColumn
+        self.ownerColumn = ownerColumn
+        hasOwnersMembers = members.contains { $0.isForOwnersEyes }
         self.inclusions = inclusions
         let size = members.reduce(0) { $0 + $1.key.encoded.count + $1.name.utf8.count }
         let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 1)
@@ -76,7 +85,13 @@ package final class RowPlan: @unchecked Sendable {
             let name = keep(member.name.utf8)
             lent.initializeElement(
                 at: index,
-                to: LentMember(key: key, name: name, column: member.column, kind: member.kind)
+                to: LentMember(
+                    key: key,
+                    name: name,
+                    column: member.column,
+                    kind: member.kind,
+                    isForOwnersEyes: member.isForOwnersEyes
+                )
             )
         }
         lentMembers = UnsafeBufferPointer(lent)
@@ -90,7 +105,7 @@ package final class RowPlan: @unchecked Sendable {
 
     /// The same with included records.
     func including(_ inclusions: [Inclusion]) -> RowPlan {
-        RowPlan(members: members, idColumn: idColumn, inclusions: inclusions)
+        RowPlan(members: members, idColumn: idColumn, ownerColumn: ownerColumn, inclusions: inclusions)
     }
 
     /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
@@ -106,10 +121,12 @@ package final class RowPlan: @unchecked Sendable {
                     key: member.key,
                     kind: Kind(changedTo: oid),
                     name: "unknown",
-                    column: member.column
+                    column: member.column,
+                    isForOwnersEyes: member.isForOwnersEyes
                 )
             },
             idColumn: idColumn,
+            ownerColumn: ownerColumn,
             inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result)) }
         )
     }

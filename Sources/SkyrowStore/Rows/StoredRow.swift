@@ -2,13 +2,35 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 /// The rows of one result, and the plan by which each is told.
+///
+/// A value that owners alone see is told for a row whose owner is the one for whom the rows are, as the statements of
+/// queries have it compared (``QueryNames``).
 package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
+    /// Who sees everything, or whose user id is compared with the owner's.
+    private let viewer: Viewer
 
-    package init(_ result: PostgresResult, plan: RowPlan) {
+    private enum Viewer {
+        case everything
+        case user(UserID?)
+    }
+
+    /// - Parameter caller: for whom the rows are.
+    package init(_ result: PostgresResult, plan: RowPlan, for caller: Caller) {
         self.result = result
         self.plan = plan.fitting(result)
+        viewer = caller.isMaster ? .everything : .user(caller.userID)
+    }
+
+    /// Whether the owner of the record in a row sees what is for owners alone.
+    fileprivate func isOwners(_ row: Int, _ plan: RowPlan) -> Bool {
+        switch viewer {
+        case .everything: return true
+        case .user(nil): return false
+        case .user(let user?):
+            return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.utf8) } ?? false }
+        }
     }
 
     package subscript(row: Int) -> StoredRow {
@@ -35,9 +57,11 @@ package struct StoredRow: RecordSource {
     fileprivate let rows: StoredRows
     fileprivate let row: Int
 
+    package var isWhole: Bool { !rows.result.isShort(row: row) }
+
     package func emit(into sink: inout some RecordSink) {
         withExtendedLifetime(rows) {
-            emit(rows.plan, of: rows.result, into: &sink)
+            emit(rows.plan, into: &sink)
         }
     }
 
@@ -52,9 +76,12 @@ package struct StoredRow: RecordSource {
         return try? rows.result.decode(row: row, column: member.column)
     }
 
-    private func emit(_ plan: RowPlan, of result: PostgresResult, into sink: inout some RecordSink) {
+    private func emit(_ plan: RowPlan, into sink: inout some RecordSink) {
+        let result = rows.result
+        let hidesOwners = plan.hasOwnersMembers && !rows.isOwners(row, plan)
         sink.beginRecord()
         for member in plan.lentMembers {
+            if hidesOwners, member.isForOwnersEyes { continue }
             if let bytes = result.unsafeBytes(row, member.column) {
                 emit(bytes, as: member, into: &sink)
             } else if member.kind == .access {
@@ -66,7 +93,7 @@ package struct StoredRow: RecordSource {
             for inclusion in plan.inclusions {
                 sink.transient(inclusion.name)
                 if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
-                    emit(included, of: result, into: &sink)
+                    emit(included, into: &sink)
                 } else {
                     sink.missingTransient()
                 }

@@ -15,6 +15,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let key: MemberKey
     /// The name of the foreign key of a reference, by which a refusal of PostgreSQL tells the field.
     package let foreignKey: String?
+    /// Whether the value is hidden from all but the record's owner.
+    package fileprivate(set) var isForOwnersEyes = false
 
     package init(
         field: FieldName,
@@ -93,7 +95,11 @@ package final class RecordTable: Sendable {
         self.schema = schema
         self.identifier = identifier
         qualifiedName = "\(schema).\(identifier)"
-        self.columns = columns.sorted { $0.field < $1.field }
+        self.columns = columns.sorted { $0.field < $1.field }.map { column in
+            var column = column
+            column.isForOwnersEyes = rules.isForOwnersEyes(column.field)
+            return column
+        }
         self.rules = rules
         self.withheld = withheld
         contention = PostgresContention(table: name.hashValue)

@@ -42,6 +42,11 @@ package struct SchemaCatalog: Sendable {
         return view
     }
 
+    /// Whether both have the same tables with the same columns; a reload keeps the objects of those that did not change.
+    func isSame(as other: SchemaCatalog) -> Bool {
+        tables.count == other.tables.count && tables.allSatisfy { other.tables[$0.key] === $0.value }
+    }
+
     /// The answer of `schema:fetch`.
     package var recordSchema: RecordSchema {
         RecordSchema(types: tables.mapValues(\.recordType))

@@ -40,6 +40,9 @@ extension SchemaChange {
                 statements.append(try comment(field.name, field.type, table))
                 if let index = try index(field.name, field.type, table) { statements.append(index) }
             }
+            if fields.contains(where: { $0.type == .sequence }) {
+                statements.append("SELECT \(schema)._keep_sequences(\(literal: type.rawValue))")
+            }
         }
         // All in one, since they may refer to each other.
         if !deleted.isEmpty { others.append("DROP TABLE \(deleted.joined(separator: ", "))") }

@@ -22,7 +22,9 @@ final class SchemaChanger: Sendable {
         try await gate.pass {
             try Task.checkCancellation()
             try await patiently {
-                try await client.withTransaction { try await change(request, mode: mode, in: $0) }
+                try await again(after: \.isOvertakenChange) {
+                    try await client.withTransaction { try await change(request, mode: mode, in: $0) }
+                }
             }
             try await cache.reload(.types(request.types))
         }
@@ -72,6 +74,32 @@ final class SchemaChanger: Sendable {
         )
     }
 
+    /// Plans anew when psql, which does not take the lock, made or dropped the same meanwhile.
+    private func again(
+        after isPassing: (PostgresError) -> Bool,
+        attempts: Int = 5,
+        _ body: () async throws -> Void
+    ) async throws {
+        for _ in 1..<attempts {
+            do {
+                return try await body()
+            } catch let error as PostgresError where isPassing(error) {
+                continue
+            }
+        }
+        try await body()
+    }
+
     /// So many locks any server has.
     private static let locksToBeSure: Int64 = 500
+}
+
+extension PostgresError {
+    /// True when a change of the schema met another one that was committed after it was planned.
+    fileprivate var isOvertakenChange: Bool {
+        switch sqlState {
+        case .some(.duplicateColumn), .some(.duplicateTable), .some(.undefinedColumn), .some(.undefinedTable): true
+        default: false
+        }
+    }
 }

@@ -21,6 +21,10 @@ package struct BatchPlan: Sendable {
     package private(set) var ids: [RecordID?] = []
     /// What to write, one unit after another.
     package private(set) var units: [[Group]] = []
+    /// The ids that the temporary ones of the request stand for.
+    package private(set) var freshIDs: [RecordID: RecordID]
+    /// Whether a record names a type or field that the catalogue does not have.
+    package private(set) var lacksSchema = false
 
     /// The writes each write has to come after, since it refers to them or comes after one of the same id.
     private var dependencies: [[Int]] = []
@@ -32,20 +36,23 @@ package struct BatchPlan: Sendable {
     ///
     /// - Parameters:
     ///   - maximumAccessEntries: how many entries an access list may have.
-    ///   - makeID: gives a fresh id for each temporary one (`post/$1`).
+    ///   - freshIDs: what temporary ids (`post/$1`) stand for already.
+    ///   - makeID: gives a fresh id for each other temporary one.
     package init(
         _ items: [SaveRequest.Item],
         catalog: SchemaCatalog,
         database: DatabaseScope,
         maximumAccessEntries: Int = AccessList.standardMaximum,
+        freshIDs: [RecordID: RecordID] = [:],
         makeID: () -> String
     ) {
         self.database = database
-        var freshIDs: [RecordID: RecordID] = [:]
+        var freshIDs = freshIDs
         for item in items {
             guard case .draft(let draft) = item, draft.id.isTemporary, freshIDs[draft.id] == nil else { continue }
             freshIDs[draft.id] = try? RecordID(type: draft.id.type, id: makeID())
         }
+        self.freshIDs = freshIDs
         var rounds: [RecordID: Int] = [:]
         var lastWrites: [RecordID: Int] = [:]
         for (index, item) in items.enumerated() {
@@ -74,6 +81,7 @@ package struct BatchPlan: Sendable {
                     writes.append(write)
                 } catch {
                     failures[index] = (error, id.description)
+                    if Self.lacksSchema(draft, catalog) { lacksSchema = true }
                 }
             }
         }
@@ -164,6 +172,11 @@ package struct BatchPlan: Sendable {
         }
     }
 
+    private static func lacksSchema(_ draft: RecordDraft, _ catalog: SchemaCatalog) -> Bool {
+        guard let table = catalog[draft.id.type] else { return true }
+        return draft.fields.contains { $0.value != .null && table[$0.name] == nil }
+    }
+
     private static func write(
         _ draft: RecordDraft,
         id: RecordID,
@@ -192,12 +205,11 @@ package struct BatchPlan: Sendable {
                     info: ["arguments": .list([.string(field.name.rawValue)])]
                 )
             }
-            var value = field.value
-            if case .reference(let target) = value, target.isTemporary {
+            let value = try field.value.resolved { target throws(SkyrowError) in
                 guard let fresh = freshIDs[target] else {
                     throw .invalidArgument("A temporary id is referred to, but no record has it.", field.name.rawValue)
                 }
-                value = .reference(fresh)
+                return fresh
             }
             if let value = try table.columns[place].accepted(value) { columns.append((place, value)) }
         }
@@ -213,6 +225,19 @@ package struct BatchPlan: Sendable {
             values: columns.map(\.value),
             round: round
         )
+    }
+}
+
+extension RecordValue {
+    /// The value with the ids that the temporary ones in it stand for.
+    fileprivate func resolved(
+        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
+    ) throws(SkyrowError) -> RecordValue {
+        switch self {
+        case .reference(let target) where target.isTemporary: .reference(try resolve(target))
+        case .json(let text): .json(try text.resolved(resolve))
+        case .null, .string, .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: self
+        }
     }
 }
 

@@ -10,6 +10,7 @@ internal import SkyrowPostgres
 struct JudgeStatement {
     let sql: SQL
     private let table: RecordTable
+    private let caller: Caller
 
     /// What there is of one record.
     struct Finding {
@@ -22,6 +23,7 @@ struct JudgeStatement {
         let read = AccessScope(caller: caller, level: .read, database: database)
         let write = AccessScope(caller: caller, level: .write, database: database)
         self.table = table
+        self.caller = caller
         sql = """
             SELECT \(table.wholeRow.columns), \
             coalesce(\(read.condition(on: "r", variables: variables)), false), \
@@ -34,7 +36,7 @@ struct JudgeStatement {
     /// What was found, by the id that clients see; what does not exist is not there.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
-        let rows = StoredRows(result, plan: table.wholeRow.plan)
+        let rows = StoredRows(result, plan: table.wholeRow.plan, for: caller)
         for row in 0..<result.rowCount {
             let stored = rows[row]
             guard let id = stored.storedID else { continue }
@@ -45,6 +47,37 @@ struct JudgeStatement {
             )
         }
         return findings
+    }
+}
+
+/// What a save would do to a record, as far as it can be refused for what is stored.
+struct SaveIntent {
+    let type: RecordTypeName
+    let precondition: SavePrecondition?
+    let access: AccessList?
+    let fields: [(name: FieldName, value: RecordValue)]
+    let rules: FieldRules
+
+    init(_ write: RecordWrite) {
+        type = write.table.name
+        precondition = write.precondition
+        access = write.access
+        rules = write.table.rules
+        fields = zip(write.columns, write.values).map { (name: write.table.columns[$0].field, value: $1) }
+    }
+
+    /// - Parameter table: the type's, nil when there is none yet.
+    init(_ draft: RecordDraft, table: RecordTable?) {
+        type = draft.id.type
+        precondition = draft.precondition
+        access = draft.access
+        rules = table?.rules ?? .none
+        fields = draft.fields
+    }
+
+    /// The fields whose rules do not let the caller change them.
+    fileprivate func refusedChanges(to record: Record, by caller: Caller) -> [FieldName] {
+        rules.isEmpty ? [] : rules.refusedChanges(fields, to: record, by: caller)
     }
 }
 
@@ -60,52 +93,46 @@ enum SaveVerdict {
     ///
     /// A record that the caller may not read is answered as far as possible like one that is missing. Only a plain save
     /// of its id can tell that it is there, since the record cannot be created; it says no more than that.
-    init(_ write: RecordWrite, _ finding: JudgeStatement.Finding?, caller: Caller) {
-        switch (finding, write.precondition) {
+    init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, caller: Caller) {
+        switch (finding, save.precondition) {
         case (nil, .revision):
             self = .refused(.conflict)
         case (nil, .isNew), (nil, nil):
             // Creating a profile is the business of signing up.
-            self = write.table.name == .user ? .refused(.writeDenied) : .tryAgain
+            self = save.type == .user ? .refused(.writeDenied) : .tryAgain
         case (.some(let finding), .revision) where !finding.isReadable:
             self = .refused(.conflict)
         case (.some(let finding), _) where !finding.isWritable:
             self = .refused(.writeDenied)
         case (.some(let finding), .isNew):
             self = .refused(.conflict(with: finding.row))
-        case (.some(let finding), .revision(let revision)):
+        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || save.rules.isEmpty:
             guard let current = finding.row.collected(), current.revision == revision else {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
-            self = SaveVerdict(write, to: current, caller: caller)
-        case (.some(let finding), nil):
-            self = finding.row.collected().map { SaveVerdict(write, to: $0, caller: caller) } ?? .tryAgain
+            self = SaveVerdict(save, to: current, caller: caller)
+        case (.some(let finding), nil) where finding.row.isWhole || save.rules.isEmpty:
+            self = finding.row.collected().map { SaveVerdict(save, to: $0, caller: caller) } ?? .tryAgain
+        case (.some, .revision), (.some, nil):
+            // Which fields would change cannot be told: the request is about too much at once.
+            self = .refused(.responseTooLarge)
         }
     }
 
     /// Judges the changes to a record that the caller may write: those that only its owner makes.
-    private init(_ write: RecordWrite, to current: Record, caller: Caller) {
-        let denied = write.refusedChanges(to: current, by: caller)
+    private init(_ save: SaveIntent, to current: Record, caller: Caller) {
+        let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
             self = .refused(.fieldsDenied(denied))
             return
         }
-        guard let access = write.access, !write.table.rules.mayReplaceAccess(of: current, caller: caller) else {
+        guard let access = save.access, !save.rules.mayReplaceAccess(of: current, caller: caller) else {
             self = .tryAgain
             return
         }
         let isChange = !(current.access?.isSame(as: access) ?? false)
         self = isChange ? .refused(.accessDenied) : .tryAgainKeepingAccess
-    }
-}
-
-extension RecordWrite {
-    /// The fields whose rules do not let the caller change them.
-    fileprivate func refusedChanges(to record: Record, by caller: Caller) -> [FieldName] {
-        guard !table.rules.isEmpty else { return [] }
-        let fields = zip(columns, values).map { (name: table.columns[$0].field, value: $1) }
-        return table.rules.refusedChanges(fields, to: record, by: caller)
     }
 }
 
@@ -131,7 +158,7 @@ extension SkyrowError {
 
     static func conflict(with row: StoredRow) -> SkyrowError {
         var error = SkyrowError.conflict
-        if let record = row.collected() { error.info["record"] = .record(record) }
+        if row.isWhole, let record = row.collected() { error.info["record"] = .record(record) }
         return error
     }
 }

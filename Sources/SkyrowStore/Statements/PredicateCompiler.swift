@@ -25,6 +25,8 @@ struct PredicateCompiler {
     var names: QueryNames
     private var comparisons = 0
     private var listValues = 0
+    private var patterns = 0
+    private var patternBytes = 0
 
     init(names: QueryNames) {
         self.names = names
@@ -36,6 +38,26 @@ struct PredicateCompiler {
         case .or(let parts): return try joined(parts, separator: " OR ", empty: "false")
         case .not(let part): return "NOT (\(try condition(part)))"
         case .comparison(let comparison, let left, let right): return try compare(comparison, left, right)
+        }
+    }
+
+    /// Counts a pattern; throws `108 InvalidArgument` for one that is too much.
+    private mutating func admitPattern(_ left: Operand, _ right: Operand) throws(SkyrowError) {
+        typealias Limits = RecordPredicate.PatternLimits
+        patterns += 1
+        guard patterns <= Limits.count else {
+            throw .predicateInvalid("A predicate has at most \(Limits.count) patterns.")
+        }
+        guard case .keyPath(let path) = left, case .value(.string(let pattern)) = right else { return }
+        guard pattern.utf8.count <= Limits.bytes else {
+            throw .predicateInvalid("A pattern has at most \(Limits.bytes) bytes.", path)
+        }
+        patternBytes += pattern.utf8.count
+        guard patternBytes <= Limits.allBytes else {
+            throw .predicateInvalid("The patterns of a predicate have at most \(Limits.allBytes) bytes together.", path)
+        }
+        guard pattern.utf8.count(where: { $0 == UInt8(ascii: "%") }) <= Limits.wildcards else {
+            throw .predicateInvalid("A pattern has at most \(Limits.wildcards) wildcards \"%\".", path)
         }
     }
 
@@ -58,6 +80,7 @@ struct PredicateCompiler {
         guard comparisons <= Self.maximumComparisons else {
             throw .predicateInvalid("A predicate has at most \(Self.maximumComparisons) comparisons.")
         }
+        if comparison.takesPattern { try admitPattern(left, right) }
         switch (left, right) {
         case (.keyPath(let path), .value(let value)):
             guard comparison != .in else {

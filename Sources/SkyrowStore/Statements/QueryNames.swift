@@ -30,6 +30,15 @@ struct QueryColumn {
     var path: KeyPath
     /// The forms in which the column holds an id that clients see, when it holds one.
     var ids: StoredIDForms = .plain
+
+    /// The type of the records that the column refers to; nil for what is no reference.
+    var target: RecordTypeName? {
+        switch kind {
+        case .reference(let type): type
+        case .user: .user
+        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown: nil
+        }
+    }
 }
 
 /// How the ids that clients see are stored in a column.
@@ -48,7 +57,8 @@ enum StoredIDForms: Hashable {
 ///
 /// A path through a reference joins the referenced record by its primary key, so that rows never multiply, and by the
 /// condition that the caller may read it: a forbidden record is as one that is missing, and all its fields are NULL.
-/// Catalogue and root are those that the caller sees (``SchemaCatalog/seen(by:)``).
+/// Catalogue and root are those that the caller sees (``SchemaCatalog/seen(by:)``). A field that owners alone see is
+/// NULL in the records of others.
 ///
 /// ```sql
 /// LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" AND <access>
@@ -93,7 +103,7 @@ struct QueryNames {
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> QueryColumn {
         switch path.components.count {
         case 1:
-            return try Self.column(
+            return try column(
                 path.components[0],
                 of: root,
                 as: "r",
@@ -103,7 +113,7 @@ struct QueryNames {
             )
         case 2:
             let join = try join(path.components[0], for: path)
-            return try Self.column(
+            return try column(
                 path.components[1],
                 of: join.table,
                 as: join.alias,
@@ -116,14 +126,30 @@ struct QueryNames {
         }
     }
 
+    /// Whether a path of one component is a reference to records that there may be; false for an unknown name.
+    ///
+    /// Throws `124 RecordQueryDenied` for a field that is hidden from the caller.
+    func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
+        do {
+            let column = try self.column(
+                path.components[0],
+                of: root,
+                as: "r",
+                ids: rootIDForms,
+                references: targetIDForms,
+                path
+            )
+            return column.target.map { catalog[$0] != nil } ?? false
+        } catch {
+            guard error.code == .recordQueryInvalid else { throw error }
+            return false
+        }
+    }
+
     /// Joins the record that a reference of the type leads to, once.
     mutating func join(_ name: String, for path: KeyPath) throws(SkyrowError) -> Join {
-        let reference = try Self.column(name, of: root, as: "r", ids: rootIDForms, references: targetIDForms, path)
-        let target: RecordTypeName
-        switch reference.kind {
-        case .reference(let type): target = type
-        case .user: target = .user
-        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown:
+        let reference = try column(name, of: root, as: "r", ids: rootIDForms, references: targetIDForms, path)
+        guard let target = reference.target else {
             throw .recordQueryInvalid("A key path may lead through references only.", path)
         }
         if let known = joins.first(where: { $0.name == name }) { return known }
@@ -180,7 +206,7 @@ struct QueryNames {
         }
     }
 
-    private static func column(
+    private func column(
         _ name: String,
         of table: RecordTable,
         as alias: SQLIdentifier,
@@ -188,7 +214,7 @@ struct QueryNames {
         references: StoredIDForms,
         _ path: KeyPath
     ) throws(SkyrowError) -> QueryColumn {
-        if let (reserved, kind) = reservedColumn(name, of: table) {
+        if let (reserved, kind) = Self.reservedColumn(name, of: table) {
             return QueryColumn(sql: "\(alias).\(reserved.identifier)", kind: kind, path: path, ids: ids)
         }
         guard let field = try? FieldName(name), let column = table[field] else {
@@ -197,7 +223,13 @@ struct QueryNames {
             }
             throw .recordQueryInvalid("There is no such field in this record type.", path)
         }
-        return QueryColumn(sql: "\(alias).\(column.identifier)", kind: .init(column.type), path: path, ids: references)
+        var sql: SQL = "\(alias).\(column.identifier)"
+        if table.rules.isSeenByOwnersOnly(field, caller: caller) {
+            // As absent from the records of others, whatever is asked about it.
+            guard let user = caller.userID else { throw .recordQueryDenied(path.description) }
+            sql = "(CASE WHEN \(alias).\"_owner\" = \(user) THEN \(sql) END)"
+        }
+        return QueryColumn(sql: sql, kind: .init(column.type), path: path, ids: references)
     }
 
     /// The names of Skygear's key paths, and those of the wire form and of the tables.

@@ -13,13 +13,16 @@ internal import SkyrowPostgres
 ///
 /// ```sql
 /// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m"
-/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "o", … ) AS "p" ON true ORDER BY "p"."o"
+/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "_place", … ) AS "p" ON true ORDER BY "p"."_place"
 /// ```
 struct QueryStatement {
     let sql: SQL
     let plan: RowPlan
     /// Whether column 0 has the count, and a row may hold nothing else.
     let hasCount: Bool
+    /// How many records the page has at most; the statement asks for one more, which tells whether the page is cut.
+    private let limit: Int
+    private let caller: Caller
 
     /// Throws `108`, `111` or `120` for what cannot be asked.
     init(
@@ -30,11 +33,13 @@ struct QueryStatement {
         caller: Caller,
         variables: AccessVariables?
     ) throws(SkyrowError) {
+        self.caller = caller
         let access = AccessScope(caller: caller, level: .read, database: scope)
         var compiler = PredicateCompiler(
             names: QueryNames(catalog: catalog, root: table, scope: scope, caller: caller, variables: variables)
         )
         hasCount = query.countsMatches
+        limit = min(query.limit, RecordQuery.maximumUnlimited)
         let fields = try Self.fields(query.desiredFields, of: table)
         let own: RecordSelection =
             query.desiredFields == nil && scope != .union && !hasCount
@@ -79,15 +84,16 @@ struct QueryStatement {
             }
         }
 
-        var page: SQL = " LIMIT \(Int64(min(max(query.limit, 0), RecordQuery.maximumLimit)))"
+        // A page of nothing, which is there for its count, is not cut.
+        var page: SQL = " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
         if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
         if hasCount {
             var source = SQL()
             appendSource(to: &source)
             sql = """
                 SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
-                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "o", \(columns) \(source) \
-                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."o"
+                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "_place", \(columns) \(source) \
+                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."_place"
                 """
         } else {
             // Piece by piece into one buffer: this is the way of nearly all queries.
@@ -107,14 +113,15 @@ struct QueryStatement {
     /// The answer that a result of the statement is.
     func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
         var records: [any RecordSource] = []
-        records.reserveCapacity(result.rowCount)
-        let rows = StoredRows(result, plan: plan)
+        let rowCount = min(result.rowCount, max(limit, hasCount ? 1 : 0))
+        records.reserveCapacity(rowCount)
+        let rows = StoredRows(result, plan: plan, for: caller)
         // Only beside a count can a row be without a record.
-        for row in 0..<result.rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
+        for row in 0..<rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
             records.append(rows[row])
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
-        return QueryAnswer(records: records, count: count)
+        return QueryAnswer(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
     }
 
     /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
@@ -177,7 +184,9 @@ struct QueryStatement {
         var result: [RowPlan.Inclusion] = []
         for inclusion in inclusions {
             // As in Skygear, includes go one level deep: a longer path names nothing.
-            guard inclusion.keyPath.components.count == 1 else {
+            var isJoined = inclusion.keyPath.components.count == 1
+            if isJoined, inclusion.isNullWithoutReference { isJoined = try names.isReference(inclusion.keyPath) }
+            guard isJoined else {
                 result.append(.init(name: inclusion.name, plan: nil))
                 continue
             }

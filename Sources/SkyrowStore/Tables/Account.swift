@@ -20,10 +20,13 @@ package struct NewSession: Sendable {
     package var tokenHash: [UInt8]
     /// nil means never.
     package var expiresAt: Timestamp?
+    /// How many sessions the user may have with this one; those unused for longest end.
+    package var limit: Int
 
-    package init(tokenHash: [UInt8], expiresAt: Timestamp?) {
+    package init(tokenHash: [UInt8], expiresAt: Timestamp?, limit: Int = .max) {
         self.tokenHash = tokenHash
         self.expiresAt = expiresAt
+        self.limit = limit
     }
 }
 
@@ -31,6 +34,8 @@ package struct NewSession: Sendable {
 package struct AccountCredentials: Hashable, Sendable {
     package var id: UserID
     package var passwordHash: String?
+    /// Moves with every revocation of the account's tokens.
+    package var epoch: Int64
     package var suspension: AccountSuspension?
 }
 

@@ -57,7 +57,8 @@ extension UserTable {
             guard byID.isEmpty else { return byID }
             let conditions = try store.loginKeys.map { key -> SQL in
                 let column = try SQLIdentifier(key.rawValue)
-                return "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(name)"))"
+                return
+                    "\(LoginKeys.canonical("profile.\(column)", in: store.schema)) = \(LoginKeys.canonical("\(name)", in: store.schema))"
             }
             guard !conditions.isEmpty else { return [] }
             return try await summaries(where: conditions.joined(separator: " OR "), limit: 10)
@@ -89,18 +90,23 @@ extension UserTable {
         let result = try await store.client.read(
             """
             SELECT account.id,
-                ARRAY(SELECT role FROM \(schema)._user_role WHERE user_id = account.id ORDER BY role COLLATE "C"),
+                ARRAY(
+                    SELECT given.role FROM \(schema)._user_role AS given
+                    WHERE given.user_id = account.id ORDER BY given.role COLLATE "C"
+                ),
                 EXISTS (
-                    SELECT FROM \(schema)._user_role JOIN \(schema)._role ON name = role
-                    WHERE user_id = account.id AND is_admin
+                    SELECT FROM \(schema)._user_role AS given
+                    JOIN \(schema)._role AS role ON role.name = given.role
+                    WHERE given.user_id = account.id AND role.is_admin
                 ),
                 account.password_hash IS NOT NULL,
                 account.disabled, account.disabled_message, account.disabled_until,
                 account.created_at, account.last_login_at, account.last_seen_at,
                 (
                     SELECT count(*) FROM \(schema)._session AS session
-                    WHERE user_id = account.id AND session.created_at >= account.token_valid_since
-                        AND (expires_at IS NULL OR expires_at > now()) AND NOT (\(UserTable.isShut))
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch
+                        AND (session.expires_at IS NULL OR session.expires_at > now())
+                        AND NOT (\(UserTable.isShut))
                 ),
                 ARRAY[\(keys.joined(separator: ", "))]::text[],
                 \(UserTable.isShut)

@@ -1,31 +1,49 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The fields of `user` that accounts log in with, each with a unique index over its text in NFC and lower case.
+/// The fields of `user` that accounts log in with, each with two unique indexes: over the form in which texts that look
+/// alike are one (`_login_canonical`), and over its text in NFC and lower case.
+///
+/// The second tells accounts apart that are alike in the first form, as they can be when they are older than it.
 package enum LoginKeys {
     /// `username` and `email`
     package static let standard: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
 
-    /// Room for the prefix of the index's name within PostgreSQL's 63 bytes.
-    private static let maximumLength = SQLIdentifier.maximumLength - indexPrefix.utf8.count
+    /// Room for the prefix of an index's name within PostgreSQL's 63 bytes.
+    private static let maximumLength = SQLIdentifier.maximumLength - exactPrefix.utf8.count
 
     private static let indexPrefix = "_login_key_"
+    private static let exactPrefix = "_login_exact_"
 
-    /// The name of a key's index.
-    static func index(of key: FieldName) throws(SkyrowError) -> SQLIdentifier {
-        guard key.rawValue.utf8.count <= maximumLength, let name = try? SQLIdentifier(indexPrefix + key.rawValue) else {
+    /// The indexes of a key, with what they hold.
+    static func indexes(
+        of key: FieldName,
+        in schema: SQLIdentifier
+    ) throws(SkyrowError) -> [(name: SQLIdentifier, expression: SQL)] {
+        guard key.rawValue.utf8.count <= maximumLength, let column = try? SQLIdentifier(key.rawValue),
+            let name = try? SQLIdentifier(indexPrefix + key.rawValue),
+            let exact = try? SQLIdentifier(exactPrefix + key.rawValue)
+        else {
             throw .invalidArgument("A login key has a name of at most \(maximumLength) letters.", key.rawValue)
         }
-        return name
+        return [(name, canonical("\(column)", in: schema)), (exact, Self.exact("\(column)"))]
     }
 
     /// The login key whose index this is, for telling which one another account has.
     static func key(ofIndex name: String) -> String? {
-        name.hasPrefix(indexPrefix) ? String(name.dropFirst(indexPrefix.count)) : nil
+        for prefix in [indexPrefix, exactPrefix] where name.hasPrefix(prefix) {
+            return String(name.dropFirst(prefix.count))
+        }
+        return nil
     }
 
     /// What the index of a key holds, and what a look-up compares; both must be the same text for PostgreSQL.
-    static func canonical(_ value: SQL) -> SQL {
+    static func canonical(_ value: SQL, in schema: SQLIdentifier) -> SQL {
+        "\(schema)._login_canonical(\(value))"
+    }
+
+    /// The form in which accounts that look alike are told apart.
+    static func exact(_ value: SQL) -> SQL {
         "lower(normalize(\(value), NFC))"
     }
 }
@@ -58,24 +76,23 @@ extension RecordStore {
         if !plan.isEmpty {
             try await changer.apply(.create([type]), mode: .development)
         }
-        let indexes = try loginKeys.map { try LoginKeys.index(of: $0) }
+        let indexes = try loginKeys.flatMap { try LoginKeys.indexes(of: $0, in: schema) }
         let known = try await client.read(
             """
             SELECT relname FROM pg_catalog.pg_class
-            WHERE relname = ANY (\(indexes.map { PostgresName($0.name) })) AND relnamespace = (
+            WHERE relname = ANY (\(indexes.map { PostgresName($0.name.name) })) AND relnamespace = (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
             )
             """
         ).decodeColumn(0, as: String.self)
-        guard known.count < Set(indexes).count else { return }
+        guard known.count < Set(indexes.map(\.name)).count else { return }
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
-            for (key, index) in zip(loginKeys, indexes) where !known.contains(index.name) {
-                let column = try SQLIdentifier(key.rawValue)
+            for index in indexes where !known.contains(index.name.name) {
                 try await transaction.execute(
                     """
-                    CREATE UNIQUE INDEX IF NOT EXISTS \(index)
-                    ON \(schema)."user" (\(LoginKeys.canonical("\(column)")))
+                    CREATE UNIQUE INDEX IF NOT EXISTS \(index.name)
+                    ON \(schema)."user" (\(index.expression))
                     """
                 )
             }

@@ -17,8 +17,9 @@ package struct RoleTable: Sendable {
                     ON CONFLICT DO NOTHING
                 )
                 INSERT INTO \(schema)._user_role (user_id, role)
-                SELECT id, role FROM \(schema)._user CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
-                WHERE id = ANY (\(users)) ORDER BY 1, 2
+                SELECT account.id, given.role
+                FROM \(schema)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
+                WHERE account.id = ANY (\(users)) ORDER BY 1, 2
                 ON CONFLICT DO NOTHING
                 """
             )

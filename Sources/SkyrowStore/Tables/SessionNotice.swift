@@ -16,6 +16,8 @@ package enum SessionNotice: Hashable, Sendable {
         switch event {
         case .connected: self = .listening(again: false)
         case .reconnected: self = .listening(again: true)
+        // What is remembered is looked up again after a second in any case.
+        case .silent: self = .all
         case .notification(_, let payload, _): self.init(payload: payload)
         }
     }

@@ -14,11 +14,12 @@ extension UserTable {
         try await store.reporting {
             try await store.client.write(
                 """
-                UPDATE \(store.schema)._user
+                UPDATE \(store.schema)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
-                    token_valid_since = CASE WHEN password_hash IS NULL THEN token_valid_since ELSE now() END
-                WHERE id = \(id)
+                    token_valid_since = CASE WHEN account.password_hash IS NULL THEN account.token_valid_since ELSE now() END,
+                    epoch = CASE WHEN account.password_hash IS NULL THEN account.epoch ELSE account.epoch + 1 END
+                WHERE account.id = \(id)
                 """
             ).affectedRows > 0
         }
@@ -31,12 +32,12 @@ extension UserTable {
             return try await !store.client.write(
                 """
                 WITH account AS (
-                    UPDATE \(schema)._user
+                    UPDATE \(schema)._user AS account
                     SET disabled = false, disabled_message = NULL, disabled_until = NULL
-                    WHERE id = \(id) RETURNING id, token_valid_since
+                    WHERE account.id = \(id) RETURNING account.id, account.epoch
                 ), ended AS (
                     DELETE FROM \(schema)._session AS session USING account
-                    WHERE user_id = account.id AND session.created_at < account.token_valid_since
+                    WHERE session.user_id = account.id AND session.epoch <> account.epoch
                 )
                 SELECT FROM account
                 """

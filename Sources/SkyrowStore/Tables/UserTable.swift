@@ -28,21 +28,24 @@ package struct UserTable: Sendable {
                     names.append("\(column.identifier)")
                     values.append(value)
                 }
-                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, for: account.id)))" } ?? ""
+                // Signing up logs in, so that the first login has a time before it.
+                let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
+                let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
                 let statement: SQL =
                     """
                     WITH "r" AS (
                         INSERT INTO \(table.qualifiedName) (\(names.joined(separator: ", ")))
                         VALUES (\(values.joined(separator: ", "))) RETURNING *
                     ), account AS (
-                        INSERT INTO \(schema)._user (id, password_hash)
-                        VALUES (\(account.id), \(account.passwordHash as String?))
+                        INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
+                        VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn)) RETURNING id, epoch
                     )\(opened), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
-                        SELECT \(account.id), name FROM \(schema)._role WHERE by_default OR name = ANY (\(further))
+                        SELECT \(account.id), role.name FROM \(schema)._role AS role
+                        WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
-                    SELECT \(table.wholeRow.columns), \(roles(from: "SELECT role FROM given"))
+                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given"))
                     FROM "r"
                     """
                 do {
@@ -54,12 +57,19 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Finds an account by a login key, whose letters may differ in case.
+    /// Finds an account by a login key, whose text may look different in case and form.
+    ///
+    /// Of accounts whose keys look alike, the one whose key is this very text is meant, else the oldest.
     package func credentials(of value: String, in key: FieldName) async throws(SkyrowError) -> AccountCredentials? {
         try await store.reporting {
             let column = try SQLIdentifier(key.rawValue)
             return try await credentials(
-                where: "\(LoginKeys.canonical("profile.\(column)")) = \(LoginKeys.canonical("\(value)"))"
+                where: """
+                    \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
+                    ORDER BY \(LoginKeys.exact("profile.\(column)")) = \(LoginKeys.exact("\(value)")) DESC,
+                        profile._created_at, profile._id
+                    LIMIT 1
+                    """
             )
         }
     }
@@ -72,7 +82,8 @@ package struct UserTable: Sendable {
     private func credentials(where condition: SQL) async throws -> AccountCredentials? {
         let result = try await store.client.read(
             """
-            SELECT account.id, password_hash, disabled, disabled_message, disabled_until
+            SELECT account.id, account.password_hash,
+                account.disabled, account.disabled_message, account.disabled_until, account.epoch
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -81,43 +92,73 @@ package struct UserTable: Sendable {
         return AccountCredentials(
             id: try result.decode(row: 0, column: 0),
             passwordHash: try result.decode(row: 0, column: 1),
+            epoch: try result.decode(row: 0, column: 5),
             suspension: try AccountSuspension(result, row: 0, column: 2)
         )
     }
 
-    /// Opens a session after a log-in; nil when the account is gone or has another password by now.
+    /// Opens a session after a log-in; nil when the account is gone, or its tokens were revoked since the credentials were
+    /// read, as by disabling it.
     package func logIn(
         _ credentials: AccountCredentials,
         session: NewSession
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
-            credentials.id,
-            setting: "last_login_at = now(), last_seen_at = now()",
-            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            updating: """
+                UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
+                WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
+                """,
             isLogIn: true,
-            session: session
+            session: session,
+            ended: surplus(beyond: session.limit)
         )
     }
 
-    /// Opens a further session for a user who has one; nil when the account is gone.
-    package func touch(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
-        try await signIn(id, setting: "last_seen_at = now()", where: "", isLogIn: false, session: session)
+    /// Opens a session without a password, for the master key; nil when the account is gone.
+    package func open(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(
+            updating: """
+                UPDATE \(schema)._user AS account SET last_seen_at = now() WHERE account.id = \(id)
+                """,
+            isLogIn: false,
+            session: session,
+            ended: surplus(beyond: session.limit)
+        )
     }
 
-    /// Changes the password, ends every session and opens a new one; nil when the password is no longer the one that
-    /// was compared.
+    /// Writes down that a user is there and reads the account; nil when the session has ended.
+    ///
+    /// No session is made, so that nothing outlives the one that was used.
+    package func touch(_ id: UserID, tokenHash: [UInt8]) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(
+            updating: """
+                UPDATE \(schema)._user AS account SET last_seen_at = now() FROM \(schema)._session AS session
+                WHERE account.id = \(id) AND session.token_hash = \(tokenHash)
+                    AND session.user_id = account.id AND session.epoch = account.epoch
+                """,
+            isLogIn: false,
+            session: nil,
+            ended: nil
+        )
+    }
+
+    /// Changes the password, ends every session and opens a new one; nil when the account's tokens were revoked since
+    /// the credentials were read, as by another change of the password.
     package func changePassword(
         of credentials: AccountCredentials,
         to passwordHash: String,
         session: NewSession
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
-            credentials.id,
-            setting: "password_hash = \(passwordHash), token_valid_since = now(), last_seen_at = now()",
-            where: "AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)",
+            updating: """
+                UPDATE \(schema)._user AS account
+                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
+                    last_seen_at = now()
+                WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
+                """,
             isLogIn: false,
             session: session,
-            endsOtherSessions: true
+            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id"
         )
     }
 
@@ -126,21 +167,23 @@ package struct UserTable: Sendable {
         try await store.reporting {
             _ = try await store.client.write(
                 """
-                UPDATE \(schema)._user SET password_hash = \(passwordHash)
-                WHERE id = \(credentials.id)
-                    AND password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
+                UPDATE \(schema)._user AS account SET password_hash = \(passwordHash)
+                WHERE account.id = \(credentials.id)
+                    AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
                 """
             )
         }
     }
 
+    /// Changes an account, and opens and ends sessions of it; nil when no account is changed.
+    ///
+    /// Of statements that change one account at once, each waits for the one before and then looks at the row as that
+    /// left it, so a condition on `account` holds at the moment of the commit.
     private func signIn(
-        _ id: UserID,
-        setting changes: SQL,
-        where condition: SQL,
+        updating update: SQL,
         isLogIn: Bool,
-        session: NewSession,
-        endsOtherSessions: Bool = false
+        session: NewSession?,
+        ended: SQL?
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -149,28 +192,25 @@ package struct UserTable: Sendable {
                     if isLogIn {
                         // _updated_by stays: nobody edited the profile.
                         """
-                        UPDATE \(table.qualifiedName)
+                        UPDATE \(table.qualifiedName) AS profile
                         SET last_login_at = now(), _updated_at = now(), _revision = \(schema)._revision()
-                        WHERE _id IN (SELECT id FROM account) RETURNING *
+                        FROM account WHERE profile._id = account.id RETURNING profile.*
                         """
                     } else {
-                        "SELECT * FROM \(table.qualifiedName) WHERE _id IN (SELECT id FROM account)"
+                        "SELECT profile.* FROM \(table.qualifiedName) AS profile JOIN account ON profile._id = account.id"
                     }
-                let ended: SQL =
-                    endsOtherSessions
-                    ? ", ended AS (DELETE FROM \(schema)._session WHERE user_id IN (SELECT id FROM account))" : ""
+                let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
+                let closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
                 // Every part sees the account as it was before the statement.
                 let result = try await store.client.write(
                     """
                     WITH account AS (
-                        UPDATE \(schema)._user SET \(changes) WHERE id = \(id) \(condition) RETURNING id
+                        \(update) RETURNING account.id, account.epoch
                     ), "r" AS (
                         \(profile)
-                    ), session AS (
-                        \(insertion(of: session, for: id)) WHERE EXISTS (SELECT FROM account)
-                    )\(ended)
+                    )\(opened)\(closed)
                     SELECT \(table.wholeRow.columns),
-                        \(roles(from: "SELECT role FROM \(schema)._user_role WHERE user_id = \(id)")),
+                        \(roles("SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = \"r\"._id")),
                         before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
@@ -180,18 +220,34 @@ package struct UserTable: Sendable {
         }
     }
 
-    private func insertion(of session: NewSession, for id: UserID) -> SQL {
+    /// Inserts a session of `account`, a part of the statement that holds the account's row.
+    private func insertion(of session: NewSession) -> SQL {
         """
-        INSERT INTO \(schema)._session (token_hash, user_id, expires_at)
-        SELECT \(session.tokenHash), \(id), \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?)
+        INSERT INTO \(schema)._session (token_hash, user_id, expires_at, epoch)
+        SELECT \(session.tokenHash), account.id,
+            \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch
+        FROM account
         """
     }
 
+    /// Ends the sessions of `account` that a further one leaves no place for, those unused for longest.
+    private func surplus(beyond limit: Int) -> SQL? {
+        guard limit < .max else { return nil }
+        return """
+            DELETE FROM \(schema)._session AS session USING (
+                SELECT other.token_hash
+                FROM \(schema)._session AS other JOIN account ON account.id = other.user_id
+                ORDER BY other.last_used_at DESC, other.created_at DESC, other.token_hash OFFSET \(Int64(limit - 1))
+            ) AS surplus
+            WHERE session.token_hash = surplus.token_hash
+            """
+    }
+
     /// The sorted names, and whether one of them is an administrator's.
-    private func roles(from selection: SQL) -> SQL {
+    private func roles(_ given: SQL) -> SQL {
         """
-        ARRAY(\(selection) ORDER BY role COLLATE "C"),
-        EXISTS (SELECT FROM \(schema)._role WHERE is_admin AND name IN (\(selection)))
+        ARRAY(\(given) ORDER BY given.role COLLATE "C"),
+        EXISTS (SELECT FROM \(schema)._role AS role WHERE role.is_admin AND role.name IN (\(given)))
         """
     }
 }
@@ -214,7 +270,8 @@ extension SignedInAccount {
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
-            profile: StoredRows(result, plan: profile.plan)[0],
+            // Whoever logs in is shown all of the profile, also one that has no owner.
+            profile: StoredRows(result, plan: profile.plan, for: Caller(kind: .master(actingAs: nil)))[0],
             roles: try result.decode(row: 0, column: next),
             isAdministrator: try result.decode(row: 0, column: next + 1)
         )

@@ -2,8 +2,10 @@ package import SkyrowModel
 
 /// The result of an action, whichever door it leaves by.
 package enum Answer: Sendable {
-    /// `record:save`, `record:fetch`, `record:delete`
+    /// `record:fetch`
     case outcomes([RecordOutcome])
+    /// `record:save`, `record:delete`: what has happened, which a bound on the response cannot undo.
+    case written([RecordOutcome])
     /// The same, already written: the first answer under an idempotency key.
     case encodedOutcomes([UInt8])
     /// `record:query`
@@ -45,8 +47,9 @@ extension JSONWriter {
             switch answer {
             case .query(let query):
                 records(query.records)
-                info(query)
-            case .outcomes, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
+                // A v1 client that sends a limit does not expect to hear of more.
+                if query.count != nil { info(count: query.count, hasMore: false) }
+            case .outcomes, .written, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
                 result(answer)
             }
         case .rpc(let id):
@@ -81,12 +84,15 @@ extension JSONWriter {
     private func result(_ answer: Answer) {
         switch answer {
         case .outcomes(let outcomes): self.outcomes(outcomes)
-        case .encodedOutcomes(let bytes): bytes.withUnsafeBytes { json(validated: $0) }
+        case .written(let outcomes): written(outcomes)
+        case .encodedOutcomes(let bytes):
+            if account?.exemptOne() == true { liftBound() }
+            bytes.withUnsafeBytes { json(validated: $0) }
         case .query(let query):
             beginObject()
             key("records")
             records(query.records)
-            info(query)
+            if query.count != nil || query.hasMore { info(count: query.count, hasMore: query.hasMore) }
             endObject()
         case .auth(let answer): authAnswer(answer)
         case .status:
@@ -102,12 +108,17 @@ extension JSONWriter {
         }
     }
 
-    private func info(_ query: QueryAnswer) {
-        guard let count = query.count else { return }
+    private func info(count: Int?, hasMore: Bool) {
         key("info")
         beginObject()
-        key("count")
-        integer(count)
+        if let count {
+            key("count")
+            integer(count)
+        }
+        if hasMore {
+            key("has_more")
+            boolean(true)
+        }
         endObject()
     }
 }

@@ -75,9 +75,12 @@ extension RPCEntry {
             self = .invalid(SkyrowError(.invalidRequest, "\"method\" must be a string."), answerID ?? .null)
             return
         }
-        let parameters = json["params"]
+        var parameters = json["params"]
         switch parameters?.kind {
         case nil, .object: break
+        case .array where parameters?.count == 0:
+            // Of no parameters it does not matter whether they go by name.
+            parameters = nil
         case .array:
             self = .invalid(
                 SkyrowError(.invalidParams, "Parameters go by name: \"params\" must be an object."),

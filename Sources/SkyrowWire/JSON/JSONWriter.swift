@@ -22,8 +22,13 @@ package final class JSONWriter {
     }
 
     private let storage: UnsafeMutablePointer<Storage>
+    /// What bounds the text, if anything does; see JSONWriter+Bound.
+    let account: ResponseAccount?
+    var bound = Bound()
 
-    package init(capacity: Int = 1024) {
+    /// - Parameter account: where the memory is taken from as the text grows.
+    package init(capacity: Int = 1024, account: ResponseAccount? = nil) {
+        self.account = account
         let capacity = max(capacity, 64)
         storage = .allocate(capacity: 1)
         storage.initialize(to: Storage(bytes: .allocate(capacity: capacity), count: 0, capacity: capacity))
@@ -79,12 +84,35 @@ package final class JSONWriter {
 
     @inline(never)
     private func grow(by length: Int) {
-        let capacity = max(storage.pointee.capacity * 2, storage.pointee.count + length)
+        let needed = storage.pointee.count + length
+        let capacity = storage.pointee.capacity
+        let wanted = max(needed, capacity < JSONWriter.doublingLimit ? capacity * 2 : capacity + capacity / 4)
+        if let granted = grant(needed: needed, wanted: wanted) {
+            enlarge(to: granted)
+        } else {
+            // Nobody will read it, so what is one too many is written over and over in the memory that there is.
+            storage.pointee.count = bound.start
+            if capacity - bound.start < length { enlarge(to: bound.start + length) }
+        }
+    }
+
+    private func enlarge(to capacity: Int) {
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         bytes.update(from: storage.pointee.bytes, count: storage.pointee.count)
         storage.pointee.bytes.deallocate()
         storage.pointee.bytes = bytes
         storage.pointee.capacity = capacity
+    }
+
+    /// Beyond this, a text that grows leaves less unused memory behind.
+    private static let doublingLimit = 4 << 20
+
+    /// Hands the memory over to the caller, who has to deallocate it, and begins anew.
+    package func release() -> (memory: UnsafeMutableRawBufferPointer, count: Int) {
+        let memory = UnsafeMutableRawBufferPointer(start: storage.pointee.bytes, count: storage.pointee.capacity)
+        let count = storage.pointee.count
+        storage.pointee = Storage(bytes: .allocate(capacity: 64), count: 0, capacity: 64)
+        return (memory, count)
     }
 
     @inline(__always)

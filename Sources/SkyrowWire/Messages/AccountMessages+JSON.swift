@@ -17,7 +17,7 @@ extension Credentials {
 
 extension SignUpRequest {
     /// Reads `auth:signup`; members of `profile` that are empty or begin with `_` are dropped.
-    package init(parameters json: JSONView) throws(SkyrowError) {
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
         try refuseProvider(parameters)
         var fields = DraftFields()
@@ -26,7 +26,7 @@ extension SignUpRequest {
                 throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
             }
             for (key, value) in profile.members where key.firstByte != UInt8(ascii: "_") {
-                if let name = key.string, !name.isEmpty { try fields.append(name, value) }
+                if let name = key.string, !name.isEmpty { try fields.append(name, value, rules: rules) }
             }
         }
         self.init(
@@ -68,11 +68,7 @@ private func loginData(_ parameters: Parameters) throws(SkyrowError) -> [String:
 /// Skygear's other way to log in, by a plugin, must not pass for an anonymous signup.
 private func refuseProvider(_ parameters: Parameters) throws(SkyrowError) {
     guard parameters["provider"] == nil else {
-        throw SkyrowError(
-            .notSupported,
-            "This server has no login providers.",
-            info: ["arguments": .list([.string("provider")])]
-        )
+        throw .invalidArgument("This server has no login provider of this name.", "provider")
     }
 }
 

@@ -1,17 +1,50 @@
 package import SkyrowModel
 
 extension JSONWriter {
-    /// The result of `record:save`, `record:fetch` and `record:delete`: one entry an outcome.
+    /// The result of `record:fetch`: one entry an outcome.
     package func outcomes(_ outcomes: [RecordOutcome]) {
         beginArray()
-        for outcome in outcomes { self.outcome(outcome) }
+        for outcome in outcomes where refusal == nil { self.outcome(outcome) }
         endArray()
+    }
+
+    /// The result of `record:save` and `record:delete`: one entry an outcome.
+    ///
+    /// What was written is never withheld: beyond the writer's bound a record goes without its fields.
+    package func written(_ outcomes: [RecordOutcome]) {
+        beginArray()
+        for outcome in outcomes {
+            bounded {
+                self.outcome(outcome)
+            } otherwise: {
+                shortOutcome(outcome)
+            }
+        }
+        liftBound()
+        endArray()
+    }
+
+    private func shortOutcome(_ outcome: RecordOutcome) {
+        switch outcome {
+        case .record(let source): shortRecord(source)
+        case .failure(var error, let id):
+            // The record that a conflict met may be long.
+            error.info["record"] = nil
+            self.outcome(.failure(error, id: id))
+        case .deleted: self.outcome(outcome)
+        }
+    }
+
+    /// A record without its fields: `{"_id":"note/1","_type":"record",…,"_fields_omitted":true}`
+    private func shortRecord(_ source: any RecordSource) {
+        var sink = ReservedMembersSink(self)
+        source.emit(into: &sink)
     }
 
     private func outcome(_ outcome: RecordOutcome) {
         switch outcome {
         case .record(let source):
-            record(source)
+            if source.isWhole { record(source) } else { shortRecord(source) }
         case .deleted(let id):
             beginObject()
             key("_id")
@@ -35,7 +68,7 @@ extension JSONWriter {
     /// A list of records, as `record:query` answers it.
     package func records(_ sources: [any RecordSource]) {
         beginArray()
-        for source in sources { record(source) }
+        for source in sources where refusal == nil { record(source) }
         endArray()
     }
 

@@ -5,7 +5,7 @@ package import SkyrowModel
 
 extension SaveRequest {
     /// Reads `record:save`; a record that cannot be read becomes an item of its own, so that the others can be saved.
-    package init(parameters json: JSONView) throws(SkyrowError) {
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
         let database = try parameters.database()
         let isAtomic = try parameters.boolean("atomic") ?? false
@@ -17,7 +17,7 @@ extension SaveRequest {
         items.reserveCapacity(records.count)
         for record in records.elements {
             do throws(SkyrowError) {
-                items.append(.draft(try RecordDraft(record)))
+                items.append(.draft(try RecordDraft(record, rules: rules)))
             } catch {
                 items.append(.failure(error, id: RecordDraft.sentID(record)))
             }
@@ -89,9 +89,9 @@ extension RecordID {
 
 extension QueryRequest {
     /// Reads `record:query`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
-        self.init(database: try parameters.database(), query: try RecordQuery(parameters))
+        self.init(database: try parameters.database(), query: try RecordQuery(parameters, rules: rules))
     }
 }
 

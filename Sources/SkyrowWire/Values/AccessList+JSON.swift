@@ -4,14 +4,18 @@ extension AccessList {
     /// Reads `_access` (skygear.md 9.1); nil for `null`.
     ///
     /// An entry names one of `public`, `owner`, `user_id` and `role`, and the level `read` or `write`; the decoration
-    /// `"relation": "$direct"` that old SDKs put beside a user is dropped. Throws `108 InvalidArgument` for anything else:
+    /// `"relation": "$direct"` that old SDKs put beside a user is dropped, and so is an entry for the owner, who is admitted
+    /// anyway: the v1 SDKs do not read a list that has one. Throws `108 InvalidArgument` for anything else:
     /// an entry that would be read as less than it says must not be stored.
     package init?(_ json: JSONView) throws(SkyrowError) {
         if json.isNull { return nil }
         guard json.isArray else { throw .invalidArgument("_access is null or a list of entries.", "_access") }
         var entries: [AccessEntry] = []
         entries.reserveCapacity(json.count)
-        for element in json.elements { entries.append(try AccessEntry(element)) }
+        for element in json.elements {
+            let entry = try AccessEntry(element)
+            if entry.subject != .owner { entries.append(entry) }
+        }
         self.init(entries)
     }
 }

@@ -6,7 +6,7 @@ extension RecordDraft {
     /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_access`, `_if_revision` and
     /// the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
     /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
-    package init(_ json: JSONView) throws(SkyrowError) {
+    package init(_ json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         guard json.isObject else { throw .invalidArgument("A record is an object.", "records") }
         guard json.source.count <= WireLimits.recordBytes else {
             throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
@@ -16,7 +16,7 @@ extension RecordDraft {
             if key.firstByte == UInt8(ascii: "_") {
                 members.readReserved(key, value)
             } else if let name = key.string, !name.isEmpty {
-                try members.fields.append(name, value)
+                try members.fields.append(name, value, rules: rules)
             }
         }
         self.init(
@@ -78,14 +78,14 @@ struct DraftFields {
     private var places: [FieldName: Int]?
 
     /// Reads one member; throws `108 InvalidArgument` about it.
-    mutating func append(_ text: String, _ json: JSONView) throws(SkyrowError) {
+    mutating func append(_ text: String, _ json: JSONView, rules: ReadingRules) throws(SkyrowError) {
         let name: FieldName
         do throws(SkyrowError) {
             name = try FieldName(text)
         } catch {
             throw .invalidArgument(error.message, excerpt(of: text))
         }
-        let value = try RecordValue(json, field: text)
+        let value = try RecordValue(json, field: text)?.read(by: rules)
         let place = place(of: name)
         switch (place, value) {
         case (let place?, let value?): list[place].value = value
@@ -105,6 +105,19 @@ struct DraftFields {
     private func place(of name: FieldName) -> Int? {
         if let places { return places[name] }
         return list.firstIndex { $0.name == name }
+    }
+}
+
+extension RecordValue {
+    /// The value as an endpoint means it.
+    ///
+    /// Where integers are numbers, a field that is saved as `1` first takes `1.5` later. An integer that no double holds
+    /// stays one, so that no digit is lost.
+    fileprivate func read(by rules: ReadingRules) -> RecordValue {
+        guard rules.integersAreNumbers, case .integer(let integer) = self,
+            Int64(exactly: Double(integer)) == integer
+        else { return self }
+        return .number(Double(integer))
     }
 }
 

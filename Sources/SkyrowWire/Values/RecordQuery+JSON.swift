@@ -2,18 +2,46 @@ package import SkyrowModel
 
 extension RecordQuery {
     /// Reads the members of `record:query` but for the database (skygear.md 6.5).
-    init(_ parameters: Parameters) throws(SkyrowError) {
+    init(_ parameters: Parameters, rules: ReadingRules) throws(SkyrowError) {
+        let page = try Page(parameters, rules: rules)
         self.init(
             type: try parameters.recordType(),
-            predicate: try parameters["predicate"].map { json throws(SkyrowError) in try RecordPredicate(json) },
+            predicate: try condition(parameters, rules),
             sort: try sortKeys(parameters),
-            include: try inclusions(parameters),
+            include: try inclusions(parameters, rules),
             desiredFields: try parameters.names("desired_keys"),
-            limit: try parameters.integer("limit", in: 0...RecordQuery.maximumLimit) ?? RecordQuery.defaultLimit,
+            limit: page.limit,
             offset: try parameters.integer("offset", in: 0...Int.max) ?? 0,
             countsMatches: try parameters.boolean("count") ?? false
         )
+        overflow = page.overflow
     }
+}
+
+/// How many records a query answers, and what becomes of more.
+private struct Page {
+    var limit: Int
+    var overflow = RecordQuery.Overflow.cut
+
+    init(_ parameters: Parameters, rules: ReadingRules) throws(SkyrowError) {
+        guard rules.unlimitedQueries else {
+            limit = try parameters.integer("limit", in: 0...RecordQuery.maximumLimit) ?? RecordQuery.defaultLimit
+            return
+        }
+        let asked = try parameters.integer("limit", in: 0...Int.max)
+        if let asked, asked <= RecordQuery.maximumUnlimited {
+            limit = asked
+        } else {
+            limit = RecordQuery.maximumUnlimited
+            overflow = .refuse
+        }
+    }
+}
+
+private func condition(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) -> RecordPredicate? {
+    guard let json = parameters["predicate"] else { return nil }
+    if rules.emptyPredicateIsNone, json.isArray, json.count == 0 { return nil }
+    return try RecordPredicate(json)
 }
 
 private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey] {
@@ -33,14 +61,16 @@ private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey]
     return keys
 }
 
-private func inclusions(_ parameters: Parameters) throws(SkyrowError) -> [Inclusion] {
+private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) -> [Inclusion] {
     guard let object = try parameters.object("include") else { return [] }
     guard object.count <= WireLimits.includeCount else {
         throw parameters.tooMany("include", WireLimits.includeCount)
     }
     var inclusions: [Inclusion] = []
     for (name, expression) in object.uniqueMembers {
-        inclusions.append(Inclusion(name: name, keyPath: try keyPath(expression, "include")))
+        var inclusion = Inclusion(name: name, keyPath: try keyPath(expression, "include"))
+        inclusion.isNullWithoutReference = rules.includeWithoutReferenceIsNull
+        inclusions.append(inclusion)
     }
     return inclusions
 }

@@ -124,7 +124,28 @@ extension JSONView {
                 break
             }
         }
-        return jsonText
+        return JSONText(validated: Array(source), temporaryReferences: temporaryReferences)
+    }
+
+    /// The references inside, `{"$type":"ref","$id":"post/$1"}` or in the newer form, whose ids are temporary.
+    private var temporaryReferences: [JSONText.TemporaryReference] {
+        // Few values have typed values inside.
+        guard source.contains(UInt8(ascii: "$")), let start = source.baseAddress else { return [] }
+        var references: [JSONText.TemporaryReference] = []
+        func add(_ id: JSONView, _ target: RecordID?, hasType: Bool) {
+            guard let target, target.isTemporary, let first = id.slice.baseAddress else { return }
+            let offset = UnsafeRawPointer(first) - start
+            references.append(
+                JSONText.TemporaryReference(range: offset..<offset + id.slice.count, target: target, hasType: hasType)
+            )
+        }
+        for part in descendants where part.isObject && (part["$type"]?.equals("ref") ?? false) {
+            if let id = part["$id"], let text = id.string { add(id, try? RecordID(text), hasType: true) }
+            if let id = part["$recordID"], let text = id.string, let type = part["$recordType"]?.string {
+                add(id, (try? RecordTypeName(type)).flatMap { try? RecordID(type: $0, id: text) }, hasType: false)
+            }
+        }
+        return references.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 }
 

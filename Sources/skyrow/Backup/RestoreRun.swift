@@ -6,12 +6,21 @@ struct RestoreRun: Sendable {
     let archive: BackupReader
     /// Whether what is in the schema may go.
     let replaces: Bool
+    /// Whether the archive's SQL may run with rights that reach beyond the database.
+    let trusts: Bool
     private let migrator: Migrator
 
     /// Throws ``ToolError`` when this program, or these settings, cannot take the archive.
-    init(_ archive: BackupReader, schema: String, replaces: Bool, migrator: Migrator = Migrator()) throws(ToolError) {
+    init(
+        _ archive: BackupReader,
+        schema: String,
+        replaces: Bool,
+        trusts: Bool = false,
+        migrator: Migrator = Migrator()
+    ) throws(ToolError) {
         self.archive = archive
         self.replaces = replaces
+        self.trusts = trusts
         self.migrator = migrator
         let manifest = archive.manifest
         guard manifest.schemaVersion <= migrator.latestVersion else {
@@ -43,8 +52,8 @@ struct RestoreRun: Sendable {
                     """
                 )
             }
-            let program = try DumpProgram.fitting(manifest.postgresVersion, among: await DumpProgram.installed())
-            let reader = DumpReader(path: archive.path, entry: archive.dump, program: program)
+            if !trusts { try await refusePowerfulRole(database.client) }
+            let reader = try await reader()
             let tables = try await reader.script(section: "pre-data", of: manifest.schema)
             let indexes = try await reader.script(section: "post-data", of: manifest.schema)
             let steps = try await SchemaRestore.restore(
@@ -73,6 +82,44 @@ struct RestoreRun: Sendable {
         } catch {
             throw ToolError(backupFailure: error, schema: database.schema)
         }
+    }
+
+    private func reader() async throws(ToolError) -> DumpReader {
+        let program = try DumpProgram.fitting(archive.manifest.postgresVersion, among: await DumpProgram.installed())
+        return DumpReader(path: archive.path, entry: archive.dump, program: program)
+    }
+
+    /// What the archive holds besides tables that Skyrow did not make; nothing is changed.
+    ///
+    /// Throws ``ToolError`` when the archive cannot be read, or there is no pg_restore to read it with.
+    func foreignCode() async throws(ToolError) -> [ArchiveCode] {
+        let reader = try await reader()
+        var script = ""
+        for section in ["pre-data", "post-data"] {
+            script += try await reader.script(section: section, of: archive.manifest.schema) + "\n"
+        }
+        return ArchiveCode.foreign(in: script)
+    }
+
+    /// SQL of an archive runs as the role that restores: as a superuser it could run commands and read files.
+    private func refusePowerfulRole(_ client: PostgresClient) async throws {
+        // A superuser is a member of every role.
+        let result = try await client.read(
+            """
+            SELECT current_user::text FROM pg_catalog.pg_roles
+            WHERE rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
+                AND pg_catalog.pg_has_role(oid, 'MEMBER')
+            LIMIT 1
+            """
+        )
+        guard !result.isEmpty else { return }
+        throw ToolError.failure(
+            """
+            The role \(try result.decode(row: 0, column: 0, as: String.self)) may run commands or use files on the machine of \
+            PostgreSQL, and so could SQL in \(archive.path): restore as the role of the service, which should not, or say \
+            --trust-archive if the archive is your own.
+            """
+        )
     }
 
     private func fill(_ restore: SchemaRestore, _ rows: DumpRows) async throws {

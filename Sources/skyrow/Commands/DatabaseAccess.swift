@@ -55,20 +55,23 @@ struct DatabaseAccess: Sendable {
             embedded = nil
         }
         let folder = try FileDescriptor(opening: directory.cluster, O_RDONLY | O_DIRECTORY)
-        connection = DatabaseAddress(cluster: directory.cluster, folder: folder.number).connection
+        connection = DatabaseAddress(cluster: directory.cluster, folder: folder.number).connection()
         cluster = (directory.cluster, folder)
     }
 
     /// The connection string for a child that gets `descriptors` and then this value's own.
-    func connection(forChildWith descriptors: [FileDescriptor]) -> (String, [FileDescriptor]) {
-        let (connection, own) = connection(forChildWithOwn: descriptors.count)
+    func connection(
+        forChildWith descriptors: [FileDescriptor],
+        as role: ClusterRole = .service
+    ) -> (String, [FileDescriptor]) {
+        let (connection, own) = connection(forChildWithOwn: descriptors.count, as: role)
         return (connection, descriptors + own)
     }
 
     /// The connection string for a child, and the descriptors it must get as its `first` and following.
-    func connection(forChildWithOwn first: Int) -> (String, [FileDescriptor]) {
+    func connection(forChildWithOwn first: Int, as role: ClusterRole = .service) -> (String, [FileDescriptor]) {
         guard let cluster else { return (connection, []) }
-        return (DatabaseAddress(cluster: cluster.path, folder: Int32(first)).connection, [cluster.folder])
+        return (DatabaseAddress(cluster: cluster.path, folder: Int32(first)).connection(as: role), [cluster.folder])
     }
 
     /// Ends what was started for the command.

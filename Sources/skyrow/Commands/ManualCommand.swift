@@ -23,7 +23,7 @@ struct ManualCommand: AsyncParsableCommand {
                 guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
                     throw ToolError.system("Cannot make \(folder)")
                 }
-                let file = try FileDescriptor(opening: target, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+                let file = try FileDescriptor(opening: target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o644)
                 try file.write(text.utf8)
             }
         }

@@ -11,10 +11,17 @@ struct PsqlCommand: AsyncParsableCommand {
             The tables of the application and those of the schema public are found by their plain names. What is not an \
             option of skyrow is passed to psql: skyrow psql -c 'SELECT * FROM note'. The embedded PostgreSQL is started \
             for the session when no service runs on the data directory. The exit status is psql's.
+
+            The session has the rights of the service, which owns the database and is no superuser; --administrator is \
+            for what needs one, such as CREATE EXTENSION and ALTER SYSTEM. A superuser should not change tables that come \
+            from an archive of somebody else: their triggers run with the rights of whoever changes them.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
+
+    @Flag(name: .customLong("administrator"), help: "Be the superuser of the embedded PostgreSQL.")
+    var isAdministrator = false
 
     @Argument(parsing: .allUnrecognized, help: "Options and arguments of psql.")
     var arguments: [String] = []
@@ -22,10 +29,20 @@ struct PsqlCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let settings = try options.loader.load()
+            if isAdministrator, settings.database.url != nil {
+                throw ToolError.usage(
+                    "--administrator is for the embedded PostgreSQL: name the role in --database-url."
+                )
+            }
             let access = try await DatabaseAccess(settings, logger: toolLogger())
             let status: ProcessExit
             do throws(ToolError) {
-                status = try await PsqlCommand.psql(access, settings, arguments)
+                status = try await PsqlCommand.psql(
+                    access,
+                    settings,
+                    isAdministrator ? .administrator : .service,
+                    arguments
+                )
             } catch {
                 await access.close()
                 throw error
@@ -42,6 +59,7 @@ struct PsqlCommand: AsyncParsableCommand {
     private static func psql(
         _ access: DatabaseAccess,
         _ settings: Settings,
+        _ role: ClusterRole,
         _ arguments: [String]
     ) async throws(ToolError) -> ProcessExit {
         // Ctrl-C at psql's prompt is psql's.
@@ -49,7 +67,7 @@ struct PsqlCommand: AsyncParsableCommand {
         let terminal = try (0...2).map { number throws(ToolError) in
             FileDescriptor(owning: dup(Int32(number)))
         }
-        let (connection, descriptors) = access.connection(forChildWith: terminal)
+        let (connection, descriptors) = access.connection(forChildWith: terminal, as: role)
         var environment = try processEnvironment(connectingTo: connection)
         let searchPath = "-c search_path=\"\(settings.database.schema)\",public"
         environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")

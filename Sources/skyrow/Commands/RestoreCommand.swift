@@ -11,6 +11,12 @@ struct RestoreCommand: AsyncParsableCommand {
             The archive is checked before anything is written. It goes into a database, or a PostgreSQL schema, where there \
             is nothing yet, or with --replace in the place of what is there. No service may run on it meanwhile. An archive \
             of an older skyrow is brought up to date.
+
+            An archive holds SQL, which runs with the rights of the role that restores: in the embedded PostgreSQL the \
+            service's, which may read and change everything in its database, and can neither run commands nor use files of \
+            the machine. A role of --database-url that could is refused, unless --trust-archive says that the archive is \
+            yours. Look at the archive of somebody else with --dry-run first, which lists functions and triggers that \
+            skyrow did not make.
             """
     )
 
@@ -25,14 +31,20 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(name: .customLong("dry-run"), help: "Check the archive, tell what is in it, and change nothing.")
     var isDryRun = false
 
+    @Flag(
+        name: .customLong("trust-archive"),
+        help: "Let SQL of the archive run as a superuser, which --database-url names."
+    )
+    var trusts = false
+
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         try await reportingErrors {
             let settings = try options.loader.load()
             let archive = try BackupReader(opening: file)
-            let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace)
-            if isDryRun { return tell(archive) }
+            let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace, trusts: trusts)
+            if isDryRun { return tell(archive, try await run.foreignCode()) }
             let tellsJSON = output.isJSON
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
                 let (summary, steps) = try await run(database)
@@ -46,7 +58,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ archive: BackupReader) {
+    private func tell(_ archive: BackupReader, _ code: [ArchiveCode]) {
         let manifest = archive.manifest
         if output.isJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
         print(
@@ -55,5 +67,8 @@ struct RestoreCommand: AsyncParsableCommand {
                 + (manifest.hasSessions ? ", with sessions." : ", without sessions.")
         )
         for table in manifest.tables { print("\(table.name)  \(decimal(table.rows))") }
+        if code.isEmpty { return print("All of its functions and triggers are those of skyrow.") }
+        print("Functions and triggers that skyrow did not make:")
+        for code in code { print("\(code.kind.lowercased())  \(code.name)") }
     }
 }

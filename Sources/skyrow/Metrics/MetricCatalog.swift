@@ -115,6 +115,12 @@ enum MetricCatalog {
             .gauge,
             "Texts of statements that ran long lately and therefore go by themselves."
         ),
+        Entry(
+            "skyrow_postgres_abandoned_statements",
+            .gauge,
+            "Statements that PostgreSQL has not ended in time, and still works on without a connection."
+        ),
+        Entry("skyrow_postgres_notifications_up", .gauge, "Whether notifications of PostgreSQL arrive: 1 or 0."),
     ]
 
     private static let schema: [Entry] = [
@@ -144,6 +150,8 @@ enum MetricCatalog {
             .counter,
             "Logins and signups turned away because too many passwords wait."
         ),
+        Entry("skyrow_reads_running", .gauge, "Reads that are performed."),
+        Entry("skyrow_reads_waiting", .gauge, "Reads that wait for their client's turn."),
         Entry("skyrow_purged_sessions_total", .counter, "Expired sessions that were removed."),
         Entry("skyrow_purged_idempotency_keys_total", .counter, "Expired idempotency keys that were removed."),
     ]

@@ -55,6 +55,8 @@ struct ServiceMetrics: Sendable {
             .counter("skyrow_postgres_rescued_reads_total", statistics.reads.rescued),
             .counter("skyrow_postgres_failed_groups_total", statistics.sharedWrites.failedGroups),
             .gauge("skyrow_postgres_slow_shapes", statistics.slowShapes),
+            .gauge("skyrow_postgres_abandoned_statements", statistics.abandonedStatements),
+            .gauge("skyrow_postgres_notifications_up", client.notificationsArrive ? 1 : 0),
         ]
     }
 
@@ -75,6 +77,8 @@ struct ServiceMetrics: Sendable {
             .gauge("skyrow_session_cache_entries", statistics.rememberedSessions),
             .counter("skyrow_session_cache_hits_total", statistics.sessionHits),
             .gauge("skyrow_password_queue_length", statistics.waitingPasswords),
+            .gauge("skyrow_reads_running", statistics.reads.running),
+            .gauge("skyrow_reads_waiting", statistics.reads.waiting),
         ]
     }
 

@@ -10,6 +10,8 @@ struct ClusterObservation: Hashable, Sendable {
     }
 
     var contents: Contents
+    /// Whether the service has a role of its own there, and the database is that role's.
+    var hasServiceRole: Bool
     /// Whether the account that PostgreSQL is to run as owns it.
     var isOwn: Bool
     /// The process named in `postmaster.pid`, which a killed server leaves behind.
@@ -31,6 +33,8 @@ enum ClusterStep: Hashable, Sendable {
     /// No process is left of the server that wrote `postmaster.pid`. PostgreSQL itself would refuse to start when the
     /// process id has meanwhile gone to somebody else.
     case removeServerRecord
+    /// Give the service a role that is no superuser, in a cluster that an earlier version made.
+    case separateRoles(majorVersion: Int)
     /// Start the server of this major version.
     case start(majorVersion: Int)
 
@@ -68,7 +72,7 @@ enum ClusterStep: Hashable, Sendable {
             }
             if !observation.occupants.isEmpty { return .awaitProcesses(observation.occupants) }
             if observation.recordedServer != nil { return .removeServerRecord }
-            return .start(majorVersion: version)
+            return observation.hasServiceRole ? .start(majorVersion: version) : .separateRoles(majorVersion: version)
         }
     }
 }

@@ -15,12 +15,40 @@ struct DataDirectory: Hashable, Sendable {
     /// Makes the directory, with its parents, unless it exists.
     init(creating path: String) throws(ToolError) {
         var made = path.hasPrefix("/") ? "" : "."
-        for component in path.split(separator: "/") {
+        let components = path.split(separator: "/")
+        for (index, component) in components.enumerated() {
             made += "/\(component)"
-            guard mkdir(made, 0o755) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
+            let mode: mode_t = index == components.count - 1 ? 0o700 : 0o755
+            guard mkdir(made, mode) == 0 || errno == EEXIST else { throw .system("Cannot make the directory \(path)") }
         }
         try self.init(existing: path)
+        try makePrivate()
     }
+
+    /// Bars other users, who could read keys and data, or take the lock: of a directory made by hand or by an earlier
+    /// version too.
+    private func makePrivate() throws(ToolError) {
+        let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        var status = stat()
+        guard fstat(folder.number, &status) == 0 else { throw .system("Cannot look at the data directory \(path)") }
+        guard status.st_mode & 0o077 != 0 else { return }
+        // Not a directory that somebody else uses as well, such as /tmp or a home.
+        let isOwn = contents.isEmpty || !contents.isDisjoint(with: DataDirectory.names)
+        guard isOwn, status.st_mode & S_ISVTX == 0 else {
+            throw .failure("The data directory \(path) holds other things and is open to others: give one of its own.")
+        }
+        guard fchmod(folder.number, 0o700) != 0 else { return }
+        // A volume that belongs to another user, and to this one's group: that is for the administrator to decide.
+        guard status.st_mode & 0o007 == 0 else {
+            throw .failure(
+                "The data directory \(path) belongs to another user and is open to all: run 'chmod 700' on it."
+            )
+        }
+    }
+
+    private static let names: Set = ["keys", "keys.new", "lock", "postgres"]
+
+    private var contents: Set<String> { Set(contentsOfDirectory(path) ?? []) }
 
     /// Throws ``ToolError`` when there is no such directory.
     init(existing path: String) throws(ToolError) {
@@ -33,6 +61,7 @@ struct DataDirectory: Hashable, Sendable {
         var status = stat()
         return ClusterObservation(
             contents: clusterContents,
+            hasServiceRole: contentsOfFile("\(cluster)/\(ClusterRole.marker)") == ClusterRole.markerText,
             isOwn: stat(cluster, &status) == 0 && status.st_uid == account.userID,
             recordedServer: serverRecord.flatMap { $0.first }.flatMap { Int32($0) },
             occupants: Set(
@@ -82,7 +111,9 @@ final class DataDirectoryLock: Sendable {
 
     /// Throws ``ToolError`` when the lock file cannot be written.
     static func take(in directory: DataDirectory) throws(ToolError) -> Attempt {
-        let file = try FileDescriptor(opening: directory.lock, O_RDWR | O_CREAT, mode: 0o644)
+        let file = try FileDescriptor(opening: directory.lock, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        // Who can open a file can lock it; earlier versions made it readable. Where this fails it is another user's.
+        _ = fchmod(file.number, 0o600)
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { throw .system("Cannot lock \(directory.lock)") }
             return .held(by: contentsOfFile(directory.lock)?.split(separator: "\n").first.flatMap { Int32($0) })

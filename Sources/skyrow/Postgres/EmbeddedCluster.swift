@@ -2,7 +2,7 @@ import Glibc
 
 /// The cluster of the embedded PostgreSQL: its making, and the commands that work on it.
 struct EmbeddedCluster: Sendable {
-    static let name = "skyrow"
+    static let database = "skyrow"
 
     let directory: DataDirectory
     let account: ServerAccount
@@ -32,7 +32,8 @@ struct EmbeddedCluster: Sendable {
             "initdb",
             in: unfinished,
             [
-                "--username=\(Self.name)", "--encoding=UTF8", "--locale=C.UTF-8", "--data-checksums", "--auth=trust",
+                "--username=\(ClusterRole.administrator.rawValue)", "--encoding=UTF8", "--locale=C.UTF-8",
+                "--data-checksums", "--auth=trust",
                 "--no-instructions",
             ]
         )
@@ -45,12 +46,33 @@ struct EmbeddedCluster: Sendable {
             mode: "--single",
             in: unfinished,
             ["postgres"],
-            input: "CREATE DATABASE \(Self.name);\n"
+            input: "CREATE DATABASE \(Self.database);\n"
         )
+        try await separateRoles(majorVersion: majorVersion, in: unfinished)
 
         guard rename(unfinished, directory.cluster) == 0 else { throw .system("Cannot rename \(unfinished)") }
         let parent = try FileDescriptor(opening: directory.path, O_RDONLY | O_DIRECTORY)
         guard fsync(parent.number) == 0 else { throw .system("Cannot write \(directory.path)") }
+    }
+
+    /// Gives the service its role in a cluster that no server runs on; what was done before an interruption is done again.
+    func separateRoles(majorVersion: Int, in path: String? = nil) async throws(ToolError) {
+        let path = path ?? directory.cluster
+        try await run(
+            majorVersion,
+            "postgres",
+            mode: "--single",
+            in: path,
+            ["-j", "-c", "exit_on_error=on", Self.database],
+            input: ClusterRole.script
+        )
+        let marker = try FileDescriptor(
+            opening: "\(path)/\(ClusterRole.marker)",
+            O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+            mode: 0o644
+        )
+        try marker.write(ClusterRole.markerText.utf8)
+        guard fsync(marker.number) == 0 else { throw .system("Cannot write \(path)") }
     }
 
     /// Starts the server; it accepts connections a moment later.
@@ -94,7 +116,7 @@ struct EmbeddedCluster: Sendable {
         guard let binaries = installations.first(where: { $0.majorVersion == majorVersion })?.binaries else {
             throw .failure("PostgreSQL \(majorVersion) is not installed.")
         }
-        let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND)
+        let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
         let place = account == .oneself ? path : "/proc/self/fd/3"
         // `postgres` wants --single before everything else.
@@ -153,8 +175,8 @@ struct DatabaseAddress: Hashable, Sendable {
     }
 
     /// A libpq connection string; values are quoted as libpq's manual says (34.1.1.1).
-    var connection: String {
+    func connection(as role: ClusterRole = .service) -> String {
         let host = socketDirectory.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
-        return "host='\(host)' port=\(Self.port) user=\(EmbeddedCluster.name) dbname=\(EmbeddedCluster.name)"
+        return "host='\(host)' port=\(Self.port) user=\(role.rawValue) dbname=\(EmbeddedCluster.database)"
     }
 }

@@ -139,6 +139,12 @@ final class EmbeddedPostgres: Service, Sendable {
                     let path = "\(cluster.directory.cluster)/\(name)"
                     guard unlink(path) == 0 || errno == ENOENT else { throw .system("Cannot remove \(path)") }
                 }
+            case .separateRoles(let version):
+                logger.notice(
+                    "Giving the service a role of its own",
+                    metadata: ["path": "\(cluster.directory.cluster)"]
+                )
+                try await cluster.separateRoles(majorVersion: version)
             case .start(let version):
                 return try await start(majorVersion: version, of: cluster)
             }

@@ -20,6 +20,7 @@ struct ServiceProcess: Sendable {
         self.loader = loader
         self.program = program
         settings = try loader.load()
+        try settings.refusePublicDevelopment()
         level = SharedLogLevel(settings.logging.level)
     }
 
@@ -29,6 +30,7 @@ struct ServiceProcess: Sendable {
     func run() async throws(ToolError) {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
+        MemoryReturn.begin()
         BatchScheduling.adopt()
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let log = LogOutput(descriptor: STDERR_FILENO)
@@ -68,7 +70,7 @@ struct ServiceProcess: Sendable {
         )
         let watch = try Watch(settings, keys: keys, logger: logger)
         defer { watch.flush() }
-        let connection = embedded?.address.connection ?? settings.database.url ?? ""
+        let connection = embedded?.address.connection() ?? settings.database.url ?? ""
         let (client, schema) = try makeClient(connection: connection, settings, logger: logger) {
             $0.reporting = watch.reporting
         }
@@ -77,6 +79,7 @@ struct ServiceProcess: Sendable {
             schema: schema,
             mode: settings.records.isDevelopment ? .development : .production,
             loginKeys: settings.accounts.loginKeys,
+            loginKeyReaders: settings.accounts.loginKeyReaders,
             sharedAccessLists: settings.records.sharedAccessLists,
             maximumAccessEntries: settings.records.maximumAccessEntries,
             logger: logger
@@ -110,6 +113,7 @@ struct ServiceProcess: Sendable {
                 metricsPage: watch.isOnServicePort ? page : nil,
                 tracing: watch.tracing
             ),
+            clients: clients,
             counts: counts,
             logger: logger
         ) { port in

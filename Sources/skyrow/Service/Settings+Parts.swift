@@ -14,7 +14,11 @@ extension HTTPLimits {
         self.init(
             body: listening.maximumBody,
             bodiesInMemory: listening.maximumBodyMemory,
+            clientShare: listening.clientShare,
+            bodyRate: listening.minimumBodyRate,
             unreadAnswers: listening.maximumUnreadMemory,
+            responseBytes: listening.maximumAnswer,
+            responseMemory: listening.maximumAnswerMemory,
             headerField: min(HTTPLimits().headerField, listening.maximumHeader),
             headerList: listening.maximumHeader,
             connections: FileLimit.connections(wanted: listening.maximumConnections, files: files),
@@ -45,6 +49,7 @@ extension PostgresConfiguration {
         let times = settings.times
         searchPath = [schema]
         namedStatements = settings.database.preparedStatements
+        if settings.database.url != nil { listenConnection = settings.database.listenURL }
         readConnections = pools.readConnections
         maximumReadConnections = pools.maximumReadConnections
         maximumWriteConnections = pools.maximumWriteConnections
@@ -53,6 +58,8 @@ extension PostgresConfiguration {
         connectTimeout = times.connect
         acquireTimeout = times.acquire
         statementTimeout = times.statement
+        readTimeout = times.readStatement
+        drainTimeout = min(drainTimeout, times.shutdown)
         idleTransactionTimeout = times.idleTransaction
     }
 }
@@ -64,10 +71,31 @@ extension ServiceConfiguration {
             apiKey: Secret(keys.apiKey),
             masterKey: Secret(keys.masterKey),
             tokenLifetime: accounts.sessionLifetime,
+            sessionIdle: accounts.sessionIdle,
+            sessionLimit: accounts.sessionLimit,
             sessionCacheSize: accounts.sessionCache,
-            passwords: PasswordConfiguration(threads: accounts.passwordThreads, queueLimit: accounts.passwordQueue),
-            rateLimits: RateLimits(settings)
+            passwords: PasswordConfiguration(
+                threads: accounts.passwordThreads ?? PasswordThreads.ofThisMachine(),
+                queueLimit: accounts.passwordQueue,
+                queueShare: accounts.passwordQueueShare,
+                guesses: GuessLimits(client: accounts.guessLimitClient, account: accounts.guessLimitAccount)
+            ),
+            accounts: AccountPolicy(settings),
+            rateLimits: RateLimits(settings),
+            reads: ReadLimits(
+                running: settings.pools.maximumReads,
+                waiting: settings.pools.maximumQueue,
+                share: ClientShare(percent: settings.listening.clientShare),
+                patience: settings.times.acquire
+            )
         )
+    }
+}
+
+extension AccountPolicy {
+    init(_ settings: Settings) {
+        let accounts = settings.accounts
+        self.init(minimumPasswordLength: accounts.passwordMinimum, loginScripts: accounts.loginScripts)
     }
 }
 

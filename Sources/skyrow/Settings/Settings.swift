@@ -61,6 +61,11 @@ struct SettingValues<Group: SettingGroup>: Sendable {
     subscript<Value>(dynamicMember path: KeyPath<Group, Setting<Value>>) -> Value {
         settings.value(group[keyPath: path])
     }
+
+    /// Where a value came from; nil when it is the default.
+    func origin<Value>(of path: KeyPath<Group, Setting<Value>>) -> SettingOrigin? {
+        settings.given(group[keyPath: path].row)?.origin
+    }
 }
 
 /// Who said what a setting is.

@@ -93,9 +93,14 @@ final class TraceFile: Sendable {
     }
 
     private static func open(_ path: String) throws(ToolError) -> OpenFile {
-        let descriptor = try FileDescriptor(opening: path, O_WRONLY | O_APPEND | O_CREAT)
+        // Not into a pipe or a file that another user has put there, under one name or two.
+        let descriptor = try FileDescriptor(opening: path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
         fstat(descriptor.number, &status)
+        let isOwnFile = status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
+        guard isOwnFile || status.st_mode & S_IFMT == S_IFCHR else {
+            throw .failure("\(path) is not an ordinary file of the user who runs the service: give another trace-file.")
+        }
         return OpenFile(descriptor: descriptor, size: Int(status.st_size))
     }
 }

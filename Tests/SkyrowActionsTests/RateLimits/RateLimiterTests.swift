@@ -34,6 +34,22 @@ import Testing
         )
     }
 
+    /// Each /56 has its own limit; all of a /48 have four times as much.
+    @Test func aSiteHasFourTimesTheLimitOfAClient() {
+        let limiter = RateLimiter(RateLimits(client: Self.two, login: Self.two))
+        func passes(_ network: UInt64, _ action: ActionName? = .recordFetch) -> Bool {
+            let client = ClientKey(high: 0x2001_0db8_0001_0000 | network << 8, low: 0)
+            return (try? limiter.admit(action, from: client, by: nil, at: Self.now)) != nil
+        }
+        for network: UInt64 in 1...4 {
+            #expect([passes(network), passes(network), passes(network)] == [true, true, false])
+        }
+        #expect(!passes(5))
+        #expect(!passes(5, nil))
+        let elsewhere = ClientKey(high: 0x2001_0db8_0002_0000, low: 0)
+        #expect((try? limiter.admit(.authLogIn, from: elsewhere, by: nil, at: Self.now)) != nil)
+    }
+
     @Test func usersAreCountedWhereverTheyAre() {
         Self.check(
             RateLimits(user: Self.two),

@@ -5,6 +5,7 @@ import Testing
 @Suite struct ClusterStepTests {
     static func observation(
         _ contents: ClusterObservation.Contents,
+        hasServiceRole: Bool = true,
         isOwn: Bool = true,
         recorded: Int32? = nil,
         occupants: Set<Int32> = [],
@@ -12,6 +13,7 @@ import Testing
     ) -> ClusterObservation {
         ClusterObservation(
             contents: contents,
+            hasServiceRole: hasServiceRole,
             isOwn: isOwn,
             recordedServer: recorded,
             occupants: occupants,
@@ -25,6 +27,9 @@ import Testing
         (observation(.nothing, installed: [15, 17, 16]), .initialize(majorVersion: 17)),
         (observation(.cluster(majorVersion: 15)), .start(majorVersion: 15)),
         (observation(.cluster(majorVersion: 15), installed: [17, 15]), .start(majorVersion: 15)),
+        // An earlier version made it; a server that still runs is ended first.
+        (observation(.cluster(majorVersion: 15), hasServiceRole: false), .separateRoles(majorVersion: 15)),
+        (observation(.cluster(majorVersion: 15), hasServiceRole: false, recorded: 7, occupants: [7]), .stopServer(7)),
         // A server of an earlier service runs, with its children.
         (observation(.cluster(majorVersion: 15), recorded: 7, occupants: [7, 8, 9]), .stopServer(7)),
         // It was killed and its children are still on their way out.
@@ -64,6 +69,6 @@ import Testing
 
     @Test func aConnectionStringQuotesItsPath() {
         let address = DatabaseAddress(cluster: #"/srv/it's \ here"#, folder: 7)
-        #expect(address.connection.hasPrefix(#"host='/srv/it\'s \\ here' port=5432"#))
+        #expect(address.connection().hasPrefix(#"host='/srv/it\'s \\ here' port=5432"#))
     }
 }

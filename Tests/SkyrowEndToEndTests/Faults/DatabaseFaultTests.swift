@@ -101,6 +101,38 @@ import Testing
         }
     }
 
+    /// Cancels of a server that stands still are not answered either.
+    @Test func aServerThatStandsStillDoesNotHoldUpTheEndOfTheService() async throws {
+        let cluster = try await TemporaryCluster.start()
+        let folder = try TemporaryDirectory()
+        try await withTemporaryDatabaseAndPsql(on: cluster) { database in
+            let service = try await RunningService.start(
+                in: folder.path + "/data",
+                arguments: [
+                    "--development", "--database-url", database.url, "--response-timeout", "1s",
+                    "--shutdown-timeout", "1s",
+                ],
+                logLevel: "critical"
+            )
+            let load = Load()
+            async let running: Void = load.run(on: service)
+            try await load.awaitProgress(20)
+            let backends = try await database.psql(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+            )
+            .split(separator: "\n").compactMap { pid_t($0) }
+            let postmaster = contentsOfFile(cluster.directory + "/data/postmaster.pid")?
+                .split(separator: "\n").first.flatMap { pid_t($0) }
+            let processes = [try #require(postmaster)] + backends
+            for process in processes { kill(process, SIGSTOP) }
+            defer { for process in processes { kill(process, SIGCONT) } }
+            try await load.awaitRefusals(8)
+            load.stop()
+            await running
+            #expect(await service.terminate() == .exited(0))
+        }
+    }
+
     @Test func aTableThatPsqlLocksHoldsUpNoOther() async throws {
         let cluster = try await TemporaryCluster.shared()
         try await underLoad(on: cluster, arguments: ["--statement-timeout", "1s"]) { service, load, database in

@@ -96,7 +96,7 @@ import Testing
             "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_proc), xmin FROM pg_namespace ORDER BY oid"
         let before = try await target.psql(state)
         let result = try await Tool.run(
-            words: [Tool.path, "restore", archive, "--database-url", target.url] + arguments
+            words: [Tool.path, "restore", archive, "--database-url", target.url, "--trust-archive"] + arguments
         )
         #expect(result.status == .exited(1), sourceLocation: location)
         #expect(result.errors.contains(words), "\(result.errors)", sourceLocation: location)
@@ -317,6 +317,7 @@ import Testing
                 try BackupReader(opening: path),
                 schema: "app",
                 replaces: false,
+                trusts: true,
                 migrator: Migrator(migrations: Migration.all + [later])
             )
             let settings = try SettingsLoader(flags: ["database-url": target.url], environment: [:]).load()

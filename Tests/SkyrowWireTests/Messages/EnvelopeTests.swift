@@ -40,6 +40,7 @@ import Testing
         (#"{"method":"me","id":7}"#, ["-32600 id=7"]),
         (#"{"jsonrpc":"2.0","method":"me","id":[]}"#, ["-32600 id=null"]),
         (#"{"jsonrpc":"2.0","method":"me","id":true}"#, ["-32600 id=null"]),
+        (#"{"jsonrpc":"2.0","method":"me","params":[],"id":7}"#, ["call id=7 me none"]),
         (#"{"jsonrpc":"2.0","method":"me","params":[1],"id":7}"#, ["-32602 id=7"]),
         (#"{"jsonrpc":"2.0","method":"me","params":[1]}"#, ["-32602 id=silent"]),
         (#"{"jsonrpc":"2.0","method":"me","params":null,"id":7}"#, ["-32600 id=7"]),

@@ -20,7 +20,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     }
 
     let loop: EventLoopContext
-    let peer: Client
+    let peer: ConnectionPeer
     /// What every request is told, on a connection that is one too many.
     let refusal: HTTPFault?
     private let onClose: @Sendable () -> Void
@@ -40,7 +40,12 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     /// By when the connection closes, once the server shuts down.
     private var shutdownDeadline: NIODeadline?
 
-    init(loop: EventLoopContext, peer: Client, refusal: HTTPFault?, onClose: @escaping @Sendable () -> Void) {
+    init(
+        loop: EventLoopContext,
+        peer: ConnectionPeer,
+        refusal: HTTPFault?,
+        onClose: @escaping @Sendable () -> Void
+    ) {
         self.loop = loop
         self.peer = peer
         self.refusal = refusal

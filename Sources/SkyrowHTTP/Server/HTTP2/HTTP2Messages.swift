@@ -5,25 +5,26 @@ import NIOHTTP2
 
 extension HTTPRequestHead {
     /// The head that a header block stands for, as HTTP/1.1 would spell it; nil when it asks for something without a path
-    /// (`CONNECT`).
+    /// (`CONNECT`) or names two hosts.
     init?(_ block: HPACKHeaders) {
         var method: String?
         var path: String?
-        var host: String?
+        var authority: String?
+        var hosts: [String] = []
         var fields: [(String, String)] = []
         fields.reserveCapacity(block.count)
         for (name, value, _) in block {
             switch name {
             case ":method": method = value
             case ":path": path = value
-            case ":authority": host = value
-            case "host": host = host ?? value
+            case ":authority": authority = value
+            case "host": hosts.append(value)
             default:
                 if !name.hasPrefix(":") { fields.append((name, value)) }
             }
         }
-        guard let method, let path else { return nil }
-        if let host { fields.append(("host", host)) }
+        guard let method, let path, hosts.count <= 1 else { return nil }
+        if let host = authority ?? hosts.first { fields.append(("host", host)) }
         self.init(
             version: .http2,
             method: HTTPMethod(rawValue: method),
@@ -45,7 +46,7 @@ extension HPACKHeaders {
     /// - Parameter date: the whole `date` line of HTTP/1.1.
     init(_ response: HTTPResponse, date: [UInt8]) {
         self.init()
-        reserveCapacity(response.fields.count + 5)
+        reserveCapacity(response.fields.count + 7)
         add(name: ":status", value: String(response.status.code), indexing: .indexable)
         if response.status.mayHaveResponseBody {
             if response.body.readableBytes > 0 { add(name: "content-type", value: response.contentType.name) }
@@ -53,7 +54,7 @@ extension HPACKHeaders {
         }
         // Without "date: " and the line's end.
         add(name: "date", value: String(decoding: date.dropFirst(6).dropLast(2), as: UTF8.self))
-        add(name: "server", value: "Skyrow")
+        for field in HTTPResponse.commonFields { add(name: field.name, value: field.value) }
         for field in response.fields {
             add(name: field.name.lowercased(), value: field.plainValue, indexing: .nonIndexable)
         }

@@ -2,15 +2,17 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
+import SkyrowModel
 
 extension HTTP2Stream {
-    func start(_ request: HTTPRequest) {
+    func start(_ request: HTTPRequest, _ hold: BodyHold?) {
         phase = .answering(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
-            stream.value.answer(response, bodyBytes: request.body.readableBytes)
+            hold?.release()
+            stream.value.answer(response)
         }
         // A request that was answered without waiting has left already.
         if case .answering(var work) = phase {
@@ -19,8 +21,7 @@ extension HTTP2Stream {
         }
     }
 
-    private func answer(_ response: HTTPResponse, bodyBytes: Int) {
-        if bodyBytes > 0 { loop.bodyBudget.release(bodyBytes) }
+    private func answer(_ response: HTTPResponse) {
         // The client may be gone, or may have been told that its time is up.
         guard case .answering(let work) = phase else { return }
         write(response, to: work.head)
@@ -31,7 +32,7 @@ extension HTTP2Stream {
     func hurry(_ work: Work, now: NIODeadline) {
         if work.isCancelled {
             write(
-                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer),
+                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer.client),
                 to: work.head
             )
         } else {
@@ -55,7 +56,8 @@ extension HTTP2Stream {
         while !isLast, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
             isLast = body.readableBytes == 0
             let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: isLast))
-            write(payload, bytes: piece.readableBytes, isLast: isLast, in: context)
+            let account = isLast ? response.account : nil
+            write(payload, bytes: piece.readableBytes, isLast: isLast, account: account, in: context)
         }
         context.flush()
     }
@@ -64,6 +66,7 @@ extension HTTP2Stream {
         _ payload: HTTP2Frame.FramePayload,
         bytes: Int,
         isLast: Bool,
+        account: ResponseAccount? = nil,
         in context: ChannelHandlerContext
     ) {
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -73,6 +76,7 @@ extension HTTP2Stream {
         written.futureResult.whenComplete { result in
             // The stream may have ended long before its bytes leave.
             unreadAnswers.add(-bytes)
+            withExtendedLifetime(account) {}
             if case .success = result { stream.value.pieceLeft(isLast: isLast) }
         }
         context.write(wrapOutboundOut(payload), promise: written)

@@ -97,15 +97,25 @@ final class HTTP2Stream: ChannelInboundHandler {
         } else if block.exceed(loop.limits) {
             refuse(.headerTooLarge, head: head)
         } else if let head {
-            if let fault = RequestAssembly.fault(in: head, bodyLimit: loop.limits.body) {
-                refuse(fault, head: head)
-                return
-            }
-            assembly = RequestAssembly(head: head, deadline: .now() + loop.limits.bodyTime)
-            if RequestAssembly.expectsContinue(head) { sendContinue() }
+            begin(head)
         } else {
             refuse(.malformed, head: nil)
         }
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        let examination = HeadExamination(head, bodyLimit: loop.limits.body)
+        var assembly = RequestAssembly(head: head, limits: loop.limits)
+        var fault = examination.fault
+        if fault == nil, examination.announcedLength > loop.limits.smallBody {
+            fault = assembly.settle(from: connection.peer, announced: examination.announcedLength, in: loop)
+        }
+        if let fault {
+            refuse(fault, head: head)
+            return
+        }
+        self.assembly = assembly
+        if RequestAssembly.expectsContinue(head) { sendContinue() }
     }
 
     private func sendContinue() {
@@ -114,12 +124,27 @@ final class HTTP2Stream: ChannelInboundHandler {
     }
 
     private func collect(_ part: ByteBuffer) {
-        guard let fault = assembly?.take(part, limit: loop.limits.body, budget: loop.bodyBudget) else { return }
+        guard let fault = assembly?.take(part, from: connection.peer, in: loop) else { return }
         refuse(fault, head: assembly?.head)
+    }
+
+    /// What of a body has come without its end stays in memory from here on.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if let assembly, assembly.hold == nil, assembly.body.readableBytes > 0,
+            let fault = self.assembly?.settle(from: connection.peer, in: loop)
+        {
+            refuse(fault, head: assembly.head)
+        }
+        context.fireChannelReadComplete()
     }
 
     private func complete() {
         inputHasEnded = true
+        // Requests of one connection do not wait for each other.
+        if let fault = assembly?.complete(from: connection.peer, waits: false, in: loop) {
+            refuse(fault, head: assembly?.head)
+            return
+        }
         guard let assembly else { return }
         self.assembly = nil
         start(
@@ -127,20 +152,24 @@ final class HTTP2Stream: ChannelInboundHandler {
                 head: assembly.head,
                 body: assembly.body,
                 id: loop.nextRequestID(),
-                peer: connection.peer
-            )
+                peer: connection.peer.client
+            ),
+            assembly.hold
         )
     }
 
     private func dropAssembly() {
-        if let assembly { loop.bodyBudget.release(assembly.body.readableBytes) }
+        assembly?.hold?.release()
         assembly = nil
     }
 
     /// Answers in place of the service; what else the client sends is dropped.
     private func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
         dropAssembly()
-        write(loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: connection.peer), to: head)
+        write(
+            loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: connection.peer.client),
+            to: head
+        )
     }
 
     /// The connection will bring nothing more; half a request is no request.
@@ -160,7 +189,12 @@ final class HTTP2Stream: ChannelInboundHandler {
             reset(.cancel)
             return
         }
-        if let assembly, now >= assembly.deadline { refuse(.requestTimeout, head: assembly.head) }
+        if let assembly,
+            now >= assembly.deadline
+                || self.assembly?.isTooSlow(isWaiting: false, now: now, loop.limits) == true
+        {
+            refuse(.requestTimeout, head: assembly.head)
+        }
         if case .answering(let work) = phase, now >= work.deadline { hurry(work, now: now) }
     }
 

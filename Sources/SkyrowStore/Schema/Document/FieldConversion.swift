@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 package struct FieldConversion: Hashable, Sendable {
     package let from: FieldType
     package let to: FieldType
-    /// What stands in the way and goes first: foreign keys, and indexes that a reference alone has.
+    /// What stands in the way and goes first: foreign keys, and indexes that only a reference or a sequence has.
     package var foreignKeys: [String] = []
     package var indexes: [String] = []
     package var hasDefault = false

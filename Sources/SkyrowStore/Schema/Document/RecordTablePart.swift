@@ -61,8 +61,8 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
             || (index.columns == ["_owner", "_created_at"] && index.condition == "(_owner IS NOT NULL)")
     }
 
-    /// Whether an index is the one that a reference gets.
-    static func isOfReference(_ index: InventoryIndex) -> Bool {
+    /// Whether an index is the one that a reference gets, or a sequence, whose index is unique.
+    static func isOfReferenceOrSequence(_ index: InventoryIndex) -> Bool {
         guard index.columns.count == 1, let column = index.columns[0], let condition = index.condition else {
             return false
         }

@@ -51,6 +51,6 @@ extension InventoryTable {
     /// Whether PostgreSQL finds by this index what refers to a record.
     private func answersReference(_ index: InventoryIndex, _ name: FieldName) -> Bool {
         guard index.isValid, index.columns.first == name.rawValue else { return false }
-        return index.condition == nil || RecordTablePart.isOfReference(index)
+        return index.condition == nil || RecordTablePart.isOfReferenceOrSequence(index)
     }
 }

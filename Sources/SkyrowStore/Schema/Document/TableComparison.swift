@@ -167,12 +167,15 @@ struct TableComparison {
             return false
         }
         conversion.hasDefault = column.column.standard != nil
-        if case .reference = known {
+        switch known {
+        case .reference, .sequence:
             conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
             let indexes = table.indexes.filter {
-                RecordTablePart.isOfReference($0) && $0.columns == [formerField.rawValue]
+                RecordTablePart.isOfReferenceOrSequence($0) && $0.columns == [formerField.rawValue]
             }
             conversion.indexes = indexes.map(\.name)
+        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .unknown:
+            break
         }
         add(
             .convertField(field, conversion, of: name),

@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowModel
 import SkyrowStore
 
@@ -18,6 +19,47 @@ struct AccountSettings: SettingGroup {
         return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
     }
 
+    let loginKeyReaders = Setting(
+        "login-key-readers",
+        FieldRules.loginKeyReaders,
+        shown: "username=users,email=owner",
+        .text("readers"),
+        mustBe: "names of fields, each with =owner, =users or =everyone, with commas between them",
+        """
+        Who sees these fields of `user` where the profile may be read: its `owner`, all `users` who are logged in, or \
+        `everyone`. A login key that is not named is seen by its owner.
+        """
+    ) { text in
+        var readers: [FieldName: FieldRule.Readers] = [:]
+        for entry in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = entry.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, let field = try? FieldName(String(parts[0])),
+                let reader = FieldRule.Readers(rawValue: String(parts[1])),
+                readers.updateValue(reader, forKey: field) == nil
+            else { return nil }
+        }
+        return readers
+    }
+
+    let loginScripts = Setting(
+        "login-scripts",
+        AccountPolicy.Scripts.single,
+        shown: "single",
+        .choice("scripts", of: AccountPolicy.Scripts.allCases.map(\.rawValue)),
+        mustBe: "single or any",
+        "Whether a new login key has letters of one script (and those written with it), or of `any`."
+    ) {
+        AccountPolicy.Scripts(rawValue: $0)
+    }
+
+    let passwordMinimum = Setting.integer(
+        "password-minimum",
+        8,
+        in: 1...1000,
+        unit: "count",
+        "The fewest characters of a new password; older ones go on."
+    )
+
     let sessionLifetime = Setting<Duration?>(
         "session-lifetime",
         .seconds(30 * 86_400),
@@ -32,6 +74,28 @@ struct AccountSettings: SettingGroup {
         }
     }
 
+    let sessionIdle = Setting<Duration?>(
+        "session-idle",
+        .seconds(14 * 86_400),
+        shown: "14d",
+        .text("duration"),
+        mustBe: "a duration from 5m to 3650d, or 'never'",
+        "How long an access token may go unused before it ends, to the minute; `never` sets no such limit."
+    ) { text in
+        if text == "never" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }
+
+    let sessionLimit = Setting.integer(
+        "session-limit",
+        100,
+        in: 1...10_000,
+        unit: "count",
+        "How many sessions a user may have; a further one ends the one that was not used for longest."
+    )
+
     let sessionCache = Setting.integer(
         "session-cache",
         10_000,
@@ -40,19 +104,68 @@ struct AccountSettings: SettingGroup {
         "How many sessions are remembered between requests."
     )
 
-    let passwordThreads = Setting.integer(
+    let passwordThreads = Setting<Int?>(
         "password-threads",
-        1,
-        in: 1...64,
-        unit: "count",
-        "Threads that hash passwords, a third of a second and 32 MiB each."
-    )
+        nil,
+        shown: "auto",
+        .text("count"),
+        mustBe: "a whole number from 1 to 64, or 'auto'",
+        """
+        Threads that hash passwords, a quarter of a second and 32 MiB each; `auto` is one a processor, as far as they fit \
+        into an eighth of the memory.
+        """
+    ) { text in
+        if text == "auto" { return .some(nil) }
+        return Int(text).flatMap { (1...64).contains($0) ? .some($0) : nil }
+    }
 
     let passwordQueue = Setting.integer(
         "password-queue",
         64,
         in: 1...10_000,
         unit: "count",
-        "How many logins may wait for their password to be hashed."
+        "How many logins may wait for their password to be hashed; of sign-ups half as many."
     )
+
+    let passwordQueueShare = Setting.integer(
+        "password-queue-share",
+        4,
+        in: 1...10_000,
+        unit: "count",
+        "How many of them one client may have waiting."
+    )
+
+    let guessLimitClient = GuessLimitSetting.limit(
+        "guess-limit-client",
+        5,
+        """
+        How many wrong passwords a client may try for an account before it must pause, for a second at first and twice as \
+        long each time, up to a quarter of an hour; 0 for no limit.
+        """
+    )
+
+    let guessLimitAccount = GuessLimitSetting.limit(
+        "guess-limit-account",
+        50,
+        """
+        How many passwords an hour may be tried for an account by all clients that have not logged in to it before; 0 for \
+        no limit.
+        """
+    )
+}
+
+/// Limits of which 0 means that there is none.
+private enum GuessLimitSetting {
+    static func limit(_ name: String, _ standard: Int, _ sentence: String) -> Setting<Int?> {
+        Setting(
+            name,
+            standard,
+            shown: "\(standard)",
+            .text("count"),
+            mustBe: "a whole number from 0 to 1000000",
+            sentence
+        ) { text in
+            Int(text).flatMap { (0...1_000_000).contains($0) ? .some($0 == 0 ? nil : $0) : nil }
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import SkyrowPostgres
+
 /// Which database a command works on.
 struct DatabaseSettings: SettingGroup {
     static let title = "Database"
@@ -21,8 +23,18 @@ struct DatabaseSettings: SettingGroup {
         mustBe: "a PostgreSQL address such as postgresql://user@host/database",
         "A PostgreSQL to use instead of the embedded one; libpq's options such as `sslmode` may follow."
     ) { text in
-        let isAddress = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
-        return isAddress ? .some(text) : nil
+        isAddress(text) ? .some(text) : nil
+    }.secret(hasFlag: true)
+
+    let listenURL = Setting<String?>(
+        "listen-database-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "a PostgreSQL address such as postgresql://user@host/database",
+        "Where to listen for notifications: PostgreSQL itself, where `database-url` leads to a pooler that swaps sessions."
+    ) { text in
+        isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
     let schema = Setting(
@@ -44,6 +56,27 @@ struct DatabaseSettings: SettingGroup {
         true,
         "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
     )
+
+    /// Every user of a machine can read the command lines of its processes.
+    static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
+        try check(settings.url, origin: settings.origin(of: \.url), name: "database-url")
+        try check(settings.listenURL, origin: settings.origin(of: \.listenURL), name: "listen-database-url")
+    }
+
+    private static func check(_ url: String?, origin: SettingOrigin?, name: String) throws(ToolError) {
+        guard case .flag? = origin, let url, PostgresConfiguration.holdsPassword(connection: url) else { return }
+        let variable = "SKYROW_" + name.uppercased().replacing("-", with: "_")
+        throw .usage(
+            """
+            --\(name) holds a password, which every user of this machine could read in the list of processes: put the \
+            address into \(variable) or a file (--\(name)-file), or the password into PGPASSWORD or ~/.pgpass.
+            """
+        )
+    }
+}
+
+private func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
 }
 
 private func isLetter(_ byte: UInt8) -> Bool {

@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowHTTP
 
 /// Where the service listens, and what it takes from clients.
@@ -51,6 +52,22 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of answers may wait for slow clients; beyond, who reads nothing for a second is disconnected."
     )
 
+    let maximumAnswer = Setting.integer(
+        "maximum-answer",
+        32 << 20,
+        in: 1 << 20...1 << 30,
+        unit: "bytes",
+        "The longest response, in bytes: of one call, or of all calls of a batch together."
+    )
+
+    let maximumAnswerMemory = Setting.integer(
+        "maximum-answer-memory",
+        128 << 20,
+        in: 1 << 20...1 << 40,
+        unit: "bytes",
+        "How many bytes of results may be in the making or wait for clients at once; one client has half of it at most."
+    )
+
     let maximumHeader = Setting.integer(
         "maximum-header",
         64 << 10,
@@ -67,6 +84,22 @@ struct ListeningSettings: SettingGroup {
         "How many connections clients may have open at once."
     )
 
+    let clientShare = Setting.integer(
+        "client-share",
+        ClientShare.usualPercent,
+        in: 1...100,
+        unit: "percent",
+        "The part of maximum-connections, maximum-body-memory and maximum-reads that one client may have; 100 is all."
+    )
+
+    let minimumBodyRate = Setting.integer(
+        "minimum-body-rate",
+        1024,
+        in: 0...1 << 30,
+        unit: "bytes",
+        "How many bytes a second of a request's body must arrive, over ten seconds; 0 is no limit."
+    )
+
     let ipv6Prefix = Setting.integer(
         "client-prefix-ipv6",
         ClientIdentification.usualPrefixLength,
@@ -79,6 +112,12 @@ struct ListeningSettings: SettingGroup {
         guard settings.maximumBody <= settings.maximumBodyMemory else {
             throw .configuration(
                 "maximum-body must not be above maximum-body-memory: no request of that length would fit."
+            )
+        }
+        guard settings.maximumAnswer <= settings.maximumAnswerMemory / 4 else {
+            throw .configuration(
+                "maximum-answer-memory must be four times maximum-answer or more: a response of that length needs twice "
+                    + "its length while it is made, and one client has half of the memory."
             )
         }
     }

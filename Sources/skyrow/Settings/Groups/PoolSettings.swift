@@ -34,12 +34,20 @@ struct PoolSettings: SettingGroup {
         "Connections for transactions, opened when needed."
     )
 
+    let maximumReads = Setting.integer(
+        "maximum-reads",
+        256,
+        in: 1...1_000_000,
+        unit: "count",
+        "How many reads are performed at once, of one client its `client-share`; more wait for their turn."
+    )
+
     let maximumQueue = Setting.integer(
         "maximum-queue",
         4096,
         in: 1...1_000_000,
         unit: "count",
-        "How many statements may wait for a connection; one more is refused with 135."
+        "How many statements may wait for a connection, and reads for their turn; one more is refused with 135."
     )
 
     static func check(_ settings: SettingValues<PoolSettings>) throws(ToolError) {

@@ -6,7 +6,7 @@ struct RateLimitSettings: SettingGroup {
 
     let client = rateLimit(
         "rate-limit-client",
-        nil,
+        RateLimit(60_000, per: .seconds(60)),
         "Calls of one client: an IPv4 address, or an IPv6 network of `client-prefix-ipv6` bits."
     )
     let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")

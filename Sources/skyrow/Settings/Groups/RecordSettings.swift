@@ -30,4 +30,10 @@ struct RecordSettings: SettingGroup {
         let types = names.compactMap { $0 }
         return types.count == names.count ? types : nil
     }
+
+    let isPublicDevelopment = Setting.flag(
+        "public-development",
+        false,
+        "Whether development mode may be served on an address that other machines reach, where any client makes fields."
+    )
 }

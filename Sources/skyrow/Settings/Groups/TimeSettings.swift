@@ -43,6 +43,12 @@ struct TimeSettings: SettingGroup {
         in: .milliseconds(100)...(.seconds(86_400)),
         "For one statement to run in PostgreSQL."
     )
+    let readStatement = Setting.duration(
+        "read-statement-timeout",
+        .seconds(10),
+        in: .milliseconds(100)...(.seconds(86_400)),
+        "For one that only reads, if that is less."
+    )
     let idleTransaction = Setting.duration(
         "idle-transaction-timeout",
         .seconds(60),

@@ -108,7 +108,7 @@ enum MetricsAccess: Hashable, Sendable {
     }
 
     /// Whether `host` is an address, or the name, that a machine has for itself alone.
-    private static func isLoopback(_ host: String) -> Bool {
+    static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" { return true }
         guard let address = ClientAddress(host) else { return false }
         return ["127.0.0.0/8", "::1"].contains { AddressRange($0)?.contains(address) == true }

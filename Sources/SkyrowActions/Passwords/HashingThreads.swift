@@ -1,0 +1,103 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A bounded number of threads that give way to all others of the process.
+///
+/// They are started when there is work for them, and end with the object.
+final class HashingThreads: Sendable {
+    private struct State {
+        var work: [@Sendable () -> Void] = []
+        var threads = 0
+        var busy = 0
+    }
+
+    /// What the threads hold, so that they do not keep the object itself.
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+        /// One signal for each piece of work, and at the end one for each thread.
+        let signal = DispatchSemaphore(value: 0)
+
+        func run() {
+            while true {
+                signal.wait()
+                let work = state.withLock { state -> (@Sendable () -> Void)? in
+                    guard !state.work.isEmpty else { return nil }
+                    state.busy += 1
+                    return state.work.removeFirst()
+                }
+                guard let work else { return }
+                work()
+                state.withLock { $0.busy -= 1 }
+            }
+        }
+    }
+
+    private let shared = Shared()
+    private let limit: Int
+
+    /// - Parameter limit: how many threads there are at most.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    deinit {
+        for _ in 0..<shared.state.withLock({ $0.threads }) { shared.signal.signal() }
+    }
+
+    /// Has a thread do this; false when there is no thread and the system gives none.
+    func run(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let shared = shared
+        let isTaken = shared.state.withLock { state in
+            state.work.append(work)
+            guard state.work.count > state.threads - state.busy, state.threads < limit else { return true }
+            if HashingThreads.start({ shared.run() }) {
+                state.threads += 1
+                return true
+            }
+            // Those that there are will come to it.
+            guard state.threads == 0 else { return true }
+            state.work.removeLast()
+            return false
+        }
+        if isTaken { shared.signal.signal() }
+        return isTaken
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// So that "top -H" tells what keeps the processors busy.
+    private static func nameThisThread() {
+        guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+        fputs("passwords", file)
+        fclose(file)
+    }
+
+    private static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+        let body = Unmanaged.passRetained(Body(run))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        var handle = pthread_t()
+        let status = pthread_create(
+            &handle,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                HashingThreads.nameThisThread()
+                // Linux keeps a nice value for each thread: the event loops and the database's threads come first.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            },
+            body.toOpaque()
+        )
+        if status != 0 { body.release() }
+        return status == 0
+    }
+}

@@ -1,0 +1,189 @@
+package import SkyrowModel
+import Synchronization
+
+/// How many reads run at once, and how many may wait.
+package struct ReadLimits: Hashable, Sendable {
+    /// Reads that run at once.
+    package var running: Int
+    /// Reads that wait for their turn.
+    package var waiting: Int
+    /// The part of both that one client may have.
+    package var share: ClientShare
+    /// For a read to get its turn.
+    package var patience: Duration
+
+    package init(
+        running: Int = 256,
+        waiting: Int = 4096,
+        share: ClientShare = ClientShare(),
+        patience: Duration = .seconds(10)
+    ) {
+        self.running = running
+        self.waiting = waiting
+        self.share = share
+        self.patience = patience
+    }
+}
+
+/// The reads that run, and those that wait for their turn.
+package struct ReadCounts: Hashable, Sendable {
+    package var running: Int
+    package var waiting: Int
+}
+
+/// Lets reads run, each client its share, and the others wait for their turn (``TurnQueue``).
+package final class ReadAdmission: Sendable {
+    /// How a wait ended.
+    fileprivate enum Outcome: Sendable {
+        case runs
+        case timedOut
+        case cancelled
+    }
+
+    fileprivate enum Waiter {
+        /// It has a ticket, and is about to suspend.
+        case arriving
+        case suspended(CheckedContinuation<Outcome, Never>)
+        /// Its wait ended before it was suspended.
+        case settled(Outcome)
+    }
+
+    fileprivate struct State {
+        var queue: TurnQueue
+        var waiters: [TurnQueue.Ticket: Waiter] = [:]
+        var lastTicket: TurnQueue.Ticket = 0
+    }
+
+    private let state: Mutex<State>
+    private let patience: Duration
+
+    init(_ limits: ReadLimits) {
+        patience = limits.patience
+        state = Mutex(
+            State(
+                queue: TurnQueue(
+                    TurnQueue.Limits(
+                        running: limits.running,
+                        ofClient: limits.share.client(of: limits.running),
+                        waiting: limits.waiting,
+                        waitingOfClient: limits.share.client(of: limits.waiting)
+                    )
+                )
+            )
+        )
+    }
+
+    /// The reads that run, and those that wait.
+    var counts: ReadCounts {
+        state.withLock { ReadCounts(running: $0.queue.running, waiting: $0.queue.waiting) }
+    }
+
+    /// Waits until a read of this client may run; `leave` ends it.
+    ///
+    /// Throws `131 RateLimited` when too many reads of the client wait, `135 Overloaded` when too many of all clients
+    /// do or the read waited too long, and `122 ResponseTimeout` when its task is cancelled.
+    package func enter(_ client: ClientKey) async throws(SkyrowError) {
+        // A /48 has one turn: 256 turns for its networks would be no fair share.
+        let key = client.site ?? client
+        let (arrival, ticket) = state.withLock { state in
+            state.lastTicket += 1
+            let arrival = state.queue.arrive(state.lastTicket, of: key)
+            if arrival == .waits { state.waiters[state.lastTicket] = .arriving }
+            return (arrival, state.lastTicket)
+        }
+        switch arrival {
+        case .runs:
+            return
+        case .waits:
+            try await wait(ticket)
+        case .clientIsFull:
+            throw SkyrowError(
+                .rateLimited,
+                "Too many reads of this client wait for their turn; try again in a moment.",
+                info: ["retry_after": .integer(1)]
+            )
+        case .isFull:
+            throw SkyrowError(.overloaded, "Too many reads wait for their turn; try again in a moment.")
+        }
+    }
+
+    /// Ends a read that ran, and starts the next one.
+    package func leave(_ client: ClientKey) {
+        let next = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
+            guard let ticket = state.queue.leave(client.site ?? client) else { return nil }
+            return state.settle(ticket, .runs)
+        }
+        next?.resume(returning: .runs)
+    }
+
+    private func wait(_ ticket: TurnQueue.Ticket) async throws(SkyrowError) {
+        let timer = Task {
+            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            giveUp(ticket, .timedOut)
+        }
+        defer { timer.cancel() }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome = state.withLock { state -> Outcome? in
+                    if case .settled(let outcome)? = state.waiters[ticket] {
+                        state.waiters[ticket] = nil
+                        return outcome
+                    }
+                    state.waiters[ticket] = .suspended(continuation)
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            giveUp(ticket, .cancelled)
+        }
+        switch outcome {
+        case .runs:
+            return
+        case .timedOut:
+            throw SkyrowError(.overloaded, "The read did not get its turn within \(patience); try again in a moment.")
+        case .cancelled:
+            throw SkyrowError(.responseTimeout, "The request was given up before the read got its turn.")
+        }
+    }
+
+    /// Ends a wait, unless it has ended.
+    private func giveUp(_ ticket: TurnQueue.Ticket, _ outcome: Outcome) {
+        let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
+            guard state.queue.giveUp(ticket) else { return nil }
+            return state.settle(ticket, outcome)
+        }
+        waiter?.resume(returning: outcome)
+    }
+}
+
+extension ReadAdmission.State {
+    /// Notes how a wait ended; returns who is to be resumed with that.
+    fileprivate mutating func settle(
+        _ ticket: TurnQueue.Ticket,
+        _ outcome: ReadAdmission.Outcome
+    ) -> CheckedContinuation<ReadAdmission.Outcome, Never>? {
+        switch waiters.removeValue(forKey: ticket) {
+        case .suspended(let continuation):
+            return continuation
+        case .arriving:
+            waiters[ticket] = .settled(outcome)
+            return nil
+        case .settled, nil:
+            return nil
+        }
+    }
+}
+
+extension ActionName {
+    /// Whether calls of this action wait for their client's turn: those that ask the database and change nothing.
+    package var isRead: Bool {
+        switch self {
+        case .recordFetch, .recordQuery, .schemaFetch, .me, .roleGet:
+            true
+        case .recordSave, .recordDelete, .schemaCreate, .schemaRename, .schemaDelete, .authSignUp, .authLogIn,
+            .authLogOut, .authPassword, .authDisableSet, .roleAssign, .roleRevoke, .roleDefault, .roleAdmin:
+            false
+        }
+    }
+}

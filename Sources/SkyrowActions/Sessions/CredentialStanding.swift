@@ -1,0 +1,28 @@
+package import SkyrowModel
+import Synchronization
+
+/// What can be said about credentials at once, without a look at what is asked and without the database.
+package enum CredentialStanding: Hashable, Sendable {
+    /// There is a key of this service, or the token of a session that is remembered.
+    case accepted
+    /// There is a token, of which only the database could say more.
+    case unverified
+    /// There is nothing, or a key that is not one of this service.
+    case missing
+}
+
+extension ActionService {
+    package func standing(of credentials: Credentials) -> CredentialStanding {
+        if let key = credentials.key, !key.isEmpty {
+            return keys.kind(of: key) == .neither ? .missing : .accepted
+        }
+        guard let token = credentials.accessToken, !token.isEmpty else { return .missing }
+        let now = clock.instant()
+        let session = sessions.withLock { $0.session(TokenHash(of: token), at: now) }
+        return session == nil ? .unverified : .accepted
+    }
+}
+
+extension SkyrowError {
+    package static let keyNotAccepted = SkyrowError(.accessKeyNotAccepted, "The API key is not one of this service.")
+}

@@ -1,0 +1,108 @@
+@_spi(CustomByteBufferAllocator) import NIOCore
+import SkyrowModel
+import SkyrowWire
+
+/// The text of one call's result or error, within what the request's account allows.
+struct ResponseText: Sendable {
+    let body: ByteBuffer
+    /// The failure that the text tells, which may be that the result is too large.
+    let error: SkyrowError?
+
+    /// - Parameters:
+    ///   - action: what was called, if it was an action.
+    ///   - isPart: whether the texts of other calls go out in the same response.
+    init(
+        _ outcome: ActionDispatcher.Outcome,
+        of action: ActionName?,
+        in envelope: Envelope,
+        account: ResponseAccount,
+        isPart: Bool = false
+    ) {
+        switch outcome {
+        case .answer(let answer):
+            let writer = JSONWriter(account: account)
+            writer.answer(answer, in: envelope)
+            let refusal = writer.settle(isPart: isPart)
+            error = refusal.map { SkyrowError($0, answer: answer).about(action, limit: account.limit) }
+            body = error.map { ByteBuffer(failure: $0, in: envelope, account: account) } ?? ByteBuffer(taking: writer)
+        case .refused(let error), .failed(let error):
+            self.error = error
+            body = ByteBuffer(failure: error, in: envelope, account: account, isPart: isPart)
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// A failure; where its info, which may name many long records, is too much, it goes without.
+    fileprivate init(failure error: SkyrowError, in envelope: Envelope, account: ResponseAccount, isPart: Bool = false)
+    {
+        var writer = JSONWriter(capacity: 256, account: account)
+        writer.failure(error, in: envelope)
+        if writer.settle(isPart: isPart) != nil {
+            var short = error
+            short.info = [:]
+            writer = JSONWriter(capacity: 256)
+            writer.failure(short, in: envelope)
+        }
+        self.init(taking: writer)
+    }
+
+    /// What a writer has written; a long text is taken over without a copy.
+    init(taking writer: JSONWriter) {
+        guard writer.count > ResponseAccount.allowance else {
+            self.init(writer)
+            return
+        }
+        let (memory, count) = writer.release()
+        self.init(takingOwnershipOf: memory, allocator: .ofWriters, writerIndex: count)
+    }
+}
+
+extension ByteBufferAllocator {
+    /// For memory that Swift allocated.
+    fileprivate static let ofWriters = ByteBufferAllocator(
+        allocate: { UnsafeMutableRawPointer.allocate(byteCount: $0, alignment: 1) },
+        reallocate: { old, oldSize, newSize in
+            let new = UnsafeMutableRawPointer.allocate(byteCount: newSize, alignment: 1)
+            if let old {
+                new.copyMemory(from: old, byteCount: min(oldSize, newSize))
+                old.deallocate()
+            }
+            return new
+        },
+        deallocate: { $0.deallocate() },
+        copy: { $0.copyMemory(from: $1, byteCount: $2) }
+    )
+}
+
+extension SkyrowError {
+    /// Why a result that was made is not sent.
+    fileprivate init(_ refusal: ResponseAccount.Refusal, answer: Answer) {
+        self.init(refusal)
+        if case .encodedOutcomes = answer {
+            message =
+                "The request of this idempotency key was carried out, but there is no room for its result: "
+                + "send it again by itself, with the same key."
+        }
+    }
+
+    /// A result that is too large, with the parameters of the action by which it becomes smaller.
+    func about(_ action: ActionName?, limit: Int) -> SkyrowError {
+        guard code == .payloadTooLarge else { return self }
+        let parameters: [String] =
+            switch action {
+            case .recordFetch: ["ids"]
+            case .recordQuery: ["limit", "include", "desired_keys"]
+            default: []
+            }
+        guard !parameters.isEmpty else { return self }
+        var error = self
+        error.message =
+            action == .recordFetch
+            ? "The result is larger than one response may be: ask for fewer ids at once."
+            : "The result is larger than one response may be: lower limit, or name fewer include or desired_keys."
+        error.info["arguments"] = .list(parameters.map { .string($0) })
+        error.info["limit"] = .integer(Int64(limit))
+        return error
+    }
+}

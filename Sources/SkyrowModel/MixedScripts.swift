@@ -1,0 +1,57 @@
+extension String {
+    /// Whether the text mixes letters of scripts that are not written together, as where a Cyrillic letter stands in a
+    /// Latin word.
+    ///
+    /// What is written together are the sets of Unicode's "Highly Restrictive" level (UTS 39, 5.2): one script, or Latin
+    /// with what Japanese, Chinese or Korean use. Digits, signs and marks belong to every script. The parts of a mail
+    /// address are judged one by one.
+    ///
+    /// ```swift
+    /// "zoe".mixesScripts         // false
+    /// "z\u{043E}e".mixesScripts  // true: the letter in the middle is Cyrillic
+    /// ```
+    package var mixesScripts: Bool {
+        guard !utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+        let parts = contains("@") ? split { $0 == "@" || $0 == "." } : [self[...]]
+        return parts.contains { part in
+            let scripts = Set(part.unicodeScalars.compactMap(\.script))
+            return scripts.count > 1 && !String.writtenTogether.contains { scripts.isSubset(of: $0) }
+        }
+    }
+
+    private static let writtenTogether: [Set<String>] = [
+        ["LATIN", "CJK", "HIRAGANA", "KATAKANA"], ["LATIN", "CJK", "BOPOMOFO"], ["LATIN", "CJK", "HANGUL"],
+    ]
+
+    /// Whether nothing of the text is left when code points that show nothing are taken out.
+    package var isInvisible: Bool {
+        unicodeScalars.allSatisfy { $0.properties.isDefaultIgnorableCodePoint || $0.properties.isWhitespace }
+    }
+}
+
+extension Unicode.Scalar {
+    /// The script of a letter; nil for what belongs to every script.
+    ///
+    /// The standard library does not tell scripts, but the name of a letter begins with that of its script.
+    fileprivate var script: String? {
+        switch properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .otherLetter: break
+        default: return nil
+        }
+        if value < 0x80 { return "LATIN" }
+        guard let name = properties.name else { return nil }
+        var words = name.split(separator: " ", maxSplits: 2)[...]
+        // FULLWIDTH LATIN CAPITAL LETTER A, HALFWIDTH KATAKANA LETTER A
+        if words.first == "FULLWIDTH" || words.first == "HALFWIDTH" { words.removeFirst() }
+        guard let first = words.first else { return nil }
+        // CJK UNIFIED IDEOGRAPH-4E00, KATAKANA-HIRAGANA PROLONGED SOUND MARK
+        let script = first.prefix { $0 != "-" }
+        switch script {
+        case "FEMININE", "MASCULINE", "MICRO", "MODIFIER", "MATHEMATICAL", "SCRIPT", "DOUBLE", "BLACK", "KELVIN",
+            "ANGSTROM", "OHM", "ALEF", "BET", "GIMEL", "DALET":
+            return nil
+        default:
+            return String(script)
+        }
+    }
+}

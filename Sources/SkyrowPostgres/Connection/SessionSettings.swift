@@ -1,0 +1,59 @@
+/// The settings of PostgreSQL that the sessions of a client have, by what the connection is for.
+struct SessionSettings {
+    /// As text, by name.
+    let values: [String: String]
+    /// Whether the server can look, while it runs a statement, whether its client is still connected.
+    private let checksConnection: Bool
+
+    /// - Parameter serverVersion: as libpq tells it, 150004 for 15.4.
+    init(of configuration: PostgresConfiguration, role: ConnectionRole, serverVersion: Int32) {
+        var values = configuration.sessionSettings
+        if let path = configuration.searchPath {
+            values["search_path"] = path.map(\.quoted).joined(separator: ", ")
+        }
+        switch role {
+        case .read, .write, .listen:
+            break
+        case .shared:
+            values["lock_timeout"] = String(configuration.sharedLockTimeout.settingMilliseconds)
+        case .transaction:
+            let idle = configuration.idleTransactionTimeout.settingMilliseconds
+            values["idle_in_transaction_session_timeout"] = String(idle)
+        }
+        if let limit = configuration.statementTimeout(of: role) {
+            values["statement_timeout"] = String(limit.settingMilliseconds)
+        }
+        self.values = values
+        checksConnection = serverVersion >= 140_000 && values["client_connection_check_interval"] == nil
+    }
+
+    /// The calls that make the settings, for a list of columns; for the session, or for the transaction alone.
+    func calls(isLocal: Bool) -> [SQL] {
+        var calls = values.sorted { $0.key < $1.key }
+            .map { "set_config(\($0.key), \($0.value), \(isLocal))" as SQL }
+        if checksConnection {
+            // A server whose system cannot tell refuses the setting.
+            calls.append(
+                """
+                CASE WHEN version() LIKE '%linux%'
+                    THEN set_config('client_connection_check_interval', '5s', \(isLocal)) END
+                """
+            )
+        }
+        return calls
+    }
+}
+
+extension PostgresConfiguration {
+    /// How long one statement of such a connection may run; nil is without limit.
+    func statementTimeout(of role: ConnectionRole) -> Duration? {
+        let own: Duration? =
+            switch role {
+            case .read: readTimeout
+            case .shared: sharedStatementTimeout
+            case .write, .transaction, .listen: nil
+            }
+        guard let own else { return statementTimeout }
+        return statementTimeout.map { min($0, own) } ?? own
+    }
+}

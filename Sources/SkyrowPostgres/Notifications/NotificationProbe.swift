@@ -1,0 +1,96 @@
+internal import Logging
+internal import Synchronization
+
+/// Sends notifications to its own client now and then, to find out whether they arrive.
+///
+/// Behind a pooler that hands each transaction another session, LISTEN succeeds and nothing is ever heard. What is
+/// sent goes by a read connection, because a session always hears itself.
+final class NotificationProbe: Sendable {
+    private let configuration: PostgresConfiguration
+    private let listener: NotificationListener
+    private let logger: Logger
+    private let channel: SQLIdentifier = "skyrow_probe"
+    /// What tells this client's own notifications from those of others.
+    private let mark = String(UInt64.random(in: .min ... .max), radix: 16)
+    private let health = Mutex(NotificationHealth())
+    private let starts: AsyncStream<Void>
+    private let start: AsyncStream<Void>.Continuation
+
+    init(configuration: PostgresConfiguration, listener: NotificationListener, logger: Logger) {
+        self.configuration = configuration
+        self.listener = listener
+        self.logger = logger
+        (starts, start) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    var verdict: NotificationHealth.Verdict { health.withLock(\.verdict) }
+
+    /// Has the probe begin, as there is somebody who listens.
+    func begin() {
+        start.yield()
+    }
+
+    /// Probes until the task is cancelled, from ``begin()`` on.
+    ///
+    /// - Parameter send: runs a statement on another connection than the listener's.
+    func run(send: (SQL) async throws -> Void) async {
+        for await _ in starts { break }
+        let notifications = listener.subscribe(to: channel)
+        let subscriber = notifications.subscriber
+        // The first event says that the channel is listened to.
+        guard await subscriber.next() != nil else { return }
+        var number = 0
+        while !Task.isCancelled {
+            number += 1
+            let payload = "\(mark) \(number)"
+            // What cannot be sent tells nothing about what arrives.
+            if (try? await send("SELECT pg_notify(\(channel.name), \(payload))")) != nil {
+                let hasArrived = await arrives(payload, to: subscriber)
+                if Task.isCancelled { return }
+                act(on: health.withLock { $0.probed(hasArrived: hasArrived) })
+            }
+            guard !health.withLock(\.isInDoubt) else { continue }
+            try? await Task.sleep(for: configuration.notificationProbeInterval)
+        }
+    }
+
+    private func arrives(_ payload: String, to subscriber: NotificationSubscriber) async -> Bool {
+        let limit = configuration.notificationProbeTimeout
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                while let event = await subscriber.next() {
+                    if case .notification(_, payload, _) = event { return true }
+                }
+                return false
+            }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+    }
+
+    private func act(on step: NotificationHealth.Step) {
+        switch step {
+        case .none:
+            break
+        case .reconnect:
+            listener.reconnect()
+        case .fallSilent:
+            let further = configuration.namedStatements ? " Behind one, turn prepared-statements off, too." : ""
+            logger.warning(
+                """
+                Notifications of PostgreSQL do not arrive, as behind a pooler that hands each transaction another \
+                session: give listen-database-url the address of PostgreSQL itself. Until then changes of the schema \
+                by others are found by looking for them.\(further)
+                """
+            )
+            listener.deliverToAll(.silent)
+        case .arriveAgain:
+            logger.notice("Notifications of PostgreSQL arrive again")
+            listener.deliverToAll(.reconnected)
+        }
+    }
+}

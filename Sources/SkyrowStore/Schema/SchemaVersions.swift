@@ -1,0 +1,44 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// A number for each relation of the application's schema, which changes when something of it does that the catalogue
+/// holds: for finding changes that no notice told of.
+struct SchemaVersions: Hashable, Sendable {
+    let numbers: [String: Int64]
+
+    /// The types that are not as they were; nil when all are.
+    func changes(since old: SchemaVersions) -> CatalogPart? {
+        let names = Set(numbers.keys).union(old.numbers.keys).filter { numbers[$0] != old.numbers[$0] }
+        let types = names.compactMap { try? RecordTypeName($0) }
+        return types.isEmpty ? nil : .types(Set(types))
+    }
+
+    /// Reads the numbers: every change of a row of PostgreSQL's catalogs gives it another `xmin`.
+    static func load(from client: PostgresClient, of schema: SQLIdentifier) async throws -> SchemaVersions {
+        let result = try await client.read(
+            """
+            WITH relation AS MATERIALIZED (
+                SELECT oid, relname, xmin::text AS version FROM pg_catalog.pg_class
+                WHERE relnamespace = (
+                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                    )
+                    AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT starts_with(relname, '_')
+            ), part AS (
+                SELECT oid, hashtext(version) AS number FROM relation
+                UNION ALL
+                SELECT attrelid, hashtext(concat_ws(' ', attnum, xmin)) FROM pg_catalog.pg_attribute
+                WHERE attrelid IN (SELECT oid FROM relation) AND attnum > 0
+                UNION ALL
+                SELECT conrelid, hashtext(concat_ws(' ', rule.oid, rule.xmin, target.relname))
+                FROM pg_catalog.pg_constraint AS rule
+                LEFT JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
+                WHERE conrelid IN (SELECT oid FROM relation)
+            )
+            SELECT relname::text, sum(number)::bigint FROM relation JOIN part USING (oid) GROUP BY relname
+            """
+        )
+        let names: [String] = try result.decodeColumn(0)
+        let numbers: [Int64] = try result.decodeColumn(1)
+        return SchemaVersions(numbers: Dictionary(zip(names, numbers)) { first, _ in first })
+    }
+}

@@ -1,0 +1,77 @@
+import SkyrowStore
+
+/// A function or trigger in an archive that Skyrow did not make.
+///
+/// The list is for operators who know where an archive comes from and want to see what is in it. An archive that was made
+/// to deceive can hide code from it, in a view's text for instance; the rights of the role that restores bound that code.
+struct ArchiveCode: Hashable, Sendable {
+    /// `FUNCTION`, `TRIGGER`
+    var kind: String
+    /// As pg_restore names it: `shout(text)`, `note shouts`.
+    var name: String
+
+    /// - Parameter script: what pg_restore writes for the sections before and after the rows.
+    static func foreign(in script: String) -> [ArchiveCode] {
+        var found: [ArchiveCode] = []
+        var code: ArchiveCode?
+        var text = ""
+        func end() {
+            if let code, !isOwn(code, text) { found.append(code) }
+            text = ""
+        }
+        for line in script.split(separator: "\n", omittingEmptySubsequences: false) {
+            if let next = ArchiveCode(heading: line) {
+                end()
+                code = kinds.contains(next.kind) ? next : nil
+            } else if code != nil {
+                text += line + "\n"
+            }
+        }
+        end()
+        return found
+    }
+
+    private static let kinds: Set = ["FUNCTION", "PROCEDURE", "AGGREGATE", "TRIGGER", "EVENT TRIGGER", "RULE"]
+
+    /// All that Skyrow ever made, in every version's words.
+    private static let scripts = Migration.all.map(\.script) + [Migration.present]
+
+    private static func isOwn(_ code: ArchiveCode, _ text: String) -> Bool {
+        guard code.kind == "FUNCTION" || code.kind == "TRIGGER" else { return false }
+        if code.kind == "TRIGGER" {
+            // `note _bury` calls `_bury()`, and whether that is ours the list of functions says.
+            return code.name.split(separator: " ").last?.hasPrefix("_") == true
+                && text.firstMatch(of: /EXECUTE FUNCTION "[^"]+"\."_[a-z_]+"\(/) != nil
+        }
+        guard code.name.hasPrefix("_") else { return false }
+        // PostgreSQL writes these in words of its own. One has the offset of the database that it is from, the other a
+        // literal, whose characters are not enough for more than a literal.
+        let words = text.filter { !"\"'() \n".contains($0) }
+        if code.name == "_login_canonical(\"text\")" {
+            let shape = #/
+                SAFERETURNNORMALIZElowerupperlowerregexp_replaceNORMALIZEvalue,NFKC,
+                E?[\\\[\]uU0-9A-F-]+::text,::text,g::text
+                COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
+                /#
+            return words.firstMatch(of: shape) != nil
+        }
+        if code.name == "_revision()" {
+            return words.firstMatch(of: /STABLERETURN(pg_catalog\.)?pg_current_xact_id::text::bigint\+-?\d+::bigint;/)
+                != nil
+        }
+        guard let body = text.firstMatch(of: /(?s)\n    AS (\$[a-z_]*\$)(.+)\1;\n/) else { return false }
+        return scripts.contains { $0.contains(body.2) }
+    }
+
+    private init(kind: String, name: String) {
+        self.kind = kind
+        self.name = name
+    }
+
+    /// `-- Name: note _bury; Type: TRIGGER; Schema: app; Owner: -`
+    private init?(heading line: Substring) {
+        guard line.hasPrefix("-- Name: "), let match = line.wholeMatch(of: /-- Name: (.+); Type: ([A-Z ]+); Schema: .+/)
+        else { return nil }
+        self.init(kind: String(match.2), name: String(match.1))
+    }
+}

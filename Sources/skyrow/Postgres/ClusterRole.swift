@@ -1,0 +1,138 @@
+/// Who may do what in the embedded PostgreSQL: the administrator, a superuser whom nothing but the making of the cluster
+/// and `skyrow psql --administrator` needs, and the role of the service, which owns the database and all in it.
+///
+/// What runs as the service's role, statements of clients and of a restored archive alike, runs no commands, reads no
+/// files, and makes nobody a superuser. Documentation/Decisions/0024 has the alternatives.
+enum ClusterRole: String, Sendable {
+    /// The superuser that initdb makes.
+    case administrator = "skyrow"
+    case service = "skyrow_service"
+}
+
+extension ClusterRole {
+    /// The file in a cluster that says that its roles are as the script has them.
+    static let marker = "skyrow-roles"
+    /// Counts the forms of ``script``; an older cluster gets the present one before its server starts.
+    static let markerText = "1\n"
+
+    /// Makes the service's role and gives it what the administrator owns in the database, however often it runs.
+    ///
+    /// It is fed to a server in single-user mode (`postgres --single -j`), where no event trigger fires and nothing is
+    /// connected: a statement ends with a semicolon and an empty line. REASSIGN OWNED refuses to work on the superuser that
+    /// initdb made. What belongs to an extension stays the administrator's, and so do functions of event triggers, which
+    /// run with the rights of whoever changes a table.
+    static let script = """
+        SET search_path = pg_catalog, pg_temp;
+
+        DO $roles$ BEGIN
+            IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(service.rawValue)') THEN
+                CREATE ROLE \(service.rawValue);
+            END IF;
+        END $roles$;
+
+        ALTER ROLE \(service.rawValue) LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS;
+
+        GRANT pg_read_all_settings, pg_read_all_stats TO \(service.rawValue);
+
+        ALTER DATABASE \(EmbeddedCluster.database) OWNER TO \(service.rawValue);
+
+        DO $owners$ DECLARE
+            item record;
+        BEGIN
+            FOR item IN
+                WITH administrator AS (SELECT oid FROM pg_roles WHERE rolname = current_user),
+                home AS (
+                    SELECT oid FROM pg_namespace
+                    WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', 'skyrow_admin')
+                ),
+                owned (class, object) AS (
+                    SELECT 'pg_namespace'::regclass, oid FROM pg_namespace
+                    WHERE oid IN (TABLE home) AND nspowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_class'::regclass, oid FROM pg_class
+                    WHERE relnamespace IN (TABLE home) AND relowner = (TABLE administrator)
+                        AND (relkind IN ('r', 'p', 'v', 'm', 'f') OR relkind = 'S' AND NOT EXISTS (
+                            SELECT FROM pg_depend
+                            WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i')
+                                AND refclassid = 'pg_class'::regclass
+                        ))
+                    UNION ALL SELECT 'pg_type'::regclass, oid FROM pg_type
+                    WHERE typnamespace IN (TABLE home) AND typowner = (TABLE administrator)
+                        AND (typtype IN ('b', 'd', 'e', 'r') AND typelem = 0 OR typtype = 'c' AND EXISTS (
+                            SELECT FROM pg_class WHERE pg_class.oid = typrelid AND relkind = 'c'
+                        ))
+                    UNION ALL SELECT 'pg_proc'::regclass, oid FROM pg_proc
+                    WHERE pronamespace IN (TABLE home) AND proowner = (TABLE administrator)
+                        AND (prorettype <> 'event_trigger'::regtype OR proname = '_announce_schema')
+                    UNION ALL SELECT 'pg_operator'::regclass, oid FROM pg_operator
+                    WHERE oprnamespace IN (TABLE home) AND oprowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_collation'::regclass, oid FROM pg_collation
+                    WHERE collnamespace IN (TABLE home) AND collowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_conversion'::regclass, oid FROM pg_conversion
+                    WHERE connamespace IN (TABLE home) AND conowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext
+                    WHERE stxnamespace IN (TABLE home) AND stxowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_ts_config'::regclass, oid FROM pg_ts_config
+                    WHERE cfgnamespace IN (TABLE home) AND cfgowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_ts_dict'::regclass, oid FROM pg_ts_dict
+                    WHERE dictnamespace IN (TABLE home) AND dictowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_opfamily'::regclass, oid FROM pg_opfamily
+                    WHERE opfnamespace IN (TABLE home) AND opfowner = (TABLE administrator)
+                    UNION ALL SELECT 'pg_opclass'::regclass, oid FROM pg_opclass
+                    WHERE opcnamespace IN (TABLE home) AND opcowner = (TABLE administrator)
+                )
+                SELECT identity, CASE type
+                    WHEN 'composite type' THEN 'TYPE'
+                    WHEN 'statistics object' THEN 'STATISTICS'
+                    ELSE upper(type)
+                END AS kind
+                FROM owned, pg_identify_object(class, object, 0)
+                WHERE NOT EXISTS (
+                    SELECT FROM pg_depend WHERE classid = class AND objid = object AND deptype = 'e'
+                )
+            LOOP
+                EXECUTE format('ALTER %s %s OWNER TO \(service.rawValue)', item.kind, item.identity);
+            END LOOP;
+        END $owners$;
+
+        CREATE SCHEMA IF NOT EXISTS skyrow_admin;
+
+        COMMENT ON SCHEMA skyrow_admin IS 'What the administrator of the cluster keeps for Skyrow.';
+
+        CREATE OR REPLACE FUNCTION skyrow_admin.announce_schema() RETURNS event_trigger LANGUAGE plpgsql
+        SET search_path = pg_catalog, pg_temp AS $announce$
+        DECLARE
+            changed text;
+        BEGIN
+            IF current_setting('skyrow.announced', true) = 'on' THEN
+                RETURN;
+            END IF;
+            IF TG_EVENT = 'sql_drop' THEN
+                FOR changed IN SELECT DISTINCT schema_name FROM pg_event_trigger_dropped_objects()
+                    WHERE schema_name IS NOT NULL AND schema_name !~ '^pg_'
+                LOOP
+                    PERFORM pg_notify('skyrow_schema', changed);
+                END LOOP;
+            ELSE
+                FOR changed IN SELECT DISTINCT schema_name FROM pg_event_trigger_ddl_commands()
+                    WHERE schema_name IS NOT NULL AND schema_name !~ '^pg_'
+                LOOP
+                    PERFORM pg_notify('skyrow_schema', changed);
+                END LOOP;
+            END IF;
+        END $announce$;
+
+        COMMENT ON FUNCTION skyrow_admin.announce_schema() IS 'Tells every process that a schema was changed by hand.';
+
+        DO $triggers$ DECLARE
+            name name;
+        BEGIN
+            FOR name IN SELECT evtname FROM pg_event_trigger WHERE evtname ~ '^skyrow_(ddl_command_end|sql_drop)' LOOP
+                EXECUTE format('DROP EVENT TRIGGER %I', name);
+            END LOOP;
+            CREATE EVENT TRIGGER skyrow_ddl_command_end ON ddl_command_end
+                EXECUTE FUNCTION skyrow_admin.announce_schema();
+            CREATE EVENT TRIGGER skyrow_sql_drop ON sql_drop EXECUTE FUNCTION skyrow_admin.announce_schema();
+        END $triggers$;
+
+        """
+}

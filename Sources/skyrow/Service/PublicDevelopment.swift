@@ -1,0 +1,14 @@
+extension Settings {
+    /// Throws ``ToolError`` when development mode would be open to other machines and nothing says that it may be.
+    func refusePublicDevelopment() throws(ToolError) {
+        let host = self.listening.host
+        let mode = self.records
+        guard mode.isDevelopment, !mode.isPublicDevelopment, !MetricsAccess.isLoopback(host) else { return }
+        throw .configuration(
+            """
+            In development mode any client with the API key makes types and fields, and \(host) is reached from \
+            other machines: serve with --no-development, on --host 127.0.0.1, or say --public-development.
+            """
+        )
+    }
+}

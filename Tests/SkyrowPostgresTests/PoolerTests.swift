@@ -1,0 +1,106 @@
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+
+/// A client behind PgBouncer, which hands each transaction another session.
+@Suite(.timeLimit(.minutes(10))) struct PoolerTests {
+    private func behindPooler(
+        listensDirectly: Bool = false,
+        _ body: (PostgresClient, TemporaryPooler, TemporaryDatabase) async throws -> Void
+    ) async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            try await withTemporaryPooler(of: database.cluster) { pooler in
+                func configure(_ configuration: inout PostgresConfiguration) {
+                    configuration.namedStatements = false
+                    configuration.searchPath = ["app"]
+                    configuration.notificationProbeInterval = .milliseconds(50)
+                    configuration.notificationProbeTimeout = .milliseconds(500)
+                    if listensDirectly { configuration.listenConnection = database.url }
+                }
+                let url = pooler.url(database: database.name)
+                try await withPostgresClient(url, configure: configure) { try await body($0, pooler, database) }
+            }
+        }
+    }
+
+    private func next(_ events: PostgresNotifications) async throws -> PostgresNotificationEvent? {
+        try await waiting(for: "a notification") {
+            var iterator = events.makeAsyncIterator()
+            return await iterator.next()
+        }
+    }
+
+    @Test func thatNotificationsDoNotArriveIsNoticed() async throws {
+        try await behindPooler { client, _, _ in
+            let events = client.listen("changed")
+            let heard = [try await next(events), try await next(events)]
+            #expect(heard == [.connected, .silent])
+            #expect(!client.notificationsArrive)
+        }
+    }
+
+    @Test func withAnAddressOfItsOwnForListeningTheyArrive() async throws {
+        try await behindPooler(listensDirectly: true) { client, _, database in
+            let events = client.listen("changed")
+            let first = try await next(events)
+            #expect(first == .connected)
+            try await waiting(until: "the client has heard itself") { client.probe.verdict != .unknown }
+            #expect(client.probe.verdict == .arriving)
+            try await database.psql("NOTIFY changed, 'x'")
+            let second = try await next(events)
+            guard case .notification("changed", "x", _) = second else {
+                Issue.record("The notification did not arrive")
+                return
+            }
+            #expect(client.notificationsArrive)
+        }
+    }
+
+    @Test func settingsHoldForTheTransactionAndReachNobodyElse() async throws {
+        try await behindPooler { client, pooler, database in
+            let query: SQL = "SELECT current_setting('search_path'), current_setting('lock_timeout')"
+            func settings(_ result: PostgresResult) throws -> [String] {
+                try (0..<result.columnCount).map { try result.decode(row: 0, column: $0) }
+            }
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        #expect(try settings(await client.read(query)) == ["\"app\"", "0"])
+                        #expect(try settings(await client.write(query, sharing: .allowed)) == ["\"app\"", "100ms"])
+                        let transaction = try await client.withTransaction { try await $0.query(query) }
+                        #expect(try settings(transaction) == ["\"app\"", "0"])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for _ in 0..<10 {
+                let left = try await database.cluster.psql(
+                    "SHOW search_path; SHOW lock_timeout",
+                    url: pooler.url(database: database.name)
+                )
+                #expect(left == "\"$user\", public\n0")
+            }
+        }
+    }
+}
+
+/// What is made of notifications to oneself that arrive, or do not; no server is needed to decide it.
+@Suite struct NotificationHealthTests {
+    @Test(
+        arguments: [
+            ([true, true], [.none, .none], .arriving),
+            // One that is late at the start is no reason for a warning.
+            ([false, true], [.none, .none], .arriving),
+            ([false, false, false], [.none, .fallSilent, .none], .silent),
+            ([true, false, false], [.none, .reconnect, .fallSilent], .silent),
+            ([true, false, true, false], [.none, .reconnect, .none, .reconnect], .arriving),
+            ([false, false, true, true], [.none, .fallSilent, .arriveAgain, .none], .arriving),
+        ] as [([Bool], [NotificationHealth.Step], NotificationHealth.Verdict)]
+    )
+    func theVerdict(arrivals: [Bool], steps: [NotificationHealth.Step], verdict: NotificationHealth.Verdict) {
+        var health = NotificationHealth()
+        #expect(arrivals.map { health.probed(hasArrived: $0) } == steps)
+        #expect(health.verdict == verdict)
+    }
+}

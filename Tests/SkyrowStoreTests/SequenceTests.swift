@@ -1,0 +1,88 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct SequenceTests {
+    /// Saves a record of the type `ticket`; returns its number, or the error.
+    private func save(_ name: String, _ number: RecordValue?, _ f: StoreFixture) async throws -> Result<
+        Int64, SkyrowError
+    > {
+        let value = draft("ticket/\(name)", number.map { ["number": $0] } ?? [:])
+        let outcome = try await f.store.save([.draft(value)], in: .everyone, caller: .ann, atomic: false)[0]
+        switch outcome {
+        case .record(let source):
+            guard case .integer(let number)? = source.collected()?.fields[field("number")] else {
+                throw UnexpectedOutcome()
+            }
+            return .success(number)
+        case .failure(let error, _): return .failure(error)
+        case .deleted: throw UnexpectedOutcome()
+        }
+    }
+
+    @Test func anExplicitNumberMovesTheSequenceOnAndIsUnique() async throws {
+        try await withStore { f async throws in
+            try await f.store.makeRoom(for: [draft("ticket/1", ["number": .sequence])])
+            #expect(try await save("1", .sequence, f).get() == 1)
+            #expect(try await save("2", .integer(7), f).get() == 7)
+            #expect(try await save("3", nil, f).get() == 8)
+            guard case .failure(let error) = try await save("4", .integer(7), f) else { throw UnexpectedOutcome() }
+            #expect(error.code == .duplicated)
+            // Far ahead, by an update, behind, in psql, and beyond what counts
+            #expect(try await save("5", .integer(5_000_000), f).get() == 5_000_000)
+            #expect(try await save("1", .integer(6_000_000), f).get() == 6_000_000)
+            #expect(try await save("6", .integer(3), f).get() == 3)
+            try await f.psql("INSERT INTO ticket (_id, number) VALUES ('p', 6000010), ('q', 9223372036854775807)")
+            #expect(try await save("7", nil, f).get() == 6_000_011)
+            // A field keeps its sequence by another name.
+            _ = try await f.store.renameField(
+                SchemaRenameRequest(type: type("ticket"), field: field("number"), newName: field("place"))
+            )
+            try await f.psql("INSERT INTO ticket (_id, place) VALUES ('r', 6000020)")
+            #expect(try await f.psql("INSERT INTO ticket (_id) VALUES ('s') RETURNING place").contains("6000021"))
+        }
+    }
+
+    @Test func manyWritersGetEachNumberOnce() async throws {
+        try await withStore { f async throws in
+            try await f.store.makeRoom(for: [draft("ticket/1", ["number": .sequence])])
+            let failures = try await withThrowingTaskGroup(of: Int.self) { group in
+                for writer in 0..<8 {
+                    group.addTask {
+                        var failures = 0
+                        for round in 1...25 {
+                            // One of them writes numbers that are ahead of all.
+                            let number: RecordValue? = writer == 0 ? .integer(Int64(round * 100_000)) : nil
+                            if case .failure = try await save("\(writer)-\(round)", number, f) { failures += 1 }
+                        }
+                        return failures
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(failures == 0)
+            #expect(try await f.psql("SELECT count(DISTINCT number) FROM ticket").contains("200"))
+        }
+    }
+
+    @Test func whatIsThereIsBroughtUpToDate() async throws {
+        try await withStore { f async throws in
+            try await f.store.makeRoom(for: [draft("ticket/1")])
+            try await f.psql(
+                """
+                ALTER TABLE ticket ADD number bigserial, ADD twice bigserial;
+                INSERT INTO ticket (_id, number, twice) VALUES ('a', 40, 5), ('b', 41, 5);
+                SET client_min_messages = error;
+                SELECT _keep_sequences('ticket'), _keep_sequences('ticket');
+                """
+            )
+            #expect(try await f.psql("INSERT INTO ticket (_id) VALUES ('c') RETURNING number, twice").contains("42|6"))
+            #expect(
+                try await f.psql("SELECT count(*) FROM pg_index WHERE indrelid = 'ticket'::regclass AND indisunique")
+                    .contains("2")
+            )
+        }
+    }
+}

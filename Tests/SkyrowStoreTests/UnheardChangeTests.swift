@@ -1,0 +1,62 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+/// Changes of the schema of which no notice arrives.
+@Suite(.timeLimit(.minutes(10))) struct UnheardChangeTests {
+    @Test(arguments: [
+        "ALTER TABLE note ADD COLUMN stars bigint",
+        "ALTER TABLE note RENAME COLUMN title TO stars",
+        "ALTER TABLE note DROP COLUMN title",
+        "ALTER TABLE note RENAME TO memo",
+        "DROP TABLE note",
+        "ALTER TABLE note ADD COLUMN other text REFERENCES note; ALTER TABLE note DROP COLUMN other, DROP COLUMN title",
+    ])
+    func aChangeIsFoundBehindAPooler(change: String) async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await withTemporaryPooler(of: database.cluster) { pooler in
+                let url = pooler.url(database: database.name)
+                try await withPostgresClient(
+                    url,
+                    configure: {
+                        $0.namedStatements = false
+                        $0.searchPath = ["app"]
+                    }
+                ) { client in
+                    let store = RecordStore(
+                        client: client,
+                        schema: "app",
+                        mode: .development,
+                        schemaCheckInterval: .milliseconds(20),
+                        logger: .quiet
+                    )
+                    try await store.prepare()
+                    try await store.makeRoom(for: [draft("note/1", ["title": .string("x")])])
+                    let readings = store.cache.statistics.readings
+                    try await withRunning {
+                        try await store.run()
+                    } while: {
+                        // The first event of the listener has everything read.
+                        try await waiting(until: "the store listens") { store.cache.statistics.readings > readings }
+                        let before = store.cache.current[type("note")]?.recordType
+                        #expect(before != nil)
+                        try await database.psql("SET search_path = app; \(change)")
+                        try await waiting(until: "the change is known") {
+                            store.cache.current[type("note")]?.recordType != before
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func whatChangedIsReadAndNothingElse() {
+        let old = SchemaVersions(numbers: ["note": 1, "memo": 2, "gone": 3, "not a type": 4])
+        #expect(old.changes(since: old) == nil)
+        let new = SchemaVersions(numbers: ["note": 1, "memo": 5, "new": 3, "not a type": 6])
+        #expect(new.changes(since: old) == .types([type("memo"), type("gone"), type("new")]))
+    }
+}
