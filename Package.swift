@@ -37,6 +37,8 @@ let package = Package(
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
         ),
+        // malloc.h of glibc.
+        .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowModel"),
 
         // Floor 1
@@ -99,6 +101,7 @@ let package = Package(
         .executableTarget(
             name: "skyrow",
             dependencies: [
+                .target(name: "CMalloc", condition: server),
                 "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Configuration", package: "swift-configuration", condition: server),

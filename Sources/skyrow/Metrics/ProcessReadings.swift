@@ -28,6 +28,11 @@ struct ProcessReadings: Hashable, Sendable {
         )
     }
 
+    /// The resident memory alone, which costs one small file.
+    static var residentBytes: Int64 {
+        ProcessStatus(contentsOfFile("/proc/self/status") ?? "").residentBytes
+    }
+
     private static func seconds(_ time: timeval) -> Double {
         Double(time.tv_sec) + Double(time.tv_usec) / 1e6
     }

@@ -95,6 +95,12 @@ final class EmbeddedPostgres: Service, Sendable {
         server.send(signal: SIGINT)
     }
 
+    /// After a fast shutdown comes an immediate one, from which the next start recovers by the write-ahead log; then
+    /// SIGKILL, which is all that reaches a process that was stopped.
+    private static let escalation: [(after: Duration, signal: Int32)] = [
+        (.seconds(20), SIGQUIT), (.seconds(5), SIGKILL),
+    ]
+
     /// Waits for the shutdown to begin, and then no longer than a fast shutdown may take.
     private func insistOnStopping() async {
         try? await gracefulShutdown()
@@ -106,9 +112,12 @@ final class EmbeddedPostgres: Service, Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await server.exit }
             group.addTask {
-                try? await Task.sleep(for: .seconds(20))
-                // Immediate shutdown: the next start recovers from the write-ahead log.
-                if !Task.isCancelled { server.send(signal: SIGQUIT) }
+                for step in Self.escalation {
+                    try? await Task.sleep(for: step.after)
+                    if Task.isCancelled { return }
+                    server.send(signal: step.signal)
+                }
+                _ = await server.exit
             }
             await group.next()
             group.cancelAll()

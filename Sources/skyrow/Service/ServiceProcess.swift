@@ -30,7 +30,7 @@ struct ServiceProcess: Sendable {
     func run() async throws(ToolError) {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
-        MemoryReturn.begin()
+        MemoryTrimming.configure()
         BatchScheduling.adopt()
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let log = LogOutput(descriptor: STDERR_FILENO)
@@ -126,7 +126,7 @@ struct ServiceProcess: Sendable {
         ]
         if let metrics = watch.server(page: page, service: actions) { services.insert(metrics, at: 1) }
         if let certificate { services.append(certificate) }
-        services.append(drain)
+        services += [drain, MemoryTrimming()]
         if let embedded { services.insert(embedded, at: 0) }
         let reload = SettingsReload(
             signals: hangups,

@@ -22,4 +22,23 @@ import Testing
         #expect(load.acknowledged.subtracting(ids).isEmpty)
         #expect(await second.terminate() == .exited(0))
     }
+
+    /// Every process of PostgreSQL is stopped, so it hears of no request to end but SIGKILL.
+    @Test func aStoppedPostgreSQLDoesNotKeepTheServiceFromEnding() async throws {
+        let folder = try TemporaryDirectory()
+        let service = try await RunningService.start(in: folder.path + "/data")
+        _ = try await service.saveNote("before")
+        let record = try #require(contentsOfFile(folder.path + "/data/postgres/postmaster.pid"))
+        let postmaster = try #require(record.split(separator: "\n").first.flatMap { pid_t(String($0)) })
+        let children = try #require(contentsOfFile("/proc/\(postmaster)/task/\(postmaster)/children"))
+        let processes = [postmaster] + children.split(separator: " ").compactMap { pid_t(String($0)) }
+        for process in processes { kill(process, SIGSTOP) }
+        defer {
+            for process in processes.dropFirst() { kill(process, SIGKILL) }
+        }
+        // Something to wait for, so that the connections are in use.
+        async let abandoned: Void = { _ = try? await service.saveNote("abandoned") }()
+        _ = await service.terminate()
+        await abandoned
+    }
 }

@@ -1,0 +1,2 @@
+// Swift's module Glibc leaves malloc.h out.
+#include <malloc.h>

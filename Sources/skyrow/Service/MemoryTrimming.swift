@@ -1,0 +1,52 @@
+import CMalloc
+import ServiceLifecycle
+
+/// Returns memory to the system that large requests have left behind in the allocator.
+///
+/// glibc keeps what was freed for the next request. After a burst of large requests that is a hundred megabytes or more,
+/// in as many arenas as there are threads, and nothing returns it while the process is idle.
+struct MemoryTrimming: Service {
+    private static let interval: Duration = .seconds(5)
+
+    /// Has blocks from 256 KB on mapped one by one, so that they return as soon as they are freed.
+    ///
+    /// glibc raises that size by itself, up to 32 MB, whenever such a block is freed (mallopt(3)); long bodies and results
+    /// then lie between short-lived objects on heaps that never shrink.
+    static func configure() {
+        mallopt(M_MMAP_THRESHOLD, 256 << 10)
+        mallopt(M_TRIM_THRESHOLD, 4 << 20)
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var decision = TrimDecision()
+            while (try? await Task.sleep(for: Self.interval)) != nil {
+                guard decision.trims(at: ProcessReadings.residentBytes) else { continue }
+                malloc_trim(0)
+                decision.trimmed(to: ProcessReadings.residentBytes)
+            }
+        }
+    }
+}
+
+/// When freed memory is worth returning.
+struct TrimDecision: Hashable, Sendable {
+    /// A service under ordinary load stays below this, and never pauses to trim.
+    static let floor: Int64 = 64 << 20
+    /// The growth since the last time that makes another attempt worthwhile: what is in use cannot be returned.
+    static let growth: Int64 = 8 << 20
+
+    private var rest: Int64 = 0
+
+    /// Whether to trim now, at so many bytes of resident memory.
+    mutating func trims(at resident: Int64) -> Bool {
+        // Memory that was in use at the last attempt may have been freed since, and then used elsewhere.
+        rest = min(rest, resident)
+        return resident > max(Self.floor, rest + Self.growth)
+    }
+
+    /// Notes how much stayed resident.
+    mutating func trimmed(to resident: Int64) {
+        rest = resident
+    }
+}
