@@ -1,0 +1,103 @@
+"""Queries that cost the database more than they cost their sender."""
+
+import socket
+import json
+
+from attack import Bystander, attack
+from client import Client, Load, address, code, in_parallel
+from service import until
+
+
+def patterns(count: int) -> list:
+    keypath = {"$type": "keypath", "$val": "text"}
+    return ["or", *(["ilike", keypath, f"%a%b{number}%c%d%"] for number in range(count))]
+
+
+def fill(setting, count: int = 20):
+    for number in range(count):
+        setting.owner.save({"_id": f"essay/{number}", "text": "abcd " * 190_000})
+
+
+def running(service) -> int:
+    return int(service.psql(
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query ILIKE '%essay%' "
+        "AND query NOT ILIKE '%pg_stat_activity%'"))
+
+
+@attack("queries-patterns-refused")
+def patterns_refused(service, findings, setting):
+    """998 patterns in one predicate, and one pattern of 100 KB."""
+    fill(setting)
+    client = Client(service)
+    for predicate in (patterns(998), ["ilike", {"$type": "keypath", "$val": "text"}, "%a" * 50_000]):
+        response = client.call("record:query", record_type="essay", predicate=predicate)
+        findings.expect(code(response) == 108, f"not refused with 108: {str(response)[:200]}")
+
+
+@attack("queries-patterns-allowed")
+def patterns_allowed(service, findings, setting):
+    """Twelve clients ask for as many patterns over texts of 1 MB as are allowed."""
+    fill(setting)
+    count = 30
+    while count > 1 and code(Client(service).call(
+            "record:query", record_type="essay", limit=0, predicate=patterns(count))) == 108:
+        count -= 5
+    findings.figure("patterns", count)
+    clients = [Client(service, address(number), timeout=90) for number in range(12)]
+    bystander = Bystander(service)
+
+    def ask(client):
+        return code(client.call("record:query", record_type="essay", predicate=patterns(count)))
+    with Load(clients, ask):
+        for _ in range(6):
+            bystander.look(10)
+    findings.figure("fetch meanwhile ms", round(max(bystander.times) * 1000, 1))
+    findings.expect(max(bystander.times) < 0.5, f"fetches of others took {bystander.times} s at the median")
+
+
+@attack("queries-clients-gone")
+def clients_gone(service, findings, setting):
+    """Clients send costly queries and leave; their statements end."""
+    fill(setting)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "record:query",
+                       "params": {"record_type": "essay", "predicate": patterns(25)}}).encode()
+    for number in range(12):
+        opened = socket.create_connection(("127.0.0.1", service.port), 10, source_address=(address(number), 0))
+        opened.sendall((f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nX-Skygear-API-Key: {service.api_key}\r\n"
+                        f"Content-Length: {len(body)}\r\n\r\n").encode() + body)
+        opened.close()
+    until(15, "the statements of clients that left to end", lambda: running(service) == 0, 0.5)
+
+
+@attack("queries-one-client")
+def one_client(service, findings, setting):
+    """One client with 200 connections asks for costly queries without a pause."""
+    fill(setting)
+    clients = [Client(service, "127.0.2.1", timeout=90) for _ in range(200)]
+    bystander = Bystander(service)
+
+    def ask(client):
+        return code(client.call("record:query", record_type="essay", predicate=patterns(25)))
+    with Load(clients, ask) as load:
+        for _ in range(4):
+            bystander.look(10)
+    codes = {str(each) for each in load.failures}
+    findings.figure("refusals", sorted(codes)[:4])
+    findings.figure("fetch meanwhile ms", round(max(bystander.times) * 1000, 1))
+    findings.expect(max(bystander.times) < 0.5, f"fetches of others took {bystander.times} s at the median")
+    for client in clients:
+        client.close()
+
+
+@attack("queries-wrong-keys")
+def wrong_keys(service, findings, setting):
+    """A client that tries keys is refused before long."""
+    client = Client(service, "127.0.2.2", key="not-the-key-0")
+    codes = set()
+    for number in range(20_000):
+        client.key = f"not-the-key-{number}"
+        codes.add(code(client.call("record:query", record_type="note")))
+        if 131 in codes:
+            break
+    findings.figure("tries", number + 1)
+    findings.expect(131 in codes, f"20,000 wrong keys were answered with {codes} alone")

@@ -1,0 +1,86 @@
+"""Saves that cost much, and records that should stay hidden."""
+
+import time
+
+from attack import attack
+from client import Client, code
+
+
+@attack("records-access-lists")
+def access_lists(service, findings, setting):
+    """Records with access lists of 0.9 MB."""
+    entries = [{"user_id": f"user-{number:06}", "level": "read"} for number in range(18_000)]
+    outcome = setting.owner.call("record:save", records=[{"_id": "note/listed", "_access": entries}])
+    found = code(outcome) or code(outcome["result"][0])
+    findings.expect(found in (108, 132), f"18,000 entries are answered with {found}")
+    outcome = setting.owner.call("record:save", records=[{"_id": "note/listed", "_access": entries[:100]}])
+    findings.expect(code(outcome["result"][0]) is None, f"100 entries are refused: {outcome}")
+
+
+@attack("records-bad-references")
+def bad_references(service, findings, setting):
+    """10,000 records with references to records that do not exist, in one save."""
+    setting.owner.save({"_id": "kind/one"}, {"_id": "thing/0", "kind": {"$type": "ref", "$id": "kind/one"}})
+    records = [{"_id": f"thing/{number}", "kind": {"$type": "ref", "$id": f"kind/missing{number}"}}
+               for number in range(10_000)]
+    transaction = "SELECT pg_current_xact_id()"
+    before = int(service.psql(transaction))
+    began = time.monotonic()
+    outcomes = setting.owner.result("record:save", records=records)
+    took = time.monotonic() - began
+    findings.figure("s", took)
+    findings.expect(all(code(outcome) == 108 for outcome in outcomes), "an outcome is not 108")
+    findings.expect(took < 5, f"the save took {took:.1f} s")
+    after = int(service.psql(transaction))
+    findings.figure("transactions", after - before)
+    findings.expect(after - before < 1000, f"the save took {after - before} transactions")
+
+
+@attack("records-hidden-in-batch")
+def hidden_in_batch(service, findings, setting):
+    """A record refers to a hidden one that is named in the same save."""
+    setting.owner.save({"_id": "cat/hid", "_access": []})
+    stranger = Client(service).sign_up(f"stranger{time.monotonic_ns()}")
+    for order in (0, 1):
+        records = [{"_id": f"leash/{order}", "cat": {"$type": "ref", "$id": "cat/hid"}}, {"_id": "cat/hid"}]
+        outcomes = stranger.result("record:save", records=records[::-1] if order else records)
+        findings.expect(all(code(outcome) is not None for outcome in outcomes), f"saved: {outcomes}")
+
+
+@attack("records-pinned")
+def pinned(service, findings, setting):
+    """A private record refers to a public one, whose owner deletes it."""
+    setting.owner.save({"_id": "poster/one"})
+    stranger = Client(service).sign_up(f"pinner{time.monotonic_ns()}")
+    stranger.save({"_id": "bookmark/one", "poster": {"$type": "ref", "$id": "poster/one"}}, database_id="_private")
+    outcome = setting.owner.result("record:delete", ids=["poster/one"])[0]
+    findings.expect(code(outcome) is None, f"the owner's delete is answered with {code(outcome)}")
+    kept = stranger.result("record:fetch", ids=["bookmark/one"], database_id="_private")[0]
+    findings.expect(code(kept) is None, f"the private record is answered with {code(kept)}")
+
+
+@attack("records-access-by-writer")
+def access_by_writer(service, findings, setting):
+    """A user with level write changes the access list."""
+    stranger = Client(service).sign_up(f"writer{time.monotonic_ns()}")
+    access = [{"user_id": stranger.user_id, "level": "write"}]
+    setting.owner.save({"_id": "note/shared", "_access": access})
+    outcome = stranger.result("record:save", records=[{"_id": "note/shared", "_access": []}])[0]
+    findings.expect(code(outcome) == 102, f"answered with {code(outcome)}")
+    outcome = stranger.result("record:save", records=[{"_id": "note/shared", "title": "Mine?", "_access": access}])[0]
+    findings.expect(code(outcome) is None, f"an unchanged list is answered with {code(outcome)}")
+
+
+@attack("records-statement-texts")
+def statement_texts(service, findings, setting):
+    """Private saves with a reference by callers with few and with many roles, in turns."""
+    master = setting.master
+    few = Client(service).sign_up(f"few{time.monotonic_ns()}")
+    many = Client(service).sign_up(f"many{time.monotonic_ns()}")
+    roles = [f"role{number}" for number in range(40)]
+    master.result("role:assign", users=[many.user_id], roles=roles)
+    setting.owner.save({"_id": "cat/seen"})
+    for number, client in enumerate((few, many, few, many, many, few)):
+        outcome = client.result("record:save", database_id="_private", records=[
+            {"_id": f"leash/own{number}", "cat": {"$type": "ref", "$id": "cat/seen"}}])[0]
+        findings.expect(code(outcome) is None, f"save {number} is answered with {code(outcome)}")
