@@ -91,7 +91,7 @@ final class HashingThreads: Sendable {
                 guard let argument else { return nil }
                 HashingThreads.nameThisThread()
                 // Linux keeps a nice value for each thread: the event loops and the database's threads come first.
-                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
                 Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             },
