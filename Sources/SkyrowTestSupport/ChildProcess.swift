@@ -27,8 +27,9 @@ enum ChildProcess {
         )
         let command = ([program] + arguments).joined(separator: " ")
         // The program leads a session, so its process group has its children as well.
-        let status = try await waiting(for: "the end of \(command)", within: limit, giveUp: { kill(-process, SIGKILL) })
-        {
+        let status = try await waiting(for: "the end of \(command)", within: limit) {
+            kill(-process, SIGKILL)
+        } _: {
             await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
                 Thread.detachNewThread {
                     var status: Int32 = -1

@@ -54,7 +54,7 @@ package func waiting<Success: Sendable>(
 /// the wait ends with ``WaitTimedOut``.
 ///
 /// ```swift
-/// try await waiting(for: "a response", giveUp: { channel.close(promise: nil) }) { try await read() }
+/// try await waiting(for: "a response") { channel.close(promise: nil) } _: { try await read() }
 /// ```
 package func waiting<Success>(
     for what: String,

@@ -54,7 +54,11 @@ func withServer<Success: Sendable>(
     }
     func end() async throws {
         await group.triggerGracefulShutdown()
-        try await waiting(for: "the server to end", giveUp: { serving.cancel() }) { try await serving.value }
+        try await waiting(for: "the server to end") {
+            serving.cancel()
+        } _: {
+            try await serving.value
+        }
     }
     do {
         let port = try await listening.value().get()

@@ -262,7 +262,9 @@ import Testing
             let running = Task { try await group.run() }
             try await waiting(until: "the client has a connection") { client.statistics.reads.connections > 0 }
             await group.triggerGracefulShutdown()
-            try await waiting(for: "the client to shut down", giveUp: { running.cancel() }) {
+            try await waiting(for: "the client to shut down") {
+                running.cancel()
+            } _: {
                 try await running.value
                 for task in accepted { try await task.value }
             }

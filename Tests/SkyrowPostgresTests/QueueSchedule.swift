@@ -239,12 +239,12 @@ struct QueueSchedule {
     /// How many of the waiting statements workers could take now, had they connections.
     private func takeable() -> Int {
         var count = 0
-        queue.free.forEach { _ in
+        queue.free.visit { _ in
             count += 1
             return true
         }
         if queue.limits.groupTimeout != nil || count > 0 { count = min(count, 1) }
-        queue.bounded.forEach { request in
+        queue.bounded.visit { request in
             if queue.admits(request) { count = max(1, count) }
             return true
         }

@@ -169,10 +169,10 @@ import Testing
 
     /// libpq keeps the buffer that such a row needs for as long as the connection lives.
     @Test func aConnectionThatMetAVeryLongRowIsReplaced() async throws {
-        try await withPostgresClient(
-            try await TemporaryCluster.shared().url(),
-            configure: { $0.readConnections = 1 }
-        ) { client in
+        let url = try await TemporaryCluster.shared().url()
+        try await withPostgresClient(url) {
+            $0.readConnections = 1
+        } _: { client in
             func backend() async throws -> Int {
                 try await client.read("SELECT pg_backend_pid()").decode(row: 0, column: 0, as: Int.self)
             }

@@ -19,7 +19,9 @@ func withWaitingClient<Success: Sendable>(
     var outcomes: [Result<Success, any Error>] = []
     for (number, task) in tasks.enumerated() {
         // A client that was cancelled ends whatever waits for it.
-        let outcome = try await waiting(for: "the outcome of statement \(number)", giveUp: { service.cancel() }) {
+        let outcome = try await waiting(for: "the outcome of statement \(number)") {
+            service.cancel()
+        } _: {
             await task.result
         }
         outcomes.append(outcome)

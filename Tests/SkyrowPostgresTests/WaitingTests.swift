@@ -21,7 +21,9 @@ import Testing
         for fails in [false, true] {
             try await expectTimeOut("the end") {
                 let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-                try await waiting(for: "the end", within: .milliseconds(10), giveUp: { continuation.finish() }) {
+                try await waiting(for: "the end", within: .milliseconds(10)) {
+                    continuation.finish()
+                } _: {
                     for await _ in stream {}
                     if fails { throw CancellationError() }
                 }
@@ -54,10 +56,18 @@ import Testing
 
     @Test func aResultOrAnErrorThatComesInTimeIsPassedOn() async throws {
         #expect(try await waiting(for: "one") { 1 } == 1)
-        #expect(try await waiting(for: "one", giveUp: {}) { 1 } == 1)
+        #expect(
+            try await waiting(for: "one") {
+            } _: {
+                1
+            } == 1
+        )
         await #expect(throws: CancellationError.self) { try await waiting(for: "one") { throw CancellationError() } }
         await #expect(throws: CancellationError.self) {
-            try await waiting(for: "one", giveUp: {}) { throw CancellationError() }
+            try await waiting(for: "one") {
+            } _: {
+                throw CancellationError()
+            }
         }
     }
 }

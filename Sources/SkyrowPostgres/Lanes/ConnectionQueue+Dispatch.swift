@@ -58,7 +58,7 @@ extension ConnectionQueue {
         guard limit > 0, !bounded.isEmpty else { return 0 }
         var taken: [PostgresRequest] = []
         var refused: PostgresContention?
-        bounded.forEach { request in
+        bounded.visit { request in
             guard hasRoom(beside: taken.count, needsConnection: needsConnection) else { return false }
             if let refused, request.contention == refused { return true }
             if leavesConnections(request, beside: taken) {
@@ -74,7 +74,7 @@ extension ConnectionQueue {
     /// How many statements wait only because others of their table or row, or others that ran long, have to end first.
     var heldBackCount: Int {
         var waiting = 0
-        bounded.forEach { _ in
+        bounded.visit { _ in
             waiting += 1
             return true
         }

@@ -49,7 +49,7 @@ struct RequestQueue {
     }
 
     /// Calls `body` with each waiting request in order until it returns false.
-    func forEach(while body: (PostgresRequest) -> Bool) {
+    func visit(while body: (PostgresRequest) -> Bool) {
         for request in items[head...] where !request.isFinished {
             guard body(request) else { return }
         }

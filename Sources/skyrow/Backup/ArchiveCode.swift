@@ -48,7 +48,8 @@ struct ArchiveCode: Hashable, Sendable {
         // literal, whose characters are not enough for more than a literal.
         let words = text.filter { !"\"'() \n".contains($0) }
         if code.name == "_login_canonical(\"text\")" {
-            let shape = #/
+            let shape =
+                #/
                 SAFERETURNNORMALIZElowerupperlowerregexp_replaceNORMALIZEvalue,NFKC,
                 E?[\\\[\]uU0-9A-F-]+::text,::text,g::text
                 COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;

@@ -80,7 +80,10 @@ import Testing
             ["create", "eve", "--email", "Ann@Example.org"], nil, 1,
             "An account with the email 'Ann@Example.org' is there already; choose another one."
         ),
-        (["create", ""], nil, 1, "The value of a login key is a text of 1 to 255 bytes without NUL that shows something."),
+        (
+            ["create", ""], nil, 1,
+            "The value of a login key is a text of 1 to 255 bytes without NUL that shows something."
+        ),
         (
             ["create", String(repeating: "a", count: 256)], nil, 1,
             "The value of a login key is a text of 1 to 255 bytes without NUL that shows something."

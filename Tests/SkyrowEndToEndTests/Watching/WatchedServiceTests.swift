@@ -70,7 +70,9 @@ import Testing
         var port: Int?
         var slow: [String: LogValue]?
         var requests: [[String: LogValue]] = []
-        try await waiting(for: "the lines of three requests", giveUp: { service.process.send(signal: SIGKILL) }) {
+        try await waiting(for: "the lines of three requests") {
+            service.process.send(signal: SIGKILL)
+        } _: {
             for await line in service.complaints {
                 // Neither values nor keys are for those who read logs.
                 #expect(!line.contains(note) && !line.contains(master))
