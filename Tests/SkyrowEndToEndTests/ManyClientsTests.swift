@@ -57,13 +57,13 @@ private func idleClients(_ count: Int, port: UInt16) throws -> [FileDescriptor] 
 }
 
 private func expectAnswer(on client: FileDescriptor) throws {
-    var answer = ""
-    while !answer.hasSuffix("\r\n\r\n") {
+    var response = ""
+    while !response.hasSuffix("\r\n\r\n") {
         let part = try client.read(upTo: 4096)
-        try #require(!part.isEmpty, "The service closed the connection after '\(answer)'.")
-        answer += String(decoding: part, as: UTF8.self)
+        try #require(!part.isEmpty, "The service closed the connection after '\(response)'.")
+        response += String(decoding: part, as: UTF8.self)
     }
-    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    #expect(response.hasPrefix("HTTP/1.1 200 "))
 }
 
 /// In bytes (`VmRSS` of proc(5)).

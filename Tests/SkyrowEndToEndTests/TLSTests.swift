@@ -51,7 +51,7 @@ import Testing
         )
     }
 
-    @Test func curlSpeaksBothVersionsToBothDoors() async throws {
+    @Test func curlSpeaksBothVersionsToBothEndpoints() async throws {
         try await withService { service, _ in
             #expect(service.address.scheme == "https")
             let key = try "X-Skygear-API-Key: \(service.key("SKYROW_MASTER_KEY"))"

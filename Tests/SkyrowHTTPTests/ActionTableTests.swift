@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowHTTP
 
-/// The doors' table of actions and the catalog agree, in both directions.
+/// The endpoints' table of actions and the catalog agree, in both directions.
 @Suite struct ActionTableTests {
     @Test func theCatalogHasEveryActionTheDoorsKnow() {
         for name in ActionName.allCases {

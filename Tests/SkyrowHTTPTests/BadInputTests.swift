@@ -108,7 +108,7 @@ import Testing
         Array(repeating: text, count: count).joined(separator: ",")
     }
 
-    @Test func eachGetsItsNamedErrorThroughBothDoors() async throws {
+    @Test func eachGetsItsNamedErrorThroughBothEndpoints() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")
             _ = try await service.call(
@@ -154,9 +154,9 @@ import Testing
 
     @Test func aNineMegabyteBodyIsPayloadTooLarge() async throws {
         try await withService { service in
-            let answer = try await service.v1("/record/save", String(repeating: " ", count: 9 << 20))
-            #expect(answer.status == 413)
-            #expect(try JSONValue(answer.body)["error"]["name"].string == "PayloadTooLarge")
+            let response = try await service.v1("/record/save", String(repeating: " ", count: 9 << 20))
+            #expect(response.status == 413)
+            #expect(try JSONValue(response.body)["error"]["name"].string == "PayloadTooLarge")
             #expect(try await service.v1("/", "{}").status == 200)
         }
     }

@@ -9,18 +9,18 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What every answer has, whichever door it leaves by.
-@Suite struct CommonAnswerTests {
+/// What every response has, from either endpoint.
+@Suite struct CommonResponseTests {
     @Test func requestIDsComeBack() async throws {
         try await withService { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/healthz", headers: [("X-Request-Id", "my-id_1")])
-                #expect(try await connection.answer()["x-skygear-request-id"] == "my-id_1")
+                #expect(try await connection.response()["x-skygear-request-id"] == "my-id_1")
                 try await connection.get("/healthz", headers: [("X-Request-Id", "not an id")])
-                let made = try #require(try await connection.answer()["x-skygear-request-id"])
+                let made = try #require(try await connection.response()["x-skygear-request-id"])
                 #expect(UUID(uuidString: made) != nil)
                 try await connection.get("/nothing")
-                #expect(try await connection.answer()["x-skygear-request-id"] != made)
+                #expect(try await connection.response()["x-skygear-request-id"] != made)
             }
         }
     }
@@ -38,12 +38,12 @@ import Testing
                             ("Access-Control-Request-Headers", sdkHeaders),
                         ]
                     )
-                    let answer = try await connection.answer()
-                    #expect(answer.status == 204)
-                    #expect(answer["access-control-allow-origin"] == "*")
-                    #expect(answer["access-control-allow-methods"]?.contains("POST") == true)
-                    #expect(answer["access-control-allow-headers"] == sdkHeaders)
-                    #expect(answer["access-control-allow-credentials"] == nil)
+                    let response = try await connection.response()
+                    #expect(response.status == 204)
+                    #expect(response["access-control-allow-origin"] == "*")
+                    #expect(response["access-control-allow-methods"]?.contains("POST") == true)
+                    #expect(response["access-control-allow-headers"] == sdkHeaders)
+                    #expect(response["access-control-allow-credentials"] == nil)
                 }
             }
         }
@@ -53,19 +53,19 @@ import Testing
         try await withService(cors: .origins(["https://app.example"])) { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/healthz", headers: [("Origin", "https://app.example")])
-                let allowed = try await connection.answer()
+                let allowed = try await connection.response()
                 #expect(allowed["access-control-allow-origin"] == "https://app.example")
                 #expect(allowed["access-control-allow-credentials"] == "true")
                 #expect(allowed["vary"] == "origin")
                 try await connection.get("/rpc", method: "OPTIONS", headers: [("Origin", "https://evil.example")])
-                let refused = try await connection.answer()
+                let refused = try await connection.response()
                 #expect(refused["access-control-allow-origin"] == nil)
                 #expect(refused["access-control-allow-methods"] == nil)
             }
         }
     }
 
-    @Test func aRefusedBodyIsAnsweredInTheWordsOfItsDoor() async throws {
+    @Test func aRefusedBodyIsAnsweredInTheWordsOfItsEndpoint() async throws {
         try await withService(limits: HTTPLimits(body: 1000)) { service in
             for (path, isRPC) in [("/rpc", true), ("/record/save", false)] {
                 try await withConnection(port: service.port) { connection in
@@ -74,10 +74,10 @@ import Testing
                         String(repeating: " ", count: 1001),
                         headers: [("Origin", "https://app.example")]
                     )
-                    let answer = try await connection.answer()
-                    #expect(answer.status == 413)
-                    #expect(answer["access-control-allow-origin"] == "*")
-                    let error = try JSONValue(answer.body)["error"]
+                    let response = try await connection.response()
+                    #expect(response.status == 413)
+                    #expect(response["access-control-allow-origin"] == "*")
+                    let error = try JSONValue(response.body)["error"]
                     #expect(error["code"].integer == 132)
                     #expect((isRPC ? error["data"]["name"] : error["name"]).string == "PayloadTooLarge")
                 }
@@ -95,10 +95,10 @@ import Testing
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.setValue(TestService.apiKey, forHTTPHeaderField: "X-Skygear-API-Key")
             for _ in 0..<3 {
-                let (data, response) = try await URLSession.shared.data(for: request)
-                #expect((response as? HTTPURLResponse)?.statusCode == 200)
-                let answer = try JSONValue(String(decoding: data, as: UTF8.self))
-                #expect(answer["result"][0]["code"].integer == 110)
+                let (data, head) = try await URLSession.shared.data(for: request)
+                #expect((head as? HTTPURLResponse)?.statusCode == 200)
+                let body = try JSONValue(String(decoding: data, as: UTF8.self))
+                #expect(body["result"][0]["code"].integer == 110)
             }
         }
     }
@@ -142,13 +142,13 @@ import Testing
             )
             for path in ["/rpc", "/auth/signup"] {
                 lines.removeAll()
-                let answer = try await service.v1(path, #"{"jsonrpc":"2.0","id":1,"method":"auth:signup"}"#)
-                let id = try #require(answer["x-skygear-request-id"])
-                let error = try JSONValue(answer.body)["error"]
+                let response = try await service.v1(path, #"{"jsonrpc":"2.0","id":1,"method":"auth:signup"}"#)
+                let id = try #require(response["x-skygear-request-id"])
+                let error = try JSONValue(response.body)["error"]
                 #expect(error["code"].integer == 10000)
                 let info = path == "/rpc" ? error["data"]["info"] : error["info"]
                 #expect(info == .object(["request_id": .string(id)]))
-                #expect(!answer.body.contains("a text of the database"))
+                #expect(!response.body.contains("a text of the database"))
                 let own = lines.all.filter { $0.contains("request_id=\(id)") }
                 #expect(own.contains { $0.hasPrefix("Request ") && $0.contains("outcome=UnexpectedError") })
                 #expect(own.contains { $0.contains("XX001") }, "\(lines.all)")

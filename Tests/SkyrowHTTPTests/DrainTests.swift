@@ -39,12 +39,12 @@ import Testing
         try await withService(drain: drain) { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/readyz")
-                let ready = try await connection.answer()
+                let ready = try await connection.response()
                 #expect(ready.status == 200)
                 #expect(ready["connection"] == nil)
                 try await whileDraining(drain) {
                     try await connection.get("/healthz")
-                    let healthy = try await connection.answer()
+                    let healthy = try await connection.response()
                     #expect(healthy.status == 200)
                     #expect(healthy["connection"] == "close")
                     #expect(try await connection.isClosedByServer())
@@ -52,7 +52,7 @@ import Testing
             }
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/readyz")
-                #expect(try await connection.answer().status == 503)
+                #expect(try await connection.response().status == 503)
             }
         }
     }
@@ -64,10 +64,10 @@ import Testing
         try await withService(drain: drain, certificate: certificate.server()) { service in
             try await withHTTP2(port: service.port, tls: client) { connection in
                 try await connection.get("/readyz", on: 1)
-                #expect(try await connection.answer(on: 1).status == 200)
+                #expect(try await connection.response(on: 1).status == 200)
                 try await whileDraining(drain) {
                     try await connection.get("/readyz", on: 3)
-                    #expect(try await connection.answer(on: 3).status == 503)
+                    #expect(try await connection.response(on: 3).status == 503)
                     try await connection.waitForClose()
                     #expect(connection.goAways.last?.last == 3)
                     #expect(connection.goAways.last?.code == .noError)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import SkyrowHTTP
 
-/// What the doors decide without a connection or a database.
-@Suite struct DoorDecisionTests {
+/// What the endpoints decide without a connection or a database.
+@Suite struct EndpointDecisionTests {
     @Test(arguments: [
         ("/rpc", Route.rpc),
         ("/rpc?api_key=x", .rpc),

@@ -55,16 +55,16 @@ import Testing
         try await withServer(ScriptedResponder(), limits: Self.limits) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.send(request)
-                let answer = try await connection.answer()
-                #expect(answer.status == status)
-                #expect(answer.body == fault)
-                #expect(answer["connection"] == "close")
+                let response = try await connection.response()
+                #expect(response.status == status)
+                #expect(response.body == fault)
+                #expect(response["connection"] == "close")
                 #expect(try await connection.isClosedByServer())
             }
             // The service stays up.
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/up")
-                #expect(try await connection.answer().body == "GET /up")
+                #expect(try await connection.response().body == "GET /up")
             }
         }
     }
@@ -78,7 +78,7 @@ import Testing
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.send(request)
-                #expect(try await connection.answer().body == body)
+                #expect(try await connection.response().body == body)
             }
         }
     }
@@ -91,8 +91,8 @@ import Testing
                 try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n")
                 try await responder.waiting.value()
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
-                #expect(try await connection.answer().status == 413)
+                #expect(try await connection.response().body == "done")
+                #expect(try await connection.response().status == 413)
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -105,8 +105,8 @@ import Testing
                 let megabyte = ByteBuffer(repeating: 120, count: 1 << 20)
                 try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: \(9 << 20)\r\n\r\n")
                 for _ in 0..<9 { try await connection.send(megabyte) }
-                let answer = try await connection.answer()
-                #expect(answer.status == 413)
+                let response = try await connection.response()
+                #expect(response.status == 413)
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -121,17 +121,17 @@ import Testing
                 try await responder.waiting.value()
                 try await withConnection(port: server.port) { second in
                     try await second.post("/echo", String(repeating: "x", count: 900))
-                    let refusal = try await second.answer()
+                    let refusal = try await second.response()
                     #expect(refusal.status == 503)
                     #expect(refusal.body == "overloaded")
                 }
                 responder.gate.open()
-                #expect(try await first.answer().body == "done")
+                #expect(try await first.response().body == "done")
             }
             // What was taken has been given back.
             try await withConnection(port: server.port) { third in
                 try await third.post("/echo", String(repeating: "x", count: 900))
-                #expect(try await third.answer().status == 200)
+                #expect(try await third.response().status == 200)
             }
         }
     }
@@ -140,18 +140,18 @@ import Testing
         try await withServer(ScriptedResponder(), limits: HTTPLimits(clientShare: 100, connections: 2)) { server in
             try await withConnection(port: server.port) { first in
                 try await first.get("/a")
-                _ = try await first.answer()
+                _ = try await first.response()
                 try await withConnection(port: server.port) { second in
                     try await second.get("/b")
-                    _ = try await second.answer()
+                    _ = try await second.response()
                     try await withConnection(port: server.port) { third in
-                        let refusal = try await third.answer()
+                        let refusal = try await third.response()
                         #expect(refusal.status == 503)
                         #expect(refusal.body == "overloaded")
                         #expect(try await third.isClosedByServer())
                     }
                     try await second.get("/c")
-                    #expect(try await second.answer().body == "GET /c")
+                    #expect(try await second.response().body == "GET /c")
                 }
             }
         }

@@ -8,7 +8,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withServer(responder) { server in
             try await withConnection(port: server.port) { connection in
-                try await server.shutDown(whileAnswering: connection, from: responder)
+                try await server.shutDown(whileResponding: connection, from: responder)
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -18,7 +18,7 @@ import Testing
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/a")
-                _ = try await connection.answer()
+                _ = try await connection.response()
                 await server.shutDown()
                 #expect(try await connection.isClosedByServer())
             }
@@ -41,41 +41,41 @@ import Testing
     @Test func underLoadEveryRequestTakenUpIsAnswered() async throws {
         let responder = ScriptedResponder()
         try await withServer(responder) { server in
-            let answers = try await withThrowingTaskGroup(of: Int.self) { clients in
+            let responses = try await withThrowingTaskGroup(of: Int.self) { clients in
                 for _ in 0..<32 {
-                    clients.addTask { try await answersUntilClosed(port: server.port) }
+                    clients.addTask { try await responsesUntilClosed(port: server.port) }
                 }
                 try await responder.busy.value()
                 await server.shutDown()
                 return try await clients.reduce(0, +)
             }
-            #expect(answers == responder.requests)
+            #expect(responses == responder.requests)
         }
     }
 }
 
 /// Sends one request after another until the server closes the connection; returns how many were answered.
-private func answersUntilClosed(port: Int) async throws -> Int {
+private func responsesUntilClosed(port: Int) async throws -> Int {
     try await withConnection(port: port) { connection in
-        var answers = 0
+        var responses = 0
         while true {
             do {
                 try await connection.post("/echo", "hello")
-                let answer = try await connection.answer()
-                #expect(answer.body == "hello")
-                answers += 1
-                if answer["connection"] == "close" { return answers }
+                let response = try await connection.response()
+                #expect(response.body == "hello")
+                responses += 1
+                if response["connection"] == "close" { return responses }
             } catch {
                 // The server closed the idle connection while the request was on its way, and has not seen it.
-                return answers
+                return responses
             }
         }
     }
 }
 
 extension TestServer {
-    /// Shuts down while a request is being answered, and requires that nobody else is let in and that its answer comes.
-    func shutDown(whileAnswering connection: RawConnection, from responder: ScriptedResponder) async throws {
+    /// Shuts down while a request is being answered, and requires that no other client is let in and that its response comes.
+    func shutDown(whileResponding connection: RawConnection, from responder: ScriptedResponder) async throws {
         try await connection.get("/wait")
         try await responder.waiting.value()
         await shutDown()
@@ -92,8 +92,8 @@ extension TestServer {
             }
         }
         responder.gate.open()
-        let answer = try await connection.answer()
-        #expect(answer.body == "done")
-        #expect(answer["connection"] == "close")
+        let response = try await connection.response()
+        #expect(response.body == "done")
+        #expect(response["connection"] == "close")
     }
 }

@@ -8,12 +8,12 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 for path in ["/a", "/b?c=d", "/e"] {
                     try await connection.get(path)
-                    let answer = try await connection.answer()
-                    #expect(answer.status == 200)
-                    #expect(answer.body == "GET \(path)")
-                    #expect(answer["connection"] == nil)
-                    #expect(answer["server"] == "Skyrow")
-                    #expect(answer["date"]?.hasSuffix(" GMT") == true)
+                    let response = try await connection.response()
+                    #expect(response.status == 200)
+                    #expect(response.body == "GET \(path)")
+                    #expect(response["connection"] == nil)
+                    #expect(response["server"] == "Skyrow")
+                    #expect(response["date"]?.hasSuffix(" GMT") == true)
                 }
             }
         }
@@ -23,10 +23,10 @@ import Testing
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/a", method: "HEAD")
-                let head = try await connection.answer(toHead: true)
+                let head = try await connection.response(toHead: true)
                 #expect(head["content-length"] == "7")
                 try await connection.get("/b")
-                #expect(try await connection.answer().body == "GET /b")
+                #expect(try await connection.response().body == "GET /b")
             }
         }
     }
@@ -42,14 +42,14 @@ import Testing
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.send(request)
-                let answer = try await connection.answer()
-                #expect(answer.body == "GET /a")
-                #expect(answer["connection"] == (closes ? "close" : connectionField))
+                let response = try await connection.response()
+                #expect(response.body == "GET /a")
+                #expect(response["connection"] == (closes ? "close" : connectionField))
                 if closes {
                     #expect(try await connection.isClosedByServer())
                 } else {
                     try await connection.get("/b")
-                    #expect(try await connection.answer().body == "GET /b")
+                    #expect(try await connection.response().body == "GET /b")
                 }
             }
         }
@@ -62,7 +62,7 @@ import Testing
                     "POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"
                 )
                 try await connection.send("5;ext=1\r\ndefgh\r\n0\r\ntrailer: t\r\n\r\n")
-                #expect(try await connection.answer().body == "abcdefgh")
+                #expect(try await connection.response().body == "abcdefgh")
             }
         }
     }
@@ -72,7 +72,7 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 let body = String(repeating: "x", count: 100_000)
                 try await connection.post("/echo", body)
-                #expect(try await connection.answer().body == body)
+                #expect(try await connection.response().body == body)
             }
         }
     }
@@ -86,8 +86,8 @@ import Testing
                 try await connection.send(requests)
                 try await responder.waiting.value()
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
-                for number in 0..<200 { #expect(try await connection.answer().body == "GET /\(number)") }
+                #expect(try await connection.response().body == "done")
+                for number in 0..<200 { #expect(try await connection.response().body == "GET /\(number)") }
             }
         }
     }
@@ -99,19 +99,19 @@ import Testing
                 try await connection.get("/wait")
                 try await connection.get("/next")
                 try await responder.waiting.value()
-                // The answers of further connections, which take turns on the event loops, prove that the loop of this one
+                // The responses of further connections, which take turns on the event loops, prove that the loop of this one
                 // has had time for its second request.
                 let others = 4 * System.coreCount
                 for _ in 0..<others {
                     try await withConnection(port: server.port) { other in
                         try await other.get("/other")
-                        _ = try await other.answer()
+                        _ = try await other.response()
                     }
                 }
                 #expect(responder.requests == 1 + others)
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
-                #expect(try await connection.answer().body == "GET /next")
+                #expect(try await connection.response().body == "done")
+                #expect(try await connection.response().body == "GET /next")
             }
         }
     }
@@ -122,9 +122,9 @@ import Testing
                 try await connection.send(
                     "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n"
                 )
-                #expect(try await connection.answer().status == 100)
+                #expect(try await connection.response().status == 100)
                 try await connection.send("ok")
-                #expect(try await connection.answer().body == "ok")
+                #expect(try await connection.response().body == "ok")
             }
         }
     }
@@ -139,10 +139,10 @@ import Testing
                 )
                 try await responder.waiting.value()
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
-                #expect(try await connection.answer().status == 100)
+                #expect(try await connection.response().body == "done")
+                #expect(try await connection.response().status == 100)
                 try await connection.send("ok")
-                #expect(try await connection.answer().body == "ok")
+                #expect(try await connection.response().body == "ok")
             }
         }
     }
@@ -155,7 +155,7 @@ import Testing
                 connection.finishSending()
                 try await responder.waiting.value()
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
+                #expect(try await connection.response().body == "done")
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -166,7 +166,7 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/big")
                 connection.finishSending()
-                #expect(try await connection.answer().body.utf8.count == 4 << 20)
+                #expect(try await connection.response().body.utf8.count == 4 << 20)
                 #expect(try await connection.isClosedByServer())
             }
         }

@@ -18,7 +18,7 @@ import Testing
         try await withServer(ScriptedResponder(), limits: HTTPLimits(idle: .milliseconds(500))) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/a")
-                #expect(try await connection.answer().status == 200)
+                #expect(try await connection.response().status == 200)
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -29,10 +29,10 @@ import Testing
         try await withServer(responder, limits: HTTPLimits(response: .milliseconds(500))) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
-                let answer = try await connection.answer()
-                #expect(answer.body == "cancelled")
+                let response = try await connection.response()
+                #expect(response.body == "cancelled")
                 try await connection.get("/a")
-                #expect(try await connection.answer().body == "GET /a")
+                #expect(try await connection.response().body == "GET /a")
             }
         }
     }
@@ -43,9 +43,9 @@ import Testing
         try await withServer(responder, limits: limits) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/deaf")
-                let answer = try await connection.answer()
-                #expect(answer.status == 503)
-                #expect(answer.body == "responseTimeout")
+                let response = try await connection.response()
+                #expect(response.status == 503)
+                #expect(response.body == "responseTimeout")
                 #expect(try await connection.isClosedByServer())
             }
             responder.gate.open()
@@ -85,11 +85,11 @@ import Testing
                 try await connection.send("GET /wait HTTP/\(version)\r\nhost: x\r\nconnection: keep-alive\r\n\r\n")
                 connection.finishSending()
                 try await responder.waiting.value()
-                if isModern { #expect(try await connection.answer().status == 102) }
+                if isModern { #expect(try await connection.response().status == 102) }
                 responder.gate.open()
-                var answer = try await connection.answer()
-                while isModern, answer.status == 102 { answer = try await connection.answer() }
-                #expect(answer.body == "done")
+                var response = try await connection.response()
+                while isModern, response.status == 102 { response = try await connection.response() }
+                #expect(response.body == "done")
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -107,12 +107,12 @@ import Testing
                     // A refused connection may close under the request.
                     let status = try? await withConnection(port: server.port) { connection in
                         try await connection.get("/a")
-                        return try await connection.answer().status
+                        return try await connection.response().status
                     }
                     return status == 200
                 }
             }
-            // With the channel's buffer full of the first answer, the second was not begun.
+            // With the channel's buffer full of the first response, the second was not begun.
             #expect(responder.requests == 2)
         }
     }
@@ -121,7 +121,7 @@ import Testing
         try await withServer(ScriptedResponder()) { server in
             try await withConnection(port: server.port) { connection in
                 for _ in 0..<3 { try await connection.get("/big") }
-                for _ in 0..<3 { #expect(try await connection.answer().body.utf8.count == 4 << 20) }
+                for _ in 0..<3 { #expect(try await connection.response().body.utf8.count == 4 << 20) }
             }
         }
     }

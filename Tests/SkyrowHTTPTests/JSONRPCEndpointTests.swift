@@ -3,10 +3,10 @@ import Testing
 
 @testable import SkyrowHTTP
 
-@Suite struct JSONRPCDoorTests {
-    /// The examples of the specification's section 7 and its further rules; what an answer's error says is left out.
+@Suite struct JSONRPCEndpointTests {
+    /// The examples of the specification's section 7 and its further rules; what a response's error says is left out.
     @Test func theSpecificationIsKeptToTheLetter() async throws {
-        let rows: [(body: String, answer: String)] = [
+        let rows: [(body: String, response: String)] = [
             // Calls
             (#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, "1 result"),
             (#"{"jsonrpc":"2.0","id":"1","method":"foobar"}"#, #""1" error -32601"#),
@@ -52,9 +52,9 @@ import Testing
         ]
         try await withService { service in
             for row in rows {
-                let answer = try await service.rpc(row.body)
-                #expect(answer.status == (row.answer == "nothing" ? 204 : 200), "\(row.body)")
-                #expect(try outline(answer.body) == row.answer, "\(row.body)")
+                let response = try await service.rpc(row.body)
+                #expect(response.status == (row.response == "nothing" ? 204 : 200), "\(row.body)")
+                #expect(try outline(response.body) == row.response, "\(row.body)")
             }
         }
     }
@@ -65,9 +65,9 @@ import Testing
                 let calls = (0..<count).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"foobar"}"# }
                 return try JSONValue(try await service.rpc("[\(calls.joined(separator: ","))]").body)
             }
-            let most = try await batch(JSONRPCDoor.batchLimit)
-            #expect(most.elements.map { $0["id"].integer } == Array(0..<JSONRPCDoor.batchLimit))
-            let tooMany = try await batch(JSONRPCDoor.batchLimit + 1)
+            let most = try await batch(JSONRPCEndpoint.batchLimit)
+            #expect(most.elements.map { $0["id"].integer } == Array(0..<JSONRPCEndpoint.batchLimit))
+            let tooMany = try await batch(JSONRPCEndpoint.batchLimit + 1)
             #expect(tooMany["error"]["code"].integer == -32600)
             #expect(tooMany["id"] == .null)
         }
@@ -91,8 +91,8 @@ import Testing
 
     @Test func whoMayNotCallLearnsNothingOfHisParameters() async throws {
         try await withService { service in
-            let answer = try await service.call("record:save", #"{"records":7}"#, key: nil)
-            #expect(answer["error"]["code"].integer == 101)
+            let response = try await service.call("record:save", #"{"records":7}"#, key: nil)
+            #expect(response["error"]["code"].integer == 101)
         }
     }
 
@@ -121,12 +121,12 @@ import Testing
     @Test func aNotificationHasItsEffect() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")
-            let answer = try await service.rpc(
+            let response = try await service.rpc(
                 #"{"jsonrpc":"2.0","method":"record:save","params":{"records":[{"_id":"note/1"}]}}"#,
                 token: ann.token
             )
-            #expect(answer.status == 204)
-            #expect(answer.body.isEmpty)
+            #expect(response.status == 204)
+            #expect(response.body.isEmpty)
             let fetched = try await service.call("record:fetch", #"{"ids":["note/1"]}"#)
             #expect(fetched["result"][0]["_id"].string == "note/1")
         }
@@ -140,13 +140,13 @@ import Testing
             }
             let bad = #"{"jsonrpc":"2.0","id":"bad","method":"record:save","params":{"records":7}}"#
             let body = "[" + (calls + [bad]).joined(separator: ",") + "]"
-            let answer = try JSONValue(try await service.rpc(body, token: ann.token).body)
-            #expect(answer.elements.count == 51)
-            for (index, element) in answer.elements.prefix(50).enumerated() {
+            let response = try JSONValue(try await service.rpc(body, token: ann.token).body)
+            #expect(response.elements.count == 51)
+            for (index, element) in response.elements.prefix(50).enumerated() {
                 #expect(element["id"].integer == index)
                 #expect(element["result"][0]["_id"].string == "note/\(index)")
             }
-            #expect(answer[50]["error"]["code"].integer == 107)
+            #expect(response[50]["error"]["code"].integer == 107)
         }
     }
 
@@ -170,15 +170,15 @@ import Testing
     @Test func bearerTokensLogIn() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")
-            let answer = try await withConnection(port: service.port) { connection in
+            let response = try await withConnection(port: service.port) { connection in
                 try await connection.post(
                     "/rpc",
                     #"{"jsonrpc":"2.0","id":1,"method":"me"}"#,
                     headers: [("Authorization", "Bearer \(ann.token)")]
                 )
-                return try JSONValue(try await connection.answer().body)
+                return try JSONValue(try await connection.response().body)
             }
-            #expect(answer["result"]["user_id"].string == ann.id)
+            #expect(response["result"]["user_id"].string == ann.id)
         }
     }
 
@@ -187,26 +187,26 @@ import Testing
         try await withService { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/rpc", method: method)
-                let answer = try await connection.answer()
-                #expect(answer.status == 405)
-                #expect(answer["allow"] == "POST, OPTIONS")
+                let response = try await connection.response()
+                #expect(response.status == 405)
+                #expect(response["allow"] == "POST, OPTIONS")
             }
         }
     }
 }
 
-/// An answer as `id result`, `id error code`, a list of these, or `nothing`; the id as it was written.
+/// A response as `id result`, `id error code`, a list of these, or `nothing`; the id as it was written.
 private func outline(_ body: String) throws -> String {
     if body.isEmpty { return "nothing" }
-    let answer = try JSONValue(body)
+    let response = try JSONValue(body)
     // Ids come in order and right behind the version, so they can be picked out of the text.
     let ids = body.matches(of: /"jsonrpc":"2\.0","id":([^,]*),/).map { String($0.1) }
-    let calls: [JSONValue] = if case .array(let elements) = answer { elements } else { [answer] }
-    guard ids.count == calls.count else { throw UnexpectedAnswer(answer: body) }
+    let calls: [JSONValue] = if case .array(let elements) = response { elements } else { [response] }
+    guard ids.count == calls.count else { throw UnexpectedResponse(response: body) }
     let texts = zip(ids, calls).map { id, call in
         if call.members["result"] != nil, call.members["error"] == nil { return "\(id) result" }
         return "\(id) error \(call["error"]["code"].integer ?? 0)"
     }
-    if case .array = answer { return "[\(texts.joined(separator: ", "))]" }
+    if case .array = response { return "[\(texts.joined(separator: ", "))]" }
     return texts[0]
 }

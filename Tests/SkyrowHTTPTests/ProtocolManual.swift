@@ -3,24 +3,24 @@ struct ProtocolManual {
     struct Example: Sendable {
         /// The line of the manual on which the request begins.
         var line: Int
-        /// `nobody`, `key`, `master`, or a name whose `<name-token>` an earlier answer gave.
+        /// `nobody`, `key`, `master`, or a name whose `<name-token>` an earlier response gave.
         var caller: String
         var path: String
         var request: String
         var status: Int
-        /// Empty where the answer has no body.
-        var answer: String
+        /// Empty where the response has no body.
+        var response: String
     }
 
     enum Fault: Error, CustomStringConvertible {
-        case requestWithoutAnswer(line: Int)
-        case answerWithoutRequest(line: Int)
+        case requestWithoutResponse(line: Int)
+        case responseWithoutRequest(line: Int)
         case unknownWord(String, line: Int)
 
         var description: String {
             switch self {
-            case .requestWithoutAnswer(let line): "Protocol.md:\(line): a request without an answer after it"
-            case .answerWithoutRequest(let line): "Protocol.md:\(line): an answer without a request before it"
+            case .requestWithoutResponse(let line): "Protocol.md:\(line): a request without a response after it"
+            case .responseWithoutRequest(let line): "Protocol.md:\(line): a response without a request before it"
             case .unknownWord(let word, let line):
                 "Protocol.md:\(line): '\(word)' is neither a caller nor a path nor a status"
             }
@@ -41,23 +41,23 @@ struct ProtocolManual {
         for block in MarkdownBlock.all(of: text) where block.language == "json" {
             switch block.words.first {
             case "request":
-                if let waiting { throw Fault.requestWithoutAnswer(line: waiting.line) }
+                if let waiting { throw Fault.requestWithoutResponse(line: waiting.line) }
                 var example = Example(
                     line: block.line,
                     caller: "key",
                     path: "/rpc",
                     request: block.text,
                     status: 200,
-                    answer: ""
+                    response: ""
                 )
                 for word in block.words.dropFirst() {
                     if word.hasPrefix("/") { example.path = word } else { example.caller = word }
                 }
                 waiting = example
             case "answer":
-                guard var example = waiting else { throw Fault.answerWithoutRequest(line: block.line) }
+                guard var example = waiting else { throw Fault.responseWithoutRequest(line: block.line) }
                 waiting = nil
-                example.answer = block.text
+                example.response = block.text
                 for word in block.words.dropFirst() {
                     guard let status = Int(word) else { throw Fault.unknownWord(word, line: block.line) }
                     example.status = status
@@ -67,6 +67,6 @@ struct ProtocolManual {
                 break
             }
         }
-        if let waiting { throw Fault.requestWithoutAnswer(line: waiting.line) }
+        if let waiting { throw Fault.requestWithoutResponse(line: waiting.line) }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the names in angle brackets of the manual stand for, learned from the answers in their order.
+/// What the names in angle brackets of the manual stand for, learned from the responses in their order.
 struct ProtocolPlaceholders {
     private var known: [String: ProtocolJSON] = [:]
 
@@ -21,20 +21,20 @@ struct ProtocolPlaceholders {
         return filled
     }
 
-    /// Compares the bodies of answers, which may be empty.
-    mutating func differences(_ answer: String, from shown: String) throws -> [String] {
-        guard answer.isEmpty || shown.isEmpty else {
-            return differences(try ProtocolJSON(answer), from: try ProtocolJSON(shown))
+    /// Compares the bodies of responses, which may be empty.
+    mutating func differences(_ response: String, from shown: String) throws -> [String] {
+        guard response.isEmpty || shown.isEmpty else {
+            return differences(try ProtocolJSON(response), from: try ProtocolJSON(shown))
         }
-        return answer == shown ? [] : ["$: \(answer) instead of \(shown)"]
+        return response == shown ? [] : ["$: \(response) instead of \(shown)"]
     }
 
-    /// Compares an answer with what the manual shows, learning new names; returns what differs, nothing when all is well.
-    mutating func differences(_ answer: ProtocolJSON, from shown: ProtocolJSON, at place: String = "$") -> [String] {
-        if case .string(let text) = shown, text.contains("<"), let difference = compare(answer, withPattern: text) {
+    /// Compares a response with what the manual shows, learning new names; returns what differs, nothing when all is well.
+    mutating func differences(_ response: ProtocolJSON, from shown: ProtocolJSON, at place: String = "$") -> [String] {
+        if case .string(let text) = shown, text.contains("<"), let difference = compare(response, withPattern: text) {
             return difference.isEmpty ? [] : ["\(place): \(difference)"]
         }
-        switch (answer, shown) {
+        switch (response, shown) {
         case (.object(let got), .object(let shown)):
             var wanted = Dictionary(shown.map { (fill($0), $1) }, uniquingKeysWith: { first, _ in first })
             var got = got
@@ -57,28 +57,28 @@ struct ProtocolPlaceholders {
                 differences($0.element.0, from: $0.element.1, at: "\(place)[\($0.offset)]")
             }
         default:
-            return answer == shown ? [] : ["\(place): \(answer.text) instead of \(shown.text)"]
+            return response == shown ? [] : ["\(place): \(response.text) instead of \(shown.text)"]
         }
     }
 
-    /// The answers of a JSON-RPC batch come in any order; they are told apart by their ids.
+    /// The responses of a JSON-RPC batch come in any order; they are told apart by their ids.
     private static func ordered(_ wanted: [ProtocolJSON], as got: [ProtocolJSON]) -> [ProtocolJSON] {
         guard wanted.allSatisfy({ $0["jsonrpc"] != nil }) else { return wanted }
-        return got.map { answer in wanted.first { $0["id"] == answer["id"] } ?? .null }
+        return got.map { response in wanted.first { $0["id"] == response["id"] } ?? .null }
     }
 
     /// nil when the text is no pattern, "" when it fits.
-    private mutating func compare(_ answer: ProtocolJSON, withPattern text: String) -> String? {
+    private mutating func compare(_ response: ProtocolJSON, withPattern text: String) -> String? {
         guard let match = text.firstMatch(of: /<([a-z][a-z0-9-]*)>/) else { return nil }
         let name = String(match.1)
         let (prefix, suffix) = (text[..<match.range.lowerBound], text[match.range.upperBound...])
         let value: ProtocolJSON
         if prefix.isEmpty, suffix.isEmpty {
-            value = answer
+            value = response
         } else {
-            guard case .string(let got) = answer, got.hasPrefix(prefix), got.hasSuffix(suffix),
+            guard case .string(let got) = response, got.hasPrefix(prefix), got.hasSuffix(suffix),
                 got.utf8.count >= prefix.utf8.count + suffix.utf8.count
-            else { return "\(answer.text) does not fit \"\(text)\"" }
+            else { return "\(response.text) does not fit \"\(text)\"" }
             value = .string(String(got.dropFirst(prefix.count).dropLast(suffix.count)))
         }
         switch name {

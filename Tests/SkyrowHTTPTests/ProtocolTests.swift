@@ -17,14 +17,14 @@ import Testing
         try await withService { service in
             var placeholders = ProtocolPlaceholders()
             for example in manual.examples {
-                let answer = try await service.v1(
+                let response = try await service.v1(
                     example.path,
                     placeholders.fill(example.request),
                     key: key(of: example.caller),
                     token: try token(of: example.caller, placeholders)
                 )
-                let differences = try placeholders.differences(answer.body, from: example.answer)
-                #expect(answer.status == example.status, "Protocol.md:\(example.line)")
+                let differences = try placeholders.differences(response.body, from: example.response)
+                #expect(response.status == example.status, "Protocol.md:\(example.line)")
                 #expect(differences.isEmpty, "Protocol.md:\(example.line)")
             }
         }
@@ -50,7 +50,7 @@ import Testing
 
     @Test func everyActionHasAnExampleThatSucceeds() throws {
         let successes = try manual.examples.filter {
-            try ProtocolJSON($0.answer.isEmpty ? "null" : $0.answer)["result"] != nil
+            try ProtocolJSON($0.response.isEmpty ? "null" : $0.response)["result"] != nil
         }
         let shown = try successes.map { try ProtocolJSON($0.request)["method"] }
         let missing = ActionName.allCases.filter { !shown.contains(.string($0.rawValue)) }

@@ -2,7 +2,7 @@ import SkyrowActions
 import SkyrowHTTP
 import Testing
 
-/// How clients meet the limits, through both doors.
+/// How clients meet the limits, through both endpoints.
 @Suite struct RateLimitTests {
     static let hour = RateLimits(
         client: RateLimit(4, per: .seconds(3600)),
@@ -26,7 +26,7 @@ import Testing
             // Health is not counted, and the master key is not limited.
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/healthz")
-                #expect(try await connection.answer().status == 200)
+                #expect(try await connection.response().status == 200)
             }
             #expect(
                 try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null
@@ -37,8 +37,8 @@ import Testing
     @Test func everyCallOfABatchCounts() async throws {
         try await withService(rateLimits: Self.hour) { service in
             let call = #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["note/1"]}}"#
-            let answer = try await service.rpc("[" + Array(repeating: call, count: 6).joined(separator: ",") + "]")
-            let codes = try JSONValue(answer.body).elements.map { $0["error"]["code"].integer }
+            let response = try await service.rpc("[" + Array(repeating: call, count: 6).joined(separator: ",") + "]")
+            let codes = try JSONValue(response.body).elements.map { $0["error"]["code"].integer }
             #expect(codes == [nil, nil, nil, nil, 131, 131])
         }
     }
@@ -79,7 +79,7 @@ import Testing
                 #expect(try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null)
                 let status = try await withConnection(port: service.port) { connection in
                     try await connection.send(row.request)
-                    return try await connection.answer().status
+                    return try await connection.response().status
                 }
                 #expect(status != 429, "\(row.label)")
             }
@@ -99,9 +99,9 @@ import Testing
             #expect(try await service.call("rpc.discover", "{}", key: TestService.masterKey)["error"] == .null)
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/metrics", headers: [("Authorization", "Bearer guess")])
-                #expect(try await connection.answer().status == 429)
+                #expect(try await connection.response().status == 429)
                 try await connection.get("/metrics", headers: [("Authorization", "Bearer \(TestService.masterKey)")])
-                #expect(try await connection.answer().status == 200)
+                #expect(try await connection.response().status == 200)
             }
         }
     }
@@ -146,12 +146,12 @@ import Testing
             for client in [
                 "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:100::1",
             ] {
-                let answer = try await withConnection(port: service.port) { connection in
+                let response = try await withConnection(port: service.port) { connection in
                     let headers = [("X-Skygear-API-Key", TestService.apiKey), ("X-Forwarded-For", client)]
                     try await connection.post("/record/fetch", #"{"ids":["note/1"]}"#, headers: headers)
-                    return try await connection.answer()
+                    return try await connection.response()
                 }
-                statuses.append(answer.status)
+                statuses.append(response.status)
             }
             // One household has many networks of IPv6.
             #expect(statuses == [200, 429, 200, 200, 429, 200])

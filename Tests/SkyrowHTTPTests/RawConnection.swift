@@ -5,12 +5,12 @@ import NIOSSL
 import SkyrowTestSupport
 import Testing
 
-/// A TCP connection that sends whatever bytes a test wants and reads answers one by one.
+/// A TCP connection that sends whatever bytes a test wants and reads responses one by one.
 ///
 /// ```swift
 /// try await withConnection(port: port) { connection in
 ///     try await connection.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
-///     let answer = try await connection.answer()
+///     let response = try await connection.response()
 /// }
 /// ```
 final class RawConnection {
@@ -56,14 +56,14 @@ final class RawConnection {
         outbound.finish()
     }
 
-    /// Reads the next answer; throws when the connection ends before it is complete.
+    /// Reads the next response; throws when the connection ends before it is complete.
     ///
-    /// - Parameter toHead: the answer has no body, whatever its length says.
-    func answer(toHead: Bool = false) async throws -> RawAnswer {
-        try await waiting(for: "a response", giveUp: close) { try await readAnswer(toHead: toHead) }
+    /// - Parameter toHead: the response has no body, whatever its length says.
+    func response(toHead: Bool = false) async throws -> RawResponse {
+        try await waiting(for: "a response", giveUp: close) { try await readResponse(toHead: toHead) }
     }
 
-    private func readAnswer(toHead: Bool) async throws -> RawAnswer {
+    private func readResponse(toHead: Bool) async throws -> RawResponse {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head.append(try await byte()) }
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
@@ -75,7 +75,7 @@ final class RawConnection {
         }
         let length = fields.first { $0.0 == "content-length" }.flatMap { Int($0.1) } ?? 0
         let body = toHead ? ByteBuffer() : try await read(length)
-        return RawAnswer(status: status, fields: fields, body: String(buffer: body))
+        return RawResponse(status: status, fields: fields, body: String(buffer: body))
     }
 
     /// True when the server closes the connection without another byte.
@@ -115,8 +115,8 @@ final class RawConnection {
 
 struct ConnectionEnded: Error {}
 
-/// An answer as it came over the wire.
-struct RawAnswer {
+/// A response as it came over the wire.
+struct RawResponse {
     let status: Int
     let fields: [(String, String)]
     let body: String

@@ -9,7 +9,7 @@ import Testing
             func status(_ path: String) async throws -> Int {
                 try await withConnection(port: service.port) { connection in
                     try await connection.get(path)
-                    return try await connection.answer().status
+                    return try await connection.response().status
                 }
             }
             #expect(try await status("/readyz") == 200)
@@ -31,11 +31,11 @@ import Testing
         try await withService { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get(path, method: "HEAD")
-                #expect(try await connection.answer(toHead: true).status == 200)
+                #expect(try await connection.response(toHead: true).status == 200)
                 try await connection.get(path, method: "POST")
-                let answer = try await connection.answer()
-                #expect(answer.status == 405)
-                #expect(answer["allow"] == "GET, HEAD, OPTIONS")
+                let response = try await connection.response()
+                #expect(response.status == 405)
+                #expect(response["allow"] == "GET, HEAD, OPTIONS")
             }
         }
     }

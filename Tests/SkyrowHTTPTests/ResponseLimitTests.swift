@@ -66,8 +66,8 @@ import Testing
                 ),
             ]
             for (action, parameters, arguments) in rows {
-                let answer = try await service.call(action, parameters)
-                let error = answer["error"]
+                let response = try await service.call(action, parameters)
+                let error = response["error"]
                 if let arguments {
                     #expect(error["code"].integer == 132, "\(parameters.prefix(80))")
                     #expect(error["data"]["info"]["arguments"].elements.map(\.string) == arguments)
@@ -90,14 +90,14 @@ import Testing
             let calls = (0..<100).map {
                 #"{"jsonrpc":"2.0","id":\#($0),"method":"record:fetch","params":\#(fetch([$0 % 50]))}"#
             }
-            let answer = try await service.rpc("[\(calls.joined(separator: ","))]")
-            #expect(answer.body.utf8.count < 1_100_000)
-            let answers = try JSONValue(answer.body).elements
-            #expect(answers.count == 100)
+            let response = try await service.rpc("[\(calls.joined(separator: ","))]")
+            #expect(response.body.utf8.count < 1_100_000)
+            let responses = try JSONValue(response.body).elements
+            #expect(responses.count == 100)
             // Ten do not fit; one that would may meet others that are being written.
-            let results = answers.filter { $0["result"] != .null }.count
+            let results = responses.filter { $0["result"] != .null }.count
             #expect((8...9).contains(results))
-            #expect(answers.filter { $0["error"]["code"].integer == 132 }.count == 100 - results)
+            #expect(responses.filter { $0["error"]["code"].integer == 132 }.count == 100 - results)
         }
     }
 

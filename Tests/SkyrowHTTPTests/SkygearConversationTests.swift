@@ -11,9 +11,9 @@ import Testing
                 let action = path.dropFirst().replacing("/", with: ":")
                 let tokenText = token.map { "\"\($0)\"" } ?? "null"
                 let common = #""access_token":\#(tokenText),"action":"\#(action)","api_key":"\#(TestService.apiKey)""#
-                let answer = try await service.v1(path, "{\(common)\(body.isEmpty ? "" : ",")\(body)}", token: token)
-                #expect(answer["content-type"] == "application/json")
-                return (answer.status, try JSONValue(answer.body))
+                let response = try await service.v1(path, "{\(common)\(body.isEmpty ? "" : ",")\(body)}", token: token)
+                #expect(response["content-type"] == "application/json")
+                return (response.status, try JSONValue(response.body))
             }
 
             let (signUpStatus, signUp) = try await post(

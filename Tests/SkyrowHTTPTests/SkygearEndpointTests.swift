@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowStore
 import Testing
 
-@Suite struct SkygearDoorTests {
+@Suite struct SkygearEndpointTests {
     /// skygear.md 1.1 to 1.4; a status, and a code where there is an error.
     @Test func pathsBodiesAndStatusesAreThoseOfSkygear() async throws {
         let key = #""api_key":"\#(TestService.apiKey)""#
@@ -54,10 +54,10 @@ import Testing
                     try await connection.send(
                         "\(row.method) \(row.path) HTTP/1.1\r\nhost: x\r\ncontent-length: \(row.body.utf8.count)\r\n\r\n\(row.body)"
                     )
-                    let answer = try await connection.answer(toHead: row.method == "HEAD")
-                    #expect(answer.status == row.status, "\(row)")
+                    let response = try await connection.response(toHead: row.method == "HEAD")
+                    #expect(response.status == row.status, "\(row)")
                     guard row.method != "HEAD" else { return }
-                    let body = try JSONValue(answer.body)
+                    let body = try JSONValue(response.body)
                     #expect(body["error"]["code"].integer == row.code, "\(row)")
                     if row.code == nil { #expect(body.members["result"] != nil, "\(row)") }
                 }
@@ -71,8 +71,8 @@ import Testing
                 (nil, TestService.apiKey, 200), ("wrong", TestService.apiKey, 401), (TestService.apiKey, "wrong", 200),
             ] as [(String?, String, Int)] {
                 let body = #"{"ids":["note/1"],"api_key":"\#(member)"}"#
-                let answer = try await service.v1("/record/fetch", body, key: header)
-                #expect(answer.status == status)
+                let response = try await service.v1("/record/fetch", body, key: header)
+                #expect(response.status == status)
             }
         }
     }

@@ -32,8 +32,8 @@ import Testing
                 (#"{"_id":"old/1","n":3,"i":3}"#, nil), (#"{"_id":"old/1","n":1.5,"i":9007199254740993}"#, nil),
                 (#"{"_id":"old/1","i":1.5}"#, 114),
             ] as [(String, Int?)] {
-                let answer = try await service.v1("/record/save", #"{"records":[\#(record)]}"#, token: ann.token)
-                let body = try JSONValue(answer.body)
+                let response = try await service.v1("/record/save", #"{"records":[\#(record)]}"#, token: ann.token)
+                let body = try JSONValue(response.body)
                 #expect((body["error"]["code"].integer ?? body["result"][0]["code"].integer) == code, "\(record)")
             }
             #expect(try await service.database.psql("SELECT i FROM app.old") == "9007199254740993")
@@ -67,8 +67,8 @@ import Testing
         try await withService { service in
             _ = try await service.signUp("ann")
             let body = #"{"record_type":"user","include":{"x":{"$type":"keypath","$val":"username"}}}"#
-            let answer = try await service.v1("/record/query", body)
-            #expect(try JSONValue(answer.body)["error"]["code"].integer == 124)
+            let response = try await service.v1("/record/query", body)
+            #expect(try JSONValue(response.body)["error"]["code"].integer == 124)
         }
     }
 
@@ -117,13 +117,13 @@ import Testing
             )
             for (limit, count, hasMore) in [(2, 2, true), (3, 3, false), (4, 3, false), (0, 0, false)] {
                 for isCounted in [true, false] {
-                    let answer = try await service.call(
+                    let response = try await service.call(
                         "record:query",
                         #"{"record_type":"note","limit":\#(limit),"count":\#(isCounted)}"#
                     )["result"]
-                    #expect(answer["records"].elements.count == count)
-                    #expect(answer["info"]["has_more"] == (hasMore ? .boolean(true) : .null))
-                    #expect(answer["info"]["count"].integer == (isCounted ? 3 : nil))
+                    #expect(response["records"].elements.count == count)
+                    #expect(response["info"]["has_more"] == (hasMore ? .boolean(true) : .null))
+                    #expect(response["info"]["count"].integer == (isCounted ? 3 : nil))
                 }
             }
         }

@@ -23,7 +23,7 @@ struct TestService: Sendable {
     var port: Int { server.port }
 
     /// Sends one JSON-RPC body on a connection of its own.
-    func rpc(_ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawAnswer {
+    func rpc(_ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawResponse {
         try await send("/rpc", body, key: key, token: token)
     }
 
@@ -34,42 +34,45 @@ struct TestService: Sendable {
         key: String? = apiKey,
         token: String? = nil
     ) async throws -> JSONValue {
-        let answer = try await rpc(
+        let response = try await rpc(
             #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#,
             key: key,
             token: token
         )
-        return try JSONValue(answer.body)
+        return try JSONValue(response.body)
     }
 
     /// Sends one body of the v1 envelope.
-    func v1(_ path: String, _ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawAnswer {
+    func v1(_ path: String, _ body: String, key: String? = apiKey, token: String? = nil) async throws -> RawResponse {
         try await send(path, body, key: key, token: token)
     }
 
-    /// Makes an account and answers its id and access token.
+    /// Makes an account and returns its id and access token.
     func signUp(_ name: String) async throws -> (id: String, token: String) {
-        let answer = try await call("auth:signup", #"{"auth_data":{"username":"\#(name)"},"password":"a long secret"}"#)
-        let result = answer["result"]
+        let response = try await call(
+            "auth:signup",
+            #"{"auth_data":{"username":"\#(name)"},"password":"a long secret"}"#
+        )
+        let result = response["result"]
         guard let id = result["user_id"].string, let token = result["access_token"].string else {
-            throw UnexpectedAnswer(answer: "\(answer)")
+            throw UnexpectedResponse(response: "\(response)")
         }
         return (id, token)
     }
 
-    private func send(_ path: String, _ body: String, key: String?, token: String?) async throws -> RawAnswer {
+    private func send(_ path: String, _ body: String, key: String?, token: String?) async throws -> RawResponse {
         var headers: [(String, String)] = []
         if let key { headers.append(("X-Skygear-API-Key", key)) }
         if let token { headers.append(("X-Skygear-Access-Token", token)) }
         return try await withConnection(port: port, tls: tls) { connection in
             try await connection.post(path, body, headers: headers)
-            return try await connection.answer()
+            return try await connection.response()
         }
     }
 }
 
-struct UnexpectedAnswer: Error {
-    let answer: String
+struct UnexpectedResponse: Error {
+    let response: String
 }
 
 private let migrated = DatabaseTemplate(key: "http") { url in

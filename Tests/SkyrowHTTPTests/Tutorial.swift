@@ -16,13 +16,13 @@ struct Tutorial {
     }
 
     enum Fault: Error, CustomStringConvertible {
-        case answerWithoutCommand(line: Int)
+        case outputWithoutCommand(line: Int)
         case notOneCommand([[String]])
         case unknownCommand([String])
 
         var description: String {
             switch self {
-            case .answerWithoutCommand(let line): "Tutorial.md:\(line): an answer without a command before it"
+            case .outputWithoutCommand(let line): "Tutorial.md:\(line): output without a command before it"
             case .notOneCommand(let commands): "a block is one command, or assignments: \(commands)"
             case .unknownCommand(let words): "neither curl, skyrow psql nor an assignment: \(words)"
             }
@@ -40,7 +40,7 @@ struct Tutorial {
                 steps.append(Step(line: block.line, shell: block.text))
             case "json", "text":
                 guard let last = steps.indices.last, steps[last].shown == nil else {
-                    throw Fault.answerWithoutCommand(line: block.line)
+                    throw Fault.outputWithoutCommand(line: block.line)
                 }
                 steps[last].shown = block.text
             default:

@@ -36,8 +36,8 @@ import Testing
     ])
     func theEllipsisStandsForMetadataAlone(_ shown: String, _ same: Bool) throws {
         var placeholders = ProtocolPlaceholders()
-        let answer = #"{"_id":"a","_revision":7,"title":"x"}"#
-        #expect(try placeholders.differences(answer, from: shown).isEmpty == same)
+        let response = #"{"_id":"a","_revision":7,"title":"x"}"#
+        #expect(try placeholders.differences(response, from: shown).isEmpty == same)
     }
 
     @Test func aNumberIsPutIntoACommandAsItIs() throws {
@@ -86,9 +86,9 @@ private struct Reader {
         guard let shown = step.shown else {
             for command in commands {
                 guard case .set(let name, let value) = try Tutorial.command(command) else {
-                    return ["\(command) has no answer in the tutorial"]
+                    return ["\(command) has no output in the tutorial"]
                 }
-                if value.contains("<") { return ["\(value) was not in an answer before"] }
+                if value.contains("<") { return ["\(value) was not in an output before"] }
                 variables[name] = value
             }
             return []
@@ -99,10 +99,10 @@ private struct Reader {
             return ["setting \(name) says nothing"]
         case .post(let path, let headers, let body):
             requests += 1
-            let answer = try await post(path, headers, body)
-            return try answer.status == 200
-                ? placeholders.differences(answer.body, from: shown)
-                : ["status \(answer.status): \(answer.body)"]
+            let response = try await post(path, headers, body)
+            return try response.status == 200
+                ? placeholders.differences(response.body, from: shown)
+                : ["status \(response.status): \(response.body)"]
         case .psql(let statement):
             statements += 1
             let printed = lines(try await service.database.psql(asShownToPeople + statement + ";\n"))
@@ -110,14 +110,14 @@ private struct Reader {
         }
     }
 
-    private func post(_ path: String, _ headers: [String], _ body: String) async throws -> RawAnswer {
+    private func post(_ path: String, _ headers: [String], _ body: String) async throws -> RawResponse {
         let fields = try headers.map { header in
             let match = try #require(header.wholeMatch(of: /([A-Za-z-]+): (.+)/))
             return (String(match.1), String(match.2))
         }
         return try await withConnection(port: service.port) { connection in
             try await connection.post(path, body, headers: fields)
-            return try await connection.answer()
+            return try await connection.response()
         }
     }
 

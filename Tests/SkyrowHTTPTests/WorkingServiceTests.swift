@@ -40,9 +40,9 @@ import Testing
                 CREATE TRIGGER wait BEFORE INSERT ON app._user FOR EACH ROW EXECUTE FUNCTION app.wait();
                 """
             )
-            let answer = try await service.call("auth:signup", "{}")
+            let response = try await service.call("auth:signup", "{}")
             // A write that had been sent may say that its fate is unknown.
-            #expect([122, 136].contains(answer["error"]["code"].integer), "\(answer)")
+            #expect([122, 136].contains(response["error"]["code"].integer), "\(response)")
             // Nothing goes on in the database.
             try await waiting(until: "nothing runs in the database") {
                 let running = try await service.database.psql(
@@ -62,23 +62,23 @@ private func save(as token: String, port: Int, client: Int, into acknowledged: A
     try await withConnection(port: port) { connection in
         for number in 0... {
             let id = "\(client)-\(number)"
-            let answer: RawAnswer
+            let response: RawResponse
             do {
                 try await connection.post(
                     "/record/save",
                     #"{"records":[{"_id":"note/\#(id)"}]}"#,
                     headers: [("X-Skygear-API-Key", TestService.apiKey), ("X-Skygear-Access-Token", token)]
                 )
-                answer = try await connection.answer()
+                response = try await connection.response()
             } catch {
                 // The server closed the idle connection while the request was on its way, and has not seen it.
                 return
             }
-            #expect(answer.status == 200)
-            let body = try JSONValue(answer.body)
+            #expect(response.status == 200)
+            let body = try JSONValue(response.body)
             #expect(body["result"][0]["_type"].string == "record")
             acknowledged.insert(id)
-            if answer["connection"] == "close" { return }
+            if response["connection"] == "close" { return }
         }
     }
 }

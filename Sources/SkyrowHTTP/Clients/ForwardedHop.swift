@@ -1,4 +1,4 @@
-/// What one proxy says about whoever connected to it.
+/// What one proxy says about its peer.
 ///
 /// All of this works on bytes: among characters a client could end its part of a header with one that the next comma
 /// combines with, and so hide the comma.

@@ -33,7 +33,7 @@ package struct TrustedProxies: Hashable, Sendable {
     private let ranges: [AddressRange]
     private let header: Header
 
-    /// Nobody's word is taken: the client is whoever is connected.
+    /// No proxy is trusted: the client is the peer of the connection.
     package static let none = TrustedProxies([])
 
     package init(_ ranges: [AddressRange], header: Header = .forwardedFor) {
@@ -43,7 +43,7 @@ package struct TrustedProxies: Hashable, Sendable {
 
     /// The client for whom a request was made.
     ///
-    /// The chain is walked from the connection towards the client, as long as whoever speaks is trusted: what stands
+    /// The chain is walked from the connection towards the client, as long as the sender is trusted: what stands
     /// further left can be of the client's own making. What cannot be read ends the walk at the proxy that said it.
     package func client(of peer: Client, headers: HTTPHeaders) -> Client {
         guard trusts(peer) else { return peer }

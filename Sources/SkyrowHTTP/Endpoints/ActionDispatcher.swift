@@ -2,13 +2,13 @@ import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// Takes an action's call from either door to the service and brings its answer back.
+/// Runs an action's call from either endpoint, and returns its result.
 ///
 /// `prepare` does all that can be done while the request's bytes are at hand; `perform` waits for the rest.
 struct ActionDispatcher: Sendable {
     let service: ActionService
 
-    /// From whom a call comes, as far as its request tells.
+    /// From whom a call comes, according to its request.
     struct Sender: Sendable {
         var credentials: Credentials
         var client: ClientKey
@@ -67,30 +67,30 @@ struct ActionDispatcher: Sendable {
     }
 
     /// Returns what became of the call, and whose it was as far as that was found out.
-    func perform(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
-        var mark = mark
-        mark.action = call.action
-        return await ResponseAccount.$current.withValue(mark.account) {
-            await RequestTrace.$current.withValue(mark) { await performInContext(call, mark: mark) }
+    func perform(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
+        var context = context
+        context.action = call.action
+        return await ResponseAccount.$current.withValue(context.account) {
+            await RequestTrace.$current.withValue(context) { await performInContext(call, context: context) }
         }
     }
 
     /// Waits for the client's turn, if the call is a read; the master key waits for none.
-    private func performInContext(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
+    private func performInContext(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
         guard call.action.isRead, case .success(let known) = call.caller, known?.isMaster != true else {
-            return await authenticateAndRun(call, mark: mark)
+            return await authenticateAndRun(call, context: context)
         }
         do throws(SkyrowError) {
             try await service.reads.enter(call.sender.client)
         } catch {
-            return (.failed(error.reported(as: mark.id)), known?.userID)
+            return (.failed(error.reported(as: context.id)), known?.userID)
         }
         defer { service.reads.leave(call.sender.client) }
-        return await authenticateAndRun(call, mark: mark)
+        return await authenticateAndRun(call, context: context)
     }
 
-    private func authenticateAndRun(_ call: PreparedCall, mark: RequestMark) async -> (Outcome, UserID?) {
-        let id = mark.id
+    private func authenticateAndRun(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
+        let id = context.id
         let caller: Caller
         switch call.caller {
         case .success(let settled?):
@@ -110,7 +110,7 @@ struct ActionDispatcher: Sendable {
             let answer = try await run(call.call.get(), by: caller, sender: call.sender, id: id)
             return (.answer(answer), caller.userID)
         } catch {
-            return (.failed(error.reported(as: id).about(call.action, limit: mark.account.limit)), caller.userID)
+            return (.failed(error.reported(as: id).about(call.action, limit: context.account.limit)), caller.userID)
         }
     }
 

@@ -10,7 +10,7 @@ package enum CORSPolicy: Hashable, Sendable {
     /// The pages of these origins, such as `https://app.example`, with the browser's credentials.
     case origins(Set<String>)
 
-    /// What every answer to a request from this origin carries.
+    /// What every response to a request from this origin carries.
     func fields(origin: String?) -> [HTTPField] {
         switch self {
         case .off:
@@ -19,7 +19,7 @@ package enum CORSPolicy: Hashable, Sendable {
             guard origin != nil else { return [] }
             return [HTTPField("access-control-allow-origin", "*"), CORSPolicy.exposed]
         case .origins(let origins):
-            // Answers differ by origin, which a cache between us must know.
+            // Responses differ by origin, so caches have to keep them apart.
             let vary = HTTPField("vary", "origin")
             guard let origin, origins.contains(origin) else { return [vary] }
             return [
@@ -31,7 +31,7 @@ package enum CORSPolicy: Hashable, Sendable {
         }
     }
 
-    /// What the answer to a preflight request carries besides.
+    /// What the response to a preflight request carries besides.
     func preflightFields(_ headers: RequestHeaders) -> [HTTPField] {
         let isAllowed =
             switch self {

@@ -5,9 +5,9 @@ import SkyrowWire
 
 /// `POST /rpc`: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
 ///
-/// Whatever a call's outcome is, the HTTP status is 200: the status tells about the transport, `error.code` about the
-/// call. A body without any call to answer gets 204.
-struct JSONRPCDoor: Sendable {
+/// The HTTP status is 200 for every outcome of a call: the status describes the transport, `error.code` the
+/// call. A body of notifications gets 204.
+struct JSONRPCEndpoint: Sendable {
     /// Calls of one batch.
     static let batchLimit = 100
     /// Calls of one batch that run at once.
@@ -20,7 +20,7 @@ struct JSONRPCDoor: Sendable {
         self.dispatcher = dispatcher
     }
 
-    /// A call that was read; its answer is made apart from the request's bytes.
+    /// A call that was read; its response is made apart from the request's bytes.
     private enum Step: Sendable {
         case action(ActionDispatcher.PreparedCall)
         case discover
@@ -54,21 +54,23 @@ struct JSONRPCDoor: Sendable {
     }
 
     /// What became of one call; no text for a notification.
-    private struct Answered: Sendable {
+    private struct CallOutcome: Sendable {
         let text: ByteBuffer?
         let error: ErrorCode?
         let userID: UserID?
     }
 
-    func reply(to body: ByteBuffer, from sender: ActionDispatcher.Sender, mark: RequestMark) async -> Reply {
+    func respond(to body: ByteBuffer, from sender: ActionDispatcher.Sender, context: RequestContext) async
+        -> RequestOutcome
+    {
         switch read(body, from: sender) {
         case .single(let call):
-            let answer = await answer(call, mark: mark)
-            var response = answer.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
-            response.hold(mark.account)
-            return Reply(response, call.step.subject, error: answer.error, userID: answer.userID)
+            let outcome = await outcome(of: call, context: context)
+            var response = outcome.text.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
+            response.hold(context.account)
+            return RequestOutcome(response, call.step.subject, error: outcome.error, userID: outcome.userID)
         case .batch(let calls):
-            return await answer(calls, mark: mark)
+            return await outcome(of: calls, context: context)
         }
     }
 
@@ -96,8 +98,8 @@ struct JSONRPCDoor: Sendable {
 
     private func read(_ root: JSONView, from sender: ActionDispatcher.Sender) -> Body {
         // Counted before anything is made of the entries.
-        guard !root.isArray || root.count <= JSONRPCDoor.batchLimit else {
-            let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCDoor.batchLimit) calls.")
+        guard !root.isArray || root.count <= JSONRPCEndpoint.batchLimit else {
+            let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCEndpoint.batchLimit) calls.")
             return .single(Call(step: failure(error, from: sender), id: .null))
         }
         switch RPCRequest(root) {
@@ -156,52 +158,52 @@ struct JSONRPCDoor: Sendable {
         return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc))
     }
 
-    // MARK: - Answering
+    // MARK: - Responding
 
     /// - Parameter isPart: whether other calls go out in the same response.
-    private func answer(_ call: Call, mark: RequestMark, isPart: Bool = false) async -> Answered {
+    private func outcome(of call: Call, context: RequestContext, isPart: Bool = false) async -> CallOutcome {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
-            case .action(let prepared): await dispatcher.perform(prepared, mark: mark)
+            case .action(let prepared): await dispatcher.perform(prepared, context: context)
             case .discover: (.answer(.json(description)), nil)
             case .failure(let error): (.failed(error), nil)
             }
-        guard let callID = call.id else { return Answered(text: nil, error: outcome.error?.code, userID: user) }
+        guard let callID = call.id else { return CallOutcome(text: nil, error: outcome.error?.code, userID: user) }
         let text = ResponseText(
             outcome,
             of: call.step.action,
             in: .rpc(callID),
-            account: mark.account,
+            account: context.account,
             isPart: isPart
         )
-        return Answered(text: text.body, error: text.error?.code, userID: user)
+        return CallOutcome(text: text.body, error: text.error?.code, userID: user)
     }
 
-    private func answer(_ calls: [Call], mark: RequestMark) async -> Reply {
+    private func outcome(of calls: [Call], context: RequestContext) async -> RequestOutcome {
         var texts = [ByteBuffer?](repeating: nil, count: calls.count)
         var firstError: ErrorCode?
         var user: UserID?
-        await withTaskGroup(of: (Int, Answered).self) { group in
+        await withTaskGroup(of: (Int, CallOutcome).self) { group in
             var next = 0
             func startNext() {
                 guard next < calls.count else { return }
                 let index = next
                 next += 1
-                group.addTask { (index, await answer(calls[index], mark: mark, isPart: true)) }
+                group.addTask { (index, await outcome(of: calls[index], context: context, isPart: true)) }
             }
-            for _ in 0..<JSONRPCDoor.concurrency { startNext() }
-            for await (index, answered) in group {
-                texts[index] = answered.text
-                if firstError == nil { firstError = answered.error }
-                if user == nil { user = answered.userID }
+            for _ in 0..<JSONRPCEndpoint.concurrency { startNext() }
+            for await (index, outcome) in group {
+                texts[index] = outcome.text
+                if firstError == nil { firstError = outcome.error }
+                if user == nil { user = outcome.userID }
                 startNext()
             }
         }
         let hasTexts = texts.contains { $0 != nil }
         var response = HTTPResponse(status: hasTexts ? .ok : .noContent)
-        if hasTexts { response.body = JSONRPCDoor.array(&texts) }
-        response.hold(mark.account)
-        return Reply(response, .batch, error: firstError, calls: calls.count, userID: user)
+        if hasTexts { response.body = JSONRPCEndpoint.array(&texts) }
+        response.hold(context.account)
+        return RequestOutcome(response, .batch, error: firstError, calls: calls.count, userID: user)
     }
 
     /// Joins the texts, and gives up each as soon as it is copied.

@@ -4,13 +4,13 @@ package import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// What `/metrics` answers, and to whom.
+/// What `/metrics` returns, and to whom.
 ///
-/// The figures tell how a service is used, how it fails and what runs on its machine, and asking for them costs more than
+/// The figures show how a service is used, how it fails and what runs on its machine, and asking for them costs more than
 /// most requests; so they are not for everybody who can reach the port, unless an operator says so.
 package struct MetricsPage: Sendable {
     package enum Access: Sendable {
-        /// Whoever can connect.
+        /// Every client that can connect.
         case everybody
         /// Who sends this key, which is good for nothing else, or the master key.
         case keyHolders(Secret?)
@@ -25,18 +25,18 @@ package struct MetricsPage: Sendable {
         self.text = text
     }
 
-    /// Answers `GET /metrics`.
-    func reply(headers: RequestHeaders, isMasterKey: (String) -> Bool) async -> Reply {
+    /// Handles `GET /metrics`.
+    func respond(headers: RequestHeaders, isMasterKey: (String) -> Bool) async -> RequestOutcome {
         if let error = refusal(headers, isMasterKey: isMasterKey) {
-            var reply = Reply.failure(error, in: .v1, status: error.code.httpStatus, .metrics)
-            reply.response.fields.append(HTTPField("www-authenticate", "Bearer"))
-            return reply
+            var outcome = RequestOutcome.failure(error, in: .v1, status: error.code.httpStatus, .metrics)
+            outcome.response.fields.append(HTTPField("www-authenticate", "Bearer"))
+            return outcome
         }
         // Not on the event loop, where it would hold up everybody else's requests.
         let text = text
         let page = await Task(executorPreference: globalConcurrentExecutor) { text() }.value
         let response = HTTPResponse(status: .ok, contentType: .prometheus, body: ByteBuffer(string: page))
-        return Reply(response, .metrics)
+        return RequestOutcome(response, .metrics)
     }
 
     private func refusal(_ headers: RequestHeaders, isMasterKey: (String) -> Bool) -> SkyrowError? {

@@ -4,7 +4,7 @@ package import SkyrowActions
 import SkyrowModel
 import SkyrowWire
 
-/// Answers on an address that is for the operator alone: metrics and health, no action.
+/// Serves metrics and health, and no action, on an address for the operator.
 package struct MetricsResponder: HTTPResponder {
     /// What a server with this responder lets in: there is nothing to send but heads, and few who ask.
     package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, clientShare: 100, connections: 64)
@@ -21,22 +21,22 @@ package struct MetricsResponder: HTTPResponder {
         let route = Route(uri: request.head.uri)
         switch route {
         case .rpc, .unserved, .skygear:
-            return Reply.failure(.undefinedRoute, in: .v1, status: .notFound, .http).response
+            return RequestOutcome.failure(.undefinedRoute, in: .v1, status: .notFound, .http).response
         case .metrics, .health, .readiness:
             guard request.head.method == .GET || request.head.method == .HEAD else {
-                return Reply.methodNotAllowed("GET, HEAD", in: .v1).response
+                return RequestOutcome.methodNotAllowed("GET, HEAD", in: .v1).response
             }
             guard route == .metrics else {
-                return Reply.health(isWell: route == .health || service.isReady).response
+                return RequestOutcome.health(isHealthy: route == .health || service.isReady).response
             }
             let headers = RequestHeaders(request.head.headers)
-            return await page.reply(headers: headers, isMasterKey: service.isMasterKey).response
+            return await page.respond(headers: headers, isMasterKey: service.isMasterKey).response
         }
     }
 
     package func standing(of head: HTTPRequestHead) -> RequestStanding { .missing }
 
     package func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse {
-        Reply.failure(SkyrowError(fault, limits: Self.limits), in: .v1, status: fault.status, .http).response
+        RequestOutcome.failure(SkyrowError(fault, limits: Self.limits), in: .v1, status: fault.status, .http).response
     }
 }

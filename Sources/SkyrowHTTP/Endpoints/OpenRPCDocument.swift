@@ -1,7 +1,7 @@
 import SkyrowModel
 import SkyrowWire
 
-/// The answer of `rpc.discover`: every action in the form of OpenRPC 1.3 (https://spec.open-rpc.org), made from the catalog.
+/// The response of `rpc.discover`: every action in the form of OpenRPC 1.3 (https://spec.open-rpc.org), made from the catalog.
 enum OpenRPCDocument {
     static let text: JSONText = {
         let writer = JSONWriter(capacity: 64 * 1024)

@@ -1,8 +1,8 @@
 import Logging
 package import SkyrowModel
 
-/// The request that a task works for, as far as whatever it logs wants to know.
-package struct RequestMark: Sendable {
+/// What belongs to one request: its id, trace, action and memory account.
+package struct RequestContext: Sendable {
     package let id: RequestID
     /// The trace that the request is part of, ours or its caller's.
     package let traceID: TraceID?

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import SkyrowModel
 
-/// The header fields that the doors look at, picked out in one pass.
+/// The header fields that the endpoints read, found in one pass.
 struct RequestHeaders {
     private(set) var key: String?
     private(set) var accessToken: String?
@@ -16,7 +16,7 @@ struct RequestHeaders {
         var bearer: String?
         var traceParents = 0
         for (name, value) in headers where !value.isEmpty {
-            // Most fields are told apart by their length alone.
+            // The length alone distinguishes most fields.
             switch name.utf8.count {
             case 6 where name.isSameHeader(as: "origin"): origin = value
             case 11 where name.isSameHeader(as: "traceparent"):

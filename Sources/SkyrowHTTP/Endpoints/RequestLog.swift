@@ -5,7 +5,7 @@ package import SkyrowModel
 
 /// The request that the current task works for.
 package enum RequestTrace {
-    @TaskLocal package static var current: RequestMark?
+    @TaskLocal package static var current: RequestContext?
 
     /// Puts `request_id`, `action` and `trace_id` on whatever is logged while a request is worked on, by any part of the
     /// service.
@@ -28,7 +28,7 @@ package struct RequestLogLine: Sendable {
     package let client: ClientAddress?
     package let errorCode: Int?
     package let method: String?
-    /// From the last byte of the request to the answer.
+    /// From the last byte of the request to the response.
     package let microseconds: Int64?
     /// `OK` or the name of the error.
     package let outcome: String
@@ -99,24 +99,24 @@ struct RequestLog: Sendable {
     let logger: Logger
     let output: (any RequestLogOutput)?
 
-    /// Failures of the service's own are errors. What goes well and comes every second from whoever watches is for
+    /// Failures of the service's own are errors. Successful health checks and scrapes come every second and are for
     /// debugging; all else, what clients got wrong included, is information.
-    func record(_ reply: Reply, method: HTTPMethod?, id: RequestID, client: Client, time: TimeAmount?) {
-        let level = RequestLog.level(of: reply)
+    func record(_ outcome: RequestOutcome, method: HTTPMethod?, id: RequestID, client: Client, time: TimeAmount?) {
+        let level = RequestLog.level(of: outcome)
         guard logger.logLevel <= level else { return }
         let line = RequestLogLine(
             level: level,
-            action: reply.action,
-            calls: reply.calls,
+            action: outcome.action,
+            calls: outcome.calls,
             client: client.address,
-            errorCode: reply.error?.rawValue,
+            errorCode: outcome.error?.rawValue,
             method: method.map(RequestLog.name),
             microseconds: time.map { $0.nanoseconds / 1000 },
-            outcome: reply.error?.name ?? "OK",
+            outcome: outcome.error?.name ?? "OK",
             requestID: id,
-            status: reply.response.status.code,
-            traceID: reply.traceID,
-            userID: reply.userID
+            status: outcome.response.status.code,
+            traceID: outcome.traceID,
+            userID: outcome.userID
         )
         if let output {
             output.write(line)
@@ -125,10 +125,10 @@ struct RequestLog: Sendable {
         }
     }
 
-    static func level(of reply: Reply) -> Logger.Level {
-        if reply.error?.isServerFault == true { return .error }
-        switch reply.subject {
-        case .health, .metrics: return reply.response.status == .ok ? .debug : .info
+    static func level(of outcome: RequestOutcome) -> Logger.Level {
+        if outcome.error?.isServerFault == true { return .error }
+        switch outcome.subject {
+        case .health, .metrics: return outcome.response.status == .ok ? .debug : .info
         case .action, .batch, .discover, .home, .preflight, .unknown, .http: return .info
         }
     }

@@ -20,9 +20,9 @@ final class RequestMetrics: Sendable {
         }
     }
 
-    /// - Parameter time: from the request's last byte to its answer; nil for one that never came whole.
-    func record(_ reply: Reply, time: TimeAmount?) {
-        requests.increment(reply.subject.ordinal, reply.error)
-        if let time { times[reply.subject.ordinal].recordNanoseconds(time.nanoseconds) }
+    /// - Parameter time: from the request's last byte to its response; nil for one that never came whole.
+    func record(_ outcome: RequestOutcome, time: TimeAmount?) {
+        requests.increment(outcome.subject.ordinal, outcome.error)
+        if let time { times[outcome.subject.ordinal].recordNanoseconds(time.nanoseconds) }
     }
 }

@@ -3,8 +3,8 @@ import NIOHTTP1
 import SkyrowModel
 import SkyrowWire
 
-/// An answer with what its log line says.
-struct Reply: Sendable {
+/// A response with what its log line says.
+struct RequestOutcome: Sendable {
     var response: HTTPResponse
     var subject: RequestSubject
     /// The first failure; entries of a batch that failed alone do not count.
@@ -38,13 +38,13 @@ struct Reply: Sendable {
         status: HTTPResponseStatus,
         _ subject: RequestSubject,
         userID: UserID? = nil
-    ) -> Reply {
+    ) -> RequestOutcome {
         let writer = JSONWriter(capacity: 256)
         writer.failure(error, in: envelope)
         let response = HTTPResponse(status: status, body: ByteBuffer(writer))
-        var reply = Reply(response, subject, error: error.code, userID: userID)
-        reply.addRetryTime(of: error)
-        return reply
+        var outcome = RequestOutcome(response, subject, error: error.code, userID: userID)
+        outcome.addRetryTime(of: error)
+        return outcome
     }
 
     /// Says in the head, too, when a call that was one too many may be tried again.
@@ -53,16 +53,16 @@ struct Reply: Sendable {
         response.fields.append(HTTPField("retry-after", "\(seconds)"))
     }
 
-    static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> Reply {
+    static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> RequestOutcome {
         let error = SkyrowError(.undefinedOperation, "This path takes \(allowed) only.")
-        var reply = failure(error, in: envelope, status: .methodNotAllowed, .http)
-        reply.response.fields.append(HTTPField("allow", allowed))
-        return reply
+        var outcome = failure(error, in: envelope, status: .methodNotAllowed, .http)
+        outcome.response.fields.append(HTTPField("allow", allowed))
+        return outcome
     }
 
-    static func health(isWell: Bool) -> Reply {
-        let body = ByteBuffer(staticString: isWell ? #"{"status":"OK"}"# : #"{"status":"Unavailable"}"#)
-        return Reply(HTTPResponse(status: isWell ? .ok : .serviceUnavailable, body: body), .health)
+    static func health(isHealthy: Bool) -> RequestOutcome {
+        let body = ByteBuffer(staticString: isHealthy ? #"{"status":"OK"}"# : #"{"status":"Unavailable"}"#)
+        return RequestOutcome(HTTPResponse(status: isHealthy ? .ok : .serviceUnavailable, body: body), .health)
     }
 }
 

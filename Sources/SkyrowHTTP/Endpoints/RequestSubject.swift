@@ -6,7 +6,7 @@ enum RequestSubject: Hashable, Sendable {
     /// A JSON-RPC batch.
     case batch
     case discover
-    /// The answer of the v1 envelope to nothing in particular.
+    /// The response of the v1 envelope to nothing in particular.
     case home
     /// `/healthz` and `/readyz`
     case health

@@ -5,7 +5,7 @@ import SkyrowWire
 /// The text of one call's result or error, within what the request's account allows.
 struct ResponseText: Sendable {
     let body: ByteBuffer
-    /// The failure that the text tells, which may be that the result is too large.
+    /// The failure in the text, which may be that the result is too large.
     let error: SkyrowError?
 
     /// - Parameters:

@@ -7,7 +7,7 @@ import SkyrowModel
 import SkyrowWire
 import Tracing
 
-/// Answers every request of the service: health, preflights, and the two doors to the actions.
+/// Responds to every request of the service: health, preflights, and the two endpoints of the actions.
 ///
 /// ```swift
 /// let responder = ServiceResponder(service: service, logger: logger)
@@ -15,8 +15,8 @@ import Tracing
 /// ```
 package struct ServiceResponder: HTTPResponder {
     private let service: ActionService
-    private let rpc: JSONRPCDoor
-    private let skygear: SkygearDoor
+    private let rpc: JSONRPCEndpoint
+    private let skygear: SkygearEndpoint
     private let cors: CORSPolicy
     private let clients: ClientIdentification
     private let strictTransport: HTTPField?
@@ -29,13 +29,13 @@ package struct ServiceResponder: HTTPResponder {
     private let tracing: RequestTracing?
 
     /// - Parameters:
-    ///   - clients: how the clients of requests are found and told apart.
+    ///   - clients: how the clients of requests are identified.
     ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
     ///   - drain: by which the service stops being ready some time before it ends.
     ///   - limits: the same as the server's, for the sentences that name them.
     ///   - requestLog: where the lines about requests go; the logger when nil.
     ///   - metrics: where requests are counted.
-    ///   - metricsPage: what `/metrics` answers; without one there is no such path.
+    ///   - metricsPage: what `/metrics` returns; without one there is no such path.
     ///   - tracing: makes the spans of requests.
     package init(
         service: ActionService,
@@ -52,8 +52,8 @@ package struct ServiceResponder: HTTPResponder {
     ) {
         self.service = service
         let dispatcher = ActionDispatcher(service: service)
-        rpc = JSONRPCDoor(dispatcher: dispatcher)
-        skygear = SkygearDoor(dispatcher: dispatcher)
+        rpc = JSONRPCEndpoint(dispatcher: dispatcher)
+        skygear = SkygearEndpoint(dispatcher: dispatcher)
         self.cors = cors
         self.clients = clients
         self.strictTransport = strictTransport.map {
@@ -72,18 +72,18 @@ package struct ServiceResponder: HTTPResponder {
         let headers = RequestHeaders(request.head.headers)
         let id = headers.requestID ?? request.id
         let client = clients.client(of: request.peer, headers: request.head.headers)
-        var reply: Reply
+        var outcome: RequestOutcome
         if let tracing, Route(uri: request.head.uri).isTraced {
-            reply = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
+            outcome = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
         } else {
-            let mark = RequestMark(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
-            reply = await route(request, headers: headers, client: client, mark: mark)
-            reply.traceID = mark.traceID
+            let context = RequestContext(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
+            outcome = await route(request, headers: headers, client: client, context: context)
+            outcome.traceID = context.traceID
         }
         let time = NIODeadline.now() - request.arrival
-        metrics.record(reply, time: time)
-        log.record(reply, method: request.head.method, id: id, client: client, time: time)
-        return finished(reply.response, headers: headers, id: id, client: client)
+        metrics.record(outcome, time: time)
+        log.record(outcome, method: request.head.method, id: id, client: client, time: time)
+        return finished(outcome.response, headers: headers, id: id, client: client)
     }
 
     private func traced(
@@ -92,16 +92,16 @@ package struct ServiceResponder: HTTPResponder {
         client: Client,
         id: RequestID,
         in span: RequestTracing.RequestSpan
-    ) async -> Reply {
+    ) async -> RequestOutcome {
         let traceID = span.own?.traceID ?? headers.traceParent?.traceID
-        var reply = await ServiceContext.withValue(span.context) {
-            let mark = RequestMark(id: id, traceID: traceID, account: account(for: client))
-            return await route(request, headers: headers, client: client, mark: mark)
+        var outcome = await ServiceContext.withValue(span.context) {
+            let context = RequestContext(id: id, traceID: traceID, account: account(for: client))
+            return await route(request, headers: headers, client: client, context: context)
         }
-        reply.traceID = traceID
-        span.end(reply, method: request.head.method, id: id)
-        if let own = span.own { reply.response.fields.append(HTTPField("traceresponse", own.description)) }
-        return reply
+        outcome.traceID = traceID
+        span.end(outcome, method: request.head.method, id: id)
+        if let own = span.own { outcome.response.fields.append(HTTPField("traceresponse", own.description)) }
+        return outcome
     }
 
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
@@ -136,62 +136,62 @@ package struct ServiceResponder: HTTPResponder {
         if head != nil, fault != .responseTimeout {
             try? service.admit(headers.credentials, from: clients.key(of: client))
         }
-        var reply = Reply.failure(error, in: envelope, status: fault.status, .http)
-        reply.traceID = headers.traceParent?.traceID
-        metrics.record(reply, time: nil)
-        log.record(reply, method: head?.method, id: id, client: client, time: nil)
-        return finished(reply.response, headers: headers, id: id, client: client)
+        var outcome = RequestOutcome.failure(error, in: envelope, status: fault.status, .http)
+        outcome.traceID = headers.traceParent?.traceID
+        metrics.record(outcome, time: nil)
+        log.record(outcome, method: head?.method, id: id, client: client, time: nil)
+        return finished(outcome.response, headers: headers, id: id, client: client)
     }
 
     private func route(
         _ request: HTTPRequest,
         headers: RequestHeaders,
         client: Client,
-        mark: RequestMark
-    ) async -> Reply {
+        context: RequestContext
+    ) async -> RequestOutcome {
         let method = request.head.method
         let sender = ActionDispatcher.Sender(credentials: headers.credentials, client: clients.key(of: client))
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
-            return Reply(response, .preflight)
+            return RequestOutcome(response, .preflight)
         }
         switch Route(uri: request.head.uri) {
         case .rpc:
             guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
-            return await rpc.reply(to: request.body, from: sender, mark: mark)
+            return await rpc.respond(to: request.body, from: sender, context: context)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return .health(isWell: true)
+            return .health(isHealthy: true)
         case .readiness:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return .health(isWell: service.isReady && !drain.hasBegun)
+            return .health(isHealthy: service.isReady && !drain.hasBegun)
         case .metrics:
             guard let metricsPage else { return undefinedRoute(from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return counted(await metricsPage.reply(headers: headers, isMasterKey: service.isMasterKey), from: sender)
+            return counted(await metricsPage.respond(headers: headers, isMasterKey: service.isMasterKey), from: sender)
         case .unserved:
             return undefinedRoute(from: sender)
         case .skygear(let path):
-            return await skygear.reply(to: request.body, path: path, from: sender, mark: mark)
+            return await skygear.respond(to: request.body, path: path, from: sender, context: context)
         }
     }
 
-    private func undefinedRoute(from sender: ActionDispatcher.Sender) -> Reply {
+    private func undefinedRoute(from sender: ActionDispatcher.Sender) -> RequestOutcome {
         counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), from: sender)
     }
 
     /// Counts a request that failed without a call of an action; the refusal when it is one too many.
-    private func counted(_ reply: Reply, from sender: ActionDispatcher.Sender) -> Reply {
-        guard reply.error != nil else { return reply }
+    private func counted(_ outcome: RequestOutcome, from sender: ActionDispatcher.Sender) -> RequestOutcome {
+        guard outcome.error != nil else { return outcome }
         do throws(SkyrowError) {
             try service.admit(sender.credentials, from: sender.client)
-            return reply
+            return outcome
         } catch {
-            return .failure(error, in: .v1, status: error.code.httpStatus, reply.subject)
+            return .failure(error, in: .v1, status: error.code.httpStatus, outcome.subject)
         }
     }
 
-    /// Adds what every answer carries.
+    /// Adds what every response carries.
     private func finished(
         _ response: HTTPResponse,
         headers: RequestHeaders,
@@ -203,7 +203,7 @@ package struct ServiceResponder: HTTPResponder {
         response.fields += cors.fields(origin: headers.origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
         if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
-        // A refusal for too many calls knows better how long.
+        // A refusal for too many calls has a more exact time.
         if response.status == .serviceUnavailable {
             response.fields.append(HTTPField("retry-after", "1"))
         }

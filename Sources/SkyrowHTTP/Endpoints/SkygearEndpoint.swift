@@ -7,7 +7,7 @@ import SkyrowWire
 ///
 /// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request that names no action gets
 /// the home answer. Where that server answered unreadable JSON with an empty body, this one sends an error envelope.
-struct SkygearDoor: Sendable {
+struct SkygearEndpoint: Sendable {
     private let dispatcher: ActionDispatcher
 
     init(dispatcher: ActionDispatcher) {
@@ -21,34 +21,34 @@ struct SkygearDoor: Sendable {
         case failure(SkyrowError)
     }
 
-    func reply(
+    func respond(
         to body: ByteBuffer,
         path: Substring,
         from sender: ActionDispatcher.Sender,
-        mark: RequestMark
-    ) async -> Reply {
+        context: RequestContext
+    ) async -> RequestOutcome {
         switch counted(read(body, path: path, from: sender), from: sender) {
         case .home:
-            return Reply(SkygearDoor.home, .home)
+            return RequestOutcome(SkygearEndpoint.home, .home)
         case .failure(let error):
             return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, .unknown)
         case .action(let call):
-            let (outcome, user) = await dispatcher.perform(call, mark: mark)
+            let (outcome, user) = await dispatcher.perform(call, context: context)
             let subject = RequestSubject.action(call.action)
-            let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: mark.account)
+            let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: context.account)
             var status = text.error?.code.httpStatus ?? .ok
             if case .refused(let error) = outcome {
-                status = SkygearDoor.status(refusal: error.code, need: ActionCatalog[call.action].need)
+                status = SkygearEndpoint.status(refusal: error.code, need: ActionCatalog[call.action].need)
             }
-            var reply = Reply(
+            var result = RequestOutcome(
                 HTTPResponse(status: status, body: text.body),
                 subject,
                 error: text.error?.code,
                 userID: user
             )
-            if let error = text.error { reply.addRetryTime(of: error) }
-            reply.response.hold(mark.account)
-            return reply
+            if let error = text.error { result.addRetryTime(of: error) }
+            result.response.hold(context.account)
+            return result
         }
     }
 
@@ -97,7 +97,7 @@ struct SkygearDoor: Sendable {
             accessToken: sender.credentials.accessToken ?? request.credentials.accessToken,
             actingUserID: request.credentials.actingUserID
         )
-        for name in [SkygearDoor.actionName(path: path), request.action].compactMap(\.self) {
+        for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
             if let action = ActionName(wireName: name) {
                 return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters, rules: .v1))
@@ -114,7 +114,7 @@ struct SkygearDoor: Sendable {
         path.isEmpty ? nil : String(path.map { $0 == "/" ? ":" : $0 })
     }
 
-    // MARK: - Answering
+    // MARK: - Responding
 
     /// Skygear's checks before an action force a status of their own: who is no administrator gets 401, not 403.
     private static func status(refusal code: ErrorCode, need: ActionNeed) -> HTTPResponseStatus {

@@ -31,7 +31,7 @@ extension ErrorCode {
 }
 
 extension SkyrowError {
-    /// What a client is told when the channel refuses its request.
+    /// The error for a request that the channel refuses.
     init(_ fault: HTTPFault, limits: HTTPLimits) {
         switch fault {
         case .malformed:

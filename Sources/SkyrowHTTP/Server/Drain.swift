@@ -1,10 +1,10 @@
 import ServiceLifecycle
 import Synchronization
 
-/// The time between the decision to shut down and the shutdown, in which a service goes on answering while it says that
+/// The time between the decision to shut down and the shutdown, in which a service goes on responding while it says that
 /// it is not ready, so that a proxy sends new requests elsewhere.
 ///
-/// It belongs at the end of a service group, whose shutdown begins there. Every answer meanwhile ends its connection.
+/// It belongs at the end of a service group, whose shutdown begins there. Every response meanwhile ends its connection.
 package final class Drain: Service {
     private let time: Duration
     private let isOn = Atomic(false)

@@ -10,7 +10,7 @@ final class EventLoopContext {
     let clients: ClientIdentification
     let table: ClientTable
     let bodies: BodyMemory
-    let unreadAnswers: UnreadAnswers
+    let unreadResponses: UnreadResponses
 
     private var date = HTTPDate()
     private var ids = RequestIDGenerator()
@@ -31,7 +31,7 @@ final class EventLoopContext {
         self.clients = clients
         table = counts.clients
         bodies = counts.bodies
-        unreadAnswers = counts.unreadAnswers
+        unreadResponses = counts.unreadResponses
     }
 
     /// The `date` line of this second.
@@ -44,9 +44,9 @@ final class EventLoopContext {
         ids.next()
     }
 
-    /// How long a client may take nothing of its answers; at least from one look to the next.
+    /// How long a client may take nothing of its responses; at least from one look to the next.
     var patience: TimeAmount {
-        max(unreadAnswers.patience(usual: limits.writeStall), limits.tick)
+        max(unreadResponses.patience(usual: limits.writeStall), limits.tick)
     }
 
     // MARK: - Deadlines

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Runs a request's task on the event loop of its connection, so that an answer needs no thread but the loop's own.
+/// Runs a request's task on the event loop of its connection, so that a response needs no thread but the loop's own.
 ///
 /// Swift returns to a task's preferred executor after every suspension; what a database thread resumes comes back here.
 /// Such a thread resumes as many tasks as a pipeline had statements, so the jobs have a queue of their own: one call

@@ -47,8 +47,8 @@ extension HTTP1Connection {
     }
 
     /// Sends the client of the current request an interim response. A client that closed its side and waits takes no
-    /// notice of it (RFC 9110, 15.2); the system of one that is gone answers with a reset, which closes the connection
-    /// and cancels the request. Without it, nothing tells the two apart.
+    /// notice of it (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the connection
+    /// and cancels the request. Nothing else distinguishes the two.
     private func checkDeparture() {
         guard let current, current.head.version.major == 1, current.head.version.minor > 0, stall == nil, let context
         else { return }

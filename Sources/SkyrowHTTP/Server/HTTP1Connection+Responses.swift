@@ -4,7 +4,7 @@ import NIOHTTP1
 extension HTTP1Connection {
     /// Takes the next waiting requests, as long as they are answered at once, and writes what there is in one go.
     func drain() {
-        // An answer that is ready at once, or a flush, calls back into here; the outer call carries on.
+        // A response that is ready at once, or a flush, calls back into here; the outer call carries on.
         guard !isDraining, let context, context.channel.isActive else { return }
         isDraining = true
         repeat {
@@ -25,7 +25,7 @@ extension HTTP1Connection {
 
     private var canStart: Bool {
         guard case .open = phase else { return false }
-        // A client that does not read its answers gets no further ones made.
+        // A client that does not read its responses gets no further ones made.
         return current == nil && context?.channel.isWritable == true
     }
 
@@ -55,14 +55,14 @@ extension HTTP1Connection {
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
             hold?.release()
-            connection.value.answer(response, number: number)
+            connection.value.send(response, number: number)
         }
         // A request that was answered without waiting has left already.
         if current?.number == number { current?.task = task }
     }
 
-    private func answer(_ response: HTTPResponse, number: UInt64) {
-        // The connection may be gone, or the client may have been told that its time is up.
+    private func send(_ response: HTTPResponse, number: UInt64) {
+        // The connection may be gone, or the client may have had a timeout response.
         guard case .open = phase, let current, current.number == number else { return }
         self.current = nil
         headDeadline = .now() + loop.limits.idle
@@ -74,7 +74,7 @@ extension HTTP1Connection {
         drain()
     }
 
-    /// Gives up on the current request, which did not even answer to its cancellation.
+    /// Gives up on the current request, which did not end after its cancellation.
     func abandonCurrent() {
         guard let current else { return }
         self.current = nil
@@ -109,7 +109,7 @@ extension HTTP1Connection {
 
     /// Closes once everything is written: at once, or with time for the client to read it.
     ///
-    /// A socket that is closed while it holds unread bytes answers them with a reset, which would take the answer away
+    /// A socket that is closed while it holds unread bytes sends a reset, which would take the response away
     /// from a client that still sends; so our side closes first, and the rest follows when the client has closed its own.
     func finish(lingeringFor time: TimeAmount? = nil) {
         guard let context else { return }

@@ -4,8 +4,8 @@ import NIOHTTP1
 /// The server's end of one HTTP/1.1 connection: collects requests, has them answered one after another, keeps time.
 ///
 /// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`; one of them
-/// is answered at a time, so answers leave in the order of the requests. All of it runs on the connection's event loop.
-/// Reading and collecting is here, answering in HTTP1Connection+Answers, time in HTTP1Connection+Deadlines.
+/// is answered at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
+/// Reading and collecting is here, responding in HTTP1Connection+Responses, time in HTTP1Connection+Deadlines.
 final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
@@ -14,7 +14,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     enum Phase {
         /// Requests are read and answered. Next: finishing, closed.
         case open
-        /// The last answer is being written. Next: lingering, closed.
+        /// The last response is being written. Next: lingering, closed.
         case finishing
         /// Our side is closed; what still comes is dropped until the client closes its side. Next: closed.
         case lingering(until: NIODeadline)
@@ -63,12 +63,12 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     var headDeadline: NIODeadline
     /// What the client has left to read; nil while it reads as fast as it is answered.
     var stall: Stall? {
-        didSet { loop.unreadAnswers.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
+        didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
     }
     /// By when an idle connection and by when any connection closes, once the server shuts down.
     var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
-    /// - Parameter refusal: what to tell a connection that is one too many.
+    /// - Parameter refusal: the fault that a connection beyond the limit gets.
     init(
         loop: EventLoopContext,
         peer: ConnectionPeer,
@@ -117,7 +117,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         if case .closed = phase { return }
         phase = .closed
         stall = nil
-        // Nobody is left to answer. A write that has been sent goes on in the database.
+        // The client is gone. A write that has been sent goes on in the database.
         current?.task?.cancel()
         dropAssembly()
         while let item = queue.popFirst() {
@@ -223,7 +223,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         assembly = nil
     }
 
-    /// Queues a refusal behind the answers that come before it.
+    /// Queues a refusal behind the responses that come before it.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
         guard !isDeaf else { return }
         isDeaf = true

@@ -3,19 +3,19 @@ package import SkyrowActions
 
 /// What one server takes from its clients, in bytes, counts and time.
 package struct HTTPLimits: Sendable, Hashable {
-    /// Bytes of one body; more is answered with 413.
+    /// Bytes of one body; more gets 413.
     package var body: Int
-    /// Bytes of all bodies that wait in memory at once; more is answered with 503.
+    /// Bytes of all bodies that wait in memory at once; more gets 503.
     package var bodiesInMemory: Int
-    /// Bytes of a body whose request has no accepted key or token in its head; more is answered with 401. So much of every
+    /// Bytes of a body whose request has no accepted key or token in its head; more gets 401. So much of every
     /// body may be taken from the reserve for small ones.
     package var smallBody: Int
-    /// The part of connections and of memory for bodies that one client may hold, in percent; beyond it is answered with 429.
+    /// The part of connections and of memory for bodies that one client may hold, in percent; beyond it gets 429.
     package var clientShare: Int
     /// Bytes a second that a body brings at least, over each `bodyWindow`; 0 is no limit.
     package var bodyRate: Int
-    /// Bytes of all answers that wait for clients to read them; beyond, who reads nothing for a second is closed.
-    package var unreadAnswers: Int
+    /// Bytes of all responses that wait for clients to read them; beyond, who reads nothing for a second is closed.
+    package var unreadResponses: Int
     /// Bytes of one response, and of all the results of a batch together.
     package var responseBytes: Int
     /// Bytes of all results that are being made or wait for clients to read them; one client has half of it at most.
@@ -25,9 +25,9 @@ package struct HTTPLimits: Sendable, Hashable {
     /// Bytes of all header fields of a request.
     package var headerList: Int
     package var headerCount: Int
-    /// Open connections; one more is answered with 503 and closed.
+    /// Open connections; one more gets 503 and closed.
     package var connections: Int
-    /// Requests of one connection that wait for the answers before them; then its socket is not read.
+    /// Requests of one connection that wait for the responses before them; then its socket is not read.
     package var pipelinedRequests: Int
     /// Requests of one HTTP/2 connection at once.
     package var streams: Int
@@ -38,19 +38,19 @@ package struct HTTPLimits: Sendable, Hashable {
     package var handshake: TimeAmount
     /// From the opening of a connection, or the end of its handshake, to its first complete head.
     package var firstHead: TimeAmount
-    /// From one answer to the next complete head.
+    /// From one response to the next complete head.
     package var idle: TimeAmount
     /// From a head to the end of its body.
     package var bodyTime: TimeAmount
     /// How long a body may bring less than `bodyRate`.
     package var bodyWindow: TimeAmount
-    /// From a request to its answer; then the work is cancelled.
+    /// From a request to its response; then the work is cancelled.
     package var response: TimeAmount
-    /// For cancelled work to answer in its own words.
+    /// For cancelled work to respond by itself.
     package var cancellation: TimeAmount
-    /// Without progress of a client that reads an answer slowly.
+    /// Without progress of a client that reads a response slowly.
     package var writeStall: TimeAmount
-    /// How often a client that has closed its side, and waits for its answer, is asked whether it is still there.
+    /// How often a client that has closed its side, and waits for its response, is asked whether it is still there.
     package var departureCheck: TimeAmount
     /// For a refused client to read why, before the connection is closed under it.
     package var linger: TimeAmount
@@ -65,7 +65,7 @@ package struct HTTPLimits: Sendable, Hashable {
         smallBody: Int = 64 * 1024,
         clientShare: Int = ClientShare.usualPercent,
         bodyRate: Int = 1024,
-        unreadAnswers: Int = 256 * 1024 * 1024,
+        unreadResponses: Int = 256 * 1024 * 1024,
         responseBytes: Int = 32 * 1024 * 1024,
         responseMemory: Int = 128 * 1024 * 1024,
         headerField: Int = 16 * 1024,
@@ -93,7 +93,7 @@ package struct HTTPLimits: Sendable, Hashable {
         self.smallBody = smallBody
         self.clientShare = clientShare
         self.bodyRate = bodyRate
-        self.unreadAnswers = unreadAnswers
+        self.unreadResponses = unreadResponses
         self.responseBytes = responseBytes
         self.responseMemory = responseMemory
         self.headerField = headerField

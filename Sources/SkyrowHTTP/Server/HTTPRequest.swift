@@ -27,14 +27,14 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// An answer whose bytes are ready.
+/// A response whose bytes are ready.
 package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
     /// Further header fields; length, type, date, server and connection are written by the channel.
     package var fields: [HTTPField]
     package var contentType: ContentType
     package var body: ByteBuffer
-    /// Whether the connection ends with this answer.
+    /// Whether the connection ends with this response.
     package var endsConnection = false
     /// What counts the memory of the body until it is written; nil for a short one.
     package var account: ResponseAccount?
@@ -52,7 +52,7 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// One field of an answer's head.
+/// One field of a response's head.
 ///
 /// Its line breaks leave as spaces, so that a value can never begin a field of its own.
 package struct HTTPField: Hashable, Sendable {
@@ -72,7 +72,7 @@ package struct HTTPField: Hashable, Sendable {
     }
 }
 
-/// What an answer's body is.
+/// What a response's body is.
 package enum ContentType: Hashable, Sendable {
     case json
     case plainText

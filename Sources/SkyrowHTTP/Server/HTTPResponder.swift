@@ -1,15 +1,15 @@
 package import NIOHTTP1
 
-/// Answers requests; the one thing the server channel knows of what lies above it.
+/// Responds to requests; all that the server channel needs from the layer above.
 package protocol HTTPResponder: Sendable {
-    /// Answers a request. Runs on the connection's event loop and must not block; cancelled when it takes too long or
+    /// Responds to a request. Runs on the connection's event loop and must not block; cancelled when it takes too long or
     /// the client is gone.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
     /// Judges a request whose body is long or slow by its head alone, before the body is kept.
     func standing(of head: HTTPRequestHead) -> RequestStanding
 
-    /// Answers for a request that never became one, or whose answer never came. `head` is there when it was read.
+    /// Responds in place of a request that never became one, or whose response never came. `head` is there when it was read.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse
 }
 
@@ -23,7 +23,7 @@ package enum RequestStanding: Hashable, Sendable {
     case missing
 }
 
-/// Why the server channel answers a request itself; the connection is closed afterwards.
+/// Why the server channel responds to a request itself; the connection is closed afterwards.
 package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
     /// What came is not HTTP/1.1.
     case malformed
@@ -33,7 +33,7 @@ package enum HTTPFault: Error, Hashable, Sendable, CaseIterable {
     case expectationFailed
     /// The request did not arrive whole in time.
     case requestTimeout
-    /// No answer was ready in time.
+    /// No response was ready in time.
     case responseTimeout
     /// There are more connections, or bodies waiting in memory, than the limits allow.
     case overloaded

@@ -12,7 +12,7 @@ package enum ListenAddress: Hashable, Sendable {
     case unixSocket(path: String)
 }
 
-/// Serves HTTP/1.1, and with a certificate HTTPS and HTTP/2, until it is told to shut down.
+/// Serves HTTP/1.1, and with a certificate HTTPS and HTTP/2, until its shutdown.
 ///
 /// ```swift
 /// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
@@ -33,8 +33,8 @@ package struct HTTPServer: Service {
 
     /// - Parameters:
     ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
-    ///   - clients: how clients are told apart, of each of which it takes a share.
-    ///   - counts: what its connections share, of the same limits; one that nobody else looks at when missing.
+    ///   - clients: how clients are identified; each has a share.
+    ///   - counts: what its connections share, of the same limits; counts of its own when missing.
     ///   - onRunning: called with the port, if there is one, once connections are accepted.
     package init(
         address: ListenAddress,

@@ -7,7 +7,7 @@ import NIOSSL
 struct Opening {
     let loop: EventLoopContext
     let peer: ConnectionPeer
-    /// What to tell a connection that is one too many.
+    /// The fault that a connection beyond the limit gets.
     let refusal: HTTPFault?
     let onClose: @Sendable () -> Void
 

@@ -5,7 +5,7 @@ import NIOHTTP1
 struct RequestAssembly {
     let head: HTTPRequestHead
     let deadline: NIODeadline
-    /// The client waits for `100 Continue`, which could not be sent before the answers ahead of it.
+    /// The client waits for `100 Continue`, which could not be sent before the responses ahead of it.
     var owesContinue = false
     private(set) var body = ByteBuffer()
     /// What the body takes of the memory; nil as long as it is not decided whose memory that is.

@@ -1,4 +1,4 @@
-/// What ties an answer, its log line and an unexpected error together.
+/// What ties a response, its log line and an unexpected error together.
 package struct RequestID: Hashable, Sendable, CustomStringConvertible {
     private enum Form: Hashable {
         case made(UInt64, UInt64)

@@ -6,12 +6,12 @@ package final class HTTPServerCounts: Sendable {
     let connections: ConnectionCount
     let bodies: BodyMemory
     let clients = ClientTable()
-    let unreadAnswers: UnreadAnswers
+    let unreadResponses: UnreadResponses
 
     package init(limits: HTTPLimits = HTTPLimits()) {
         connections = ConnectionCount(limits)
         bodies = BodyMemory(limits)
-        unreadAnswers = UnreadAnswers(limit: limits.unreadAnswers)
+        unreadResponses = UnreadResponses(limit: limits.unreadResponses)
     }
 
     package var statistics: HTTPServerStatistics {
@@ -35,8 +35,8 @@ package struct HTTPServerStatistics: Hashable, Sendable {
     package let bodyBytes: Int
 }
 
-/// How many bytes of answers wait for their clients to read them, over all event loops.
-final class UnreadAnswers: Sendable {
+/// How many bytes of responses wait for their clients to read them, over all event loops.
+final class UnreadResponses: Sendable {
     private let limit: Int
     private let bytes = Atomic<Int>(0)
 
@@ -49,7 +49,7 @@ final class UnreadAnswers: Sendable {
     }
 
     func patience(usual: TimeAmount) -> TimeAmount {
-        UnreadAnswers.patience(bytes: bytes.load(ordering: .relaxed), limit: limit, usual: usual)
+        UnreadResponses.patience(bytes: bytes.load(ordering: .relaxed), limit: limit, usual: usual)
     }
 
     /// Clients that read nothing must not fill the memory: beyond the limit they get a second, beyond its double none.

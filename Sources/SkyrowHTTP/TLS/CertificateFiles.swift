@@ -66,7 +66,7 @@ package struct CertificateFiles: Hashable, Sendable {
     private func privateKey() throws(CertificateError) -> NIOSSLPrivateKey {
         let bytes = try contents(of: key)
         do {
-            // Without an answer the library would ask for a passphrase on the terminal.
+            // Without a response the library would ask for a passphrase on the terminal.
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem) { (setPassphrase: ([UInt8]) -> Void) in
                 setPassphrase([])
             }

@@ -1,5 +1,5 @@
 /// Decides when certificate files that change under a running server are read again.
-struct CertificateWatch {
+struct CertificateReload {
     /// The state that was read last, whether or not it could be used.
     private var known: CertificateFiles.Stamp?
     private var seen: CertificateFiles.Stamp?
@@ -9,8 +9,8 @@ struct CertificateWatch {
         seen = known
     }
 
-    /// Whether to read the files, seen in a state twice in a row: certificate and key are two files, and whoever renews
-    /// them writes one before the other.
+    /// Whether to read the files, seen in a state twice in a row: certificate and key are two files, and a renewal
+    /// writes one before the other.
     mutating func shouldRead(_ stamp: CertificateFiles.Stamp?) -> Bool {
         defer { seen = stamp }
         guard stamp != known, stamp == seen else { return false }

@@ -15,7 +15,7 @@ import Synchronization
 package final class ServerCertificate: Service {
     private struct State {
         var context: NIOSSLContext
-        var watch: CertificateWatch
+        var reload: CertificateReload
     }
 
     private let files: CertificateFiles
@@ -34,9 +34,9 @@ package final class ServerCertificate: Service {
         self.files = files
         self.interval = interval
         self.logger = logger
-        let watch = CertificateWatch(known: files.stamp())
+        let reload = CertificateReload(known: files.stamp())
         let (context, end) = try files.load()
-        state = Mutex(State(context: context, watch: watch))
+        state = Mutex(State(context: context, reload: reload))
         warn(ofEnd: end)
     }
 
@@ -55,15 +55,15 @@ package final class ServerCertificate: Service {
                     return
                 }
                 let stamp = self.files.stamp()
-                if self.state.withLock({ $0.watch.shouldRead(stamp) }) { self.read() }
+                if self.state.withLock({ $0.reload.shouldRead(stamp) }) { self.read() }
             }
         }
     }
 
     /// Reads the files again, changed or not.
     package func reload() {
-        let watch = CertificateWatch(known: files.stamp())
-        state.withLock { $0.watch = watch }
+        let reload = CertificateReload(known: files.stamp())
+        state.withLock { $0.reload = reload }
         read()
     }
 

@@ -4,7 +4,7 @@ import NIOTLS
 /// Waits for the end of a TLS handshake, makes room for the protocol that was agreed on, and leaves.
 ///
 /// It sits behind the TLS handler. What the client sends right after its handshake is decrypted only when this is done,
-/// so nothing has to be kept for whoever comes.
+/// so nothing has to be kept for later connections.
 final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, TimedConnection {
     typealias InboundIn = ByteBuffer
 
@@ -45,7 +45,7 @@ final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, Time
         case TLSUserEvent.handshakeCompleted(let agreed):
             finish(context, agreed)
         case is ChannelShouldQuiesceEvent:
-            // The client may have a request ready; the protocol's own handler tells it that it is the last.
+            // The client may have a request ready; the protocol's own handler sends GOAWAY.
             isQuiescing = true
         default:
             context.fireUserInboundEventTriggered(event)
@@ -66,7 +66,7 @@ final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, Time
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Whoever did not finish a handshake was no client of ours.
+        // A peer that did not finish the handshake was no client.
         context.close(promise: nil)
     }
 

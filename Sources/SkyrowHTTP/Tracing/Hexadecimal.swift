@@ -21,7 +21,7 @@ enum Hexadecimal {
 
         var isAtEnd: Bool { rest.isEmpty }
 
-        /// The number of exactly so many digits, at most 16; nil, and nothing is taken, when there are fewer.
+        /// The number of exactly that many digits, at most 16; nil, and nothing is taken, when there are fewer.
         mutating func number(digits: Int) -> UInt64? {
             var number: UInt64 = 0
             var rest = rest

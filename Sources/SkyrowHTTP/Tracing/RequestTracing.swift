@@ -20,7 +20,7 @@ package struct RequestTracing: Sendable {
     /// The span of one request.
     struct RequestSpan: Sendable {
         let span: any Span
-        /// The span as other services would be told of it; nil when the tracer does not speak W3C Trace Context.
+        /// The span as it is propagated to other services; nil when the tracer does not speak W3C Trace Context.
         let own: TraceParent?
 
         var context: ServiceContext { span.context }
@@ -46,28 +46,28 @@ package struct RequestTracing: Sendable {
 
 extension RequestTracing.RequestSpan {
     /// Ends the span with what became of the request.
-    func end(_ reply: Reply, method: HTTPMethod, id: RequestID) {
+    func end(_ outcome: RequestOutcome, method: HTTPMethod, id: RequestID) {
         guard span.isRecording else {
             span.end()
             return
         }
-        span.operationName = reply.subject.name
+        span.operationName = outcome.subject.name
         span.updateAttributes { attributes in
             attributes["http.request.method"] = RequestLog.name(method)
-            attributes["http.response.status_code"] = Int(reply.response.status.code)
-            attributes["skyrow.outcome"] = reply.error?.name ?? "OK"
+            attributes["http.response.status_code"] = Int(outcome.response.status.code)
+            attributes["skyrow.outcome"] = outcome.error?.name ?? "OK"
             attributes["skyrow.request_id"] = id.description
-            if let user = reply.userID { attributes["enduser.id"] = user }
-            if let calls = reply.calls { attributes["skyrow.calls"] = calls }
-            if let error = reply.error { attributes["error.type"] = error.name }
+            if let user = outcome.userID { attributes["enduser.id"] = user }
+            if let calls = outcome.calls { attributes["skyrow.calls"] = calls }
+            if let error = outcome.error { attributes["error.type"] = error.name }
         }
-        if reply.error?.isServerFault == true { span.setStatus(SpanStatus(code: .error)) }
+        if outcome.error?.isServerFault == true { span.setStatus(SpanStatus(code: .error)) }
         span.end()
     }
 }
 
 private struct HeaderExtractor: Extractor {
-    /// A field that is there twice is as good as none: nobody could say which one is meant.
+    /// A field that is there twice is as good as none: it is undefined which one counts.
     func extract(key: String, from headers: HTTPHeaders) -> String? {
         let values = headers[key]
         return values.count == 1 ? values[0] : nil

@@ -16,7 +16,7 @@ extension HTTPLimits {
             bodiesInMemory: listening.maximumBodyMemory,
             clientShare: listening.clientShare,
             bodyRate: listening.minimumBodyRate,
-            unreadAnswers: listening.maximumUnreadMemory,
+            unreadResponses: listening.maximumUnreadMemory,
             responseBytes: listening.maximumAnswer,
             responseMemory: listening.maximumAnswerMemory,
             headerField: min(HTTPLimits().headerField, listening.maximumHeader),

@@ -138,7 +138,7 @@ import Testing
         #expect(TrustedProxies.none.client(of: peer, headers: headers) == peer)
     }
 
-    /// The address reaches the log line, of answers and of refusals.
+    /// The address reaches the log line, of responses and of refusals.
     @Test(arguments: [(true, "client=192.0.2.7"), (false, "client=127.0.0.1")])
     func theLogNamesTheClient(isTrusted: Bool, expected: String) async throws {
         let lines = LogLines()
@@ -147,9 +147,9 @@ import Testing
             try await withConnection(port: service.port) { connection in
                 let headers = [("X-Forwarded-For", "192.0.2.7")]
                 try await connection.get("/healthz", headers: headers)
-                _ = try await connection.answer()
+                _ = try await connection.response()
                 try await connection.get("/healthz", headers: headers + [("Expect", "wonders")])
-                let refusal = try await connection.answer()
+                let refusal = try await connection.response()
                 #expect(refusal.status == 417)
             }
         }

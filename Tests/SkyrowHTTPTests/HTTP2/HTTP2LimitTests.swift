@@ -41,11 +41,11 @@ import Testing
                 let body = ByteBuffer(repeating: 65, count: row.bodyBytes)
                 try await connection.body(body, on: 1, isWhole: row.status == 200)
             }
-            #expect(try await connection.answer(on: 1).status == row.status)
+            #expect(try await connection.response(on: 1).status == row.status)
             // The rest of the request is not wanted.
             if row.status != 200 { #expect(try await connection.reset(of: 1) == .noError) }
             try await connection.get("/a", on: 3)
-            #expect(try await connection.answer(on: 3).body == "GET /a")
+            #expect(try await connection.response(on: 3).body == "GET /a")
         }
     }
 
@@ -59,7 +59,7 @@ import Testing
             try await connection.get("/a", on: 1, headers: headers)
             #expect(try await connection.reset(of: 1) == .protocolError)
             try await connection.get("/b", on: 3)
-            #expect(try await connection.answer(on: 3).body == "GET /b")
+            #expect(try await connection.response(on: 3).body == "GET /b")
         }
     }
 
@@ -67,8 +67,8 @@ import Testing
         try await withHTTP2Server(validates: false) { _, connection in
             let block: HPACKHeaders = [":method": "CONNECT", ":authority": "elsewhere:443"]
             try await connection.send(1, .headers(.init(headers: block, endStream: true)))
-            let answer = try await connection.answer(on: 1)
-            #expect(answer.status == 400 || answer.reset == .protocolError)
+            let response = try await connection.response(on: 1)
+            #expect(response.status == 400 || response.reset == .protocolError)
         }
     }
 
@@ -118,7 +118,7 @@ import Testing
                     #expect(!attacker.goAways.isEmpty)
                 }
                 try await bystander.get("/a", on: 1)
-                #expect(try await bystander.answer(on: 1).body == "GET /a")
+                #expect(try await bystander.response(on: 1).body == "GET /a")
             }
         }
     }
@@ -181,15 +181,15 @@ import Testing
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder, limits: HTTPLimits(response: .milliseconds(500))) { _, connection in
             try await connection.get("/wait", on: 1)
-            #expect(try await connection.answer(on: 1).body == "cancelled")
+            #expect(try await connection.response(on: 1).body == "cancelled")
         }
         let deaf = ScriptedResponder()
         let limits = HTTPLimits(response: .milliseconds(500), cancellation: .milliseconds(50))
         try await withHTTP2Server(deaf, limits: limits) { _, connection in
             try await connection.get("/deaf", on: 1)
-            #expect(try await connection.answer(on: 1).status == 503)
+            #expect(try await connection.response(on: 1).status == 503)
             try await connection.get("/a", on: 3)
-            #expect(try await connection.answer(on: 3).body == "GET /a")
+            #expect(try await connection.response(on: 3).body == "GET /a")
             deaf.gate.open()
         }
     }
@@ -200,7 +200,7 @@ import Testing
             // Not a window is opened.
             #expect(try await connection.reset(of: 1) == .cancel)
             try await connection.get("/a", on: 3)
-            #expect(try await connection.answer(on: 3).body == "GET /a")
+            #expect(try await connection.response(on: 3).body == "GET /a")
         }
     }
 
@@ -212,7 +212,7 @@ import Testing
         try await withHTTP2Server(limits: limits) { _, connection in
             if limits.idle == .milliseconds(500) {
                 try await connection.get("/a", on: 1)
-                _ = try await connection.answer(on: 1)
+                _ = try await connection.response(on: 1)
             }
             try await connection.waitForClose()
             #expect(connection.goAways.map(\.code) == [.noError])
@@ -226,14 +226,14 @@ import Testing
         try await withServer(ScriptedResponder(), limits: limits, certificate: certificate.server()) { server in
             try await withHTTP2(port: server.port, tls: client) { first in
                 try await first.get("/a", on: 1)
-                _ = try await first.answer(on: 1)
+                _ = try await first.response(on: 1)
                 try await withHTTP2(port: server.port, tls: client) { second in
                     try await second.get("/a", on: 1)
-                    #expect(try await second.answer(on: 1).status == 503)
+                    #expect(try await second.response(on: 1).status == 503)
                     try await second.waitForClose()
                 }
                 try await first.get("/b", on: 3)
-                #expect(try await first.answer(on: 3).body == "GET /b")
+                #expect(try await first.response(on: 3).body == "GET /b")
             }
         }
     }

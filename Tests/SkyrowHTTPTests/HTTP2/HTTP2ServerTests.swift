@@ -30,7 +30,7 @@ func withHTTP2Server<Success: Sendable>(
             try await connection.get("/wait", on: 1)
             try await responder.waiting.value()
             try await connection.get("/a?b=c", on: 3)
-            let second = try await connection.answer(on: 3)
+            let second = try await connection.response(on: 3)
             #expect(second.status == 200)
             #expect(second.body == "GET /a?b=c")
             #expect(second["content-type"] == "text/plain; charset=utf-8")
@@ -38,7 +38,7 @@ func withHTTP2Server<Success: Sendable>(
             #expect(second["date"]?.hasSuffix(" GMT") == true)
             #expect(second["connection"] == nil)
             responder.gate.open()
-            #expect(try await connection.answer(on: 1).body == "done")
+            #expect(try await connection.response(on: 1).body == "done")
         }
     }
 
@@ -53,20 +53,20 @@ func withHTTP2Server<Success: Sendable>(
                     try await connection.body(part, on: stream, isWhole: false)
                 }
                 try await connection.body(ByteBuffer(), on: stream)
-                #expect(try await connection.answer(on: stream).body == String(buffer: body))
+                #expect(try await connection.response(on: stream).body == String(buffer: body))
             }
             try await connection.get("/big", on: 101)
-            #expect(try await connection.answer(on: 101).body.utf8.count == 4 << 20)
+            #expect(try await connection.response(on: 101).body.utf8.count == 4 << 20)
         }
     }
 
     @Test func anAnswerToHEADHasALengthAndNoBody() async throws {
         try await withHTTP2Server { _, connection in
             try await connection.head("HEAD", "/a", on: 1, isWhole: true)
-            let answer = try await connection.answer(on: 1)
-            #expect(answer.status == 200)
-            #expect(answer["content-length"] == "7")
-            #expect(answer.body.isEmpty)
+            let response = try await connection.response(on: 1)
+            #expect(response.status == 200)
+            #expect(response["content-length"] == "7")
+            #expect(response.body.isEmpty)
         }
     }
 
@@ -75,7 +75,7 @@ func withHTTP2Server<Success: Sendable>(
             try await connection.head("POST", "/echo", on: 1)
             try await connection.body(ByteBuffer(string: "body"), on: 1, isWhole: false)
             try await connection.send(1, .headers(.init(headers: ["x-checksum": "1"], endStream: true)))
-            #expect(try await connection.answer(on: 1).body == "body")
+            #expect(try await connection.response(on: 1).body == "body")
         }
     }
 
@@ -89,7 +89,7 @@ func withHTTP2Server<Success: Sendable>(
             }
             #expect(content.headers.first(name: ":status") == "100")
             try await connection.body(ByteBuffer(string: "body"), on: 1)
-            #expect(try await connection.answer(on: 1).body == "body")
+            #expect(try await connection.response(on: 1).body == "body")
         }
     }
 
@@ -101,7 +101,7 @@ func withHTTP2Server<Success: Sendable>(
             try await connection.send(1, .rstStream(.cancel))
             try await responder.cancelled.value()
             try await connection.get("/a", on: 3)
-            #expect(try await connection.answer(on: 3).body == "GET /a")
+            #expect(try await connection.response(on: 3).body == "GET /a")
         }
     }
 
@@ -112,7 +112,7 @@ func withHTTP2Server<Success: Sendable>(
             try await responder.waiting.value()
             connection.finishSending()
             responder.gate.open()
-            #expect(try await connection.answer(on: 1).body == "done")
+            #expect(try await connection.response(on: 1).body == "done")
             try await connection.waitForClose()
         }
     }
@@ -129,15 +129,15 @@ func withHTTP2Server<Success: Sendable>(
                 let save =
                     #"{"jsonrpc":"2.0","id":7,"method":"record:save","params":{"records":[{"_id":"note/1","n":1}]}}"#
                 try await connection.post("/rpc", save, on: 1, headers: key)
-                let saved = try await connection.answer(on: 1)
+                let saved = try await connection.response(on: 1)
                 #expect(saved.status == 200)
                 #expect(saved["strict-transport-security"] == "max-age=3600")
                 #expect(saved["x-skygear-request-id"]?.isEmpty == false)
                 #expect(try JSONValue(saved.body)["result"][0]["_id"].string == "note/1")
                 try await connection.post("/record/fetch", #"{"ids":["note/1"]}"#, on: 3, headers: key)
-                #expect(try JSONValue(try await connection.answer(on: 3).body)["result"][0]["n"].integer == 1)
+                #expect(try JSONValue(try await connection.response(on: 3).body)["result"][0]["n"].integer == 1)
                 try await connection.get("/readyz", on: 5)
-                #expect(try await connection.answer(on: 5).status == 200)
+                #expect(try await connection.response(on: 5).status == 200)
                 try await connection.head(
                     "OPTIONS",
                     "/rpc",
@@ -145,22 +145,22 @@ func withHTTP2Server<Success: Sendable>(
                     headers: [("origin", "https://a.example")],
                     isWhole: true
                 )
-                #expect(try await connection.answer(on: 7)["access-control-allow-origin"] == "*")
+                #expect(try await connection.response(on: 7)["access-control-allow-origin"] == "*")
                 try await connection.post("/rpc", "{", on: 9, headers: key)
-                #expect(try JSONValue(try await connection.answer(on: 9).body)["error"]["code"].integer == -32700)
+                #expect(try JSONValue(try await connection.response(on: 9).body)["error"]["code"].integer == -32700)
             }
         }
     }
 }
 
 extension TestService {
-    /// Makes an account over TLS and answers its access token.
+    /// Makes an account over TLS and returns its access token.
     fileprivate func token(of name: String, tls: NIOSSLContext) async throws -> String {
         try await withConnection(port: port, tls: tls) { connection in
             let body =
                 #"{"jsonrpc":"2.0","id":1,"method":"auth:signup","params":{"auth_data":{"username":"\#(name)"},"password":"a long secret"}}"#
             try await connection.post("/rpc", body, headers: [("X-Skygear-API-Key", TestService.apiKey)])
-            return try #require(JSONValue(try await connection.answer().body)["result"]["access_token"].string)
+            return try #require(JSONValue(try await connection.response().body)["result"]["access_token"].string)
         }
     }
 }

@@ -14,21 +14,21 @@ import Testing
             // First that it will end, then where: now nothing more is taken.
             while connection.goAways.count < 2 { try await connection.receive() }
             responder.gate.open()
-            #expect(try await connection.answer(on: 1).body == "done")
+            #expect(try await connection.response(on: 1).body == "done")
             try await connection.waitForClose()
             #expect(connection.goAways.map(\.last) == [.maxID, 1, 1])
             #expect(connection.goAways.allSatisfy { $0.code == .noError })
         }
     }
 
-    /// A large answer leaves whole, though it is far from read when its stream ends.
+    /// A large response leaves whole, though it is far from read when its stream ends.
     @Test func aLargeAnswerIsReadWholeDuringShutdown() async throws {
         let responder = ScriptedResponder()
         try await withHTTP2Server(responder) { server, connection in
             try await connection.get("/big", on: 1)
             try await responder.waiting.value()
             await server.shutDown()
-            #expect(try await connection.answer(on: 1).body.utf8.count == 4 << 20)
+            #expect(try await connection.response(on: 1).body.utf8.count == 4 << 20)
             try await connection.waitForClose()
         }
     }

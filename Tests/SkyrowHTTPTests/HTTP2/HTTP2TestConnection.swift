@@ -11,7 +11,7 @@ import Testing
 /// ```swift
 /// try await withHTTP2(port: port, tls: context) { connection in
 ///     try await connection.get("/a", on: 1)
-///     let answer = try await connection.answer(on: 1)
+///     let response = try await connection.response(on: 1)
 /// }
 /// ```
 final class HTTP2TestConnection {
@@ -113,9 +113,9 @@ final class HTTP2TestConnection {
         taken = 0
     }
 
-    /// The answer on a stream; the frames of other streams wait.
-    func answer(on stream: HTTP2StreamID) async throws -> HTTP2TestAnswer {
-        var answer = HTTP2TestAnswer()
+    /// The response on a stream; the frames of other streams wait.
+    func response(on stream: HTTP2StreamID) async throws -> HTTP2TestResponse {
+        var response = HTTP2TestResponse()
         var others: [HTTP2Frame] = []
         defer { kept = others + kept }
         while true {
@@ -126,24 +126,24 @@ final class HTTP2TestConnection {
             }
             switch frame.payload {
             case .headers(let content):
-                answer.fields = content.headers.map { ($0.name, $0.value) }
-                if content.endStream { return answer }
+                response.fields = content.headers.map { ($0.name, $0.value) }
+                if content.endStream { return response }
             case .data(let content):
                 if case .byteBuffer(let part) = content.data {
-                    answer.body += String(buffer: part)
+                    response.body += String(buffer: part)
                     try await openWindow(part.readableBytes)
                 }
-                if content.endStream { return answer }
+                if content.endStream { return response }
             case .rstStream(let code):
-                answer.reset = code
-                return answer
+                response.reset = code
+                return response
             default:
                 continue
             }
         }
     }
 
-    /// How the server ended a stream, its answer passed over.
+    /// How the server ended a stream, its response passed over.
     func reset(of stream: HTTP2StreamID) async throws -> HTTP2ErrorCode {
         while let frame = try await frame() {
             if case .rstStream(let code) = frame.payload, frame.streamID == stream { return code }
@@ -163,8 +163,8 @@ final class HTTP2TestConnection {
     }
 }
 
-/// An answer as it came over HTTP/2.
-struct HTTP2TestAnswer {
+/// A response as it came over HTTP/2.
+struct HTTP2TestResponse {
     var fields: [(String, String)] = []
     var body = ""
     /// Set when the stream was reset in place of its end.
@@ -180,7 +180,7 @@ struct HTTP2TestAnswer {
 /// Opens an HTTP/2 connection for the length of `body`.
 ///
 /// - Parameters:
-///   - window: how much of an answer the server may send before it is asked for more.
+///   - window: how much of a response the server may send before it is asked for more.
 ///   - receiveBuffer: how much of it the system takes before it is read; much when nil.
 ///   - validates: whether the client refuses to send what is no HTTP/2.
 func withHTTP2<Success>(

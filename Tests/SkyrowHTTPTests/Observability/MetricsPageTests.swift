@@ -65,25 +65,25 @@ import Testing
             rendered.add(1, ordering: .relaxed)
             return "m 1\n"
         }
-        let answer = await Self.answer(row.method, headers: row.headers, of: page)
-        #expect(answer.status.code == row.status)
-        let body = String(buffer: answer.body)
+        let response = await Self.response(row.method, headers: row.headers, of: page)
+        #expect(response.status.code == row.status)
+        let body = String(buffer: response.body)
         // Who may not read them must not make us reckon them either.
         #expect(rendered.load(ordering: .relaxed) == (row.status == 200 ? 1 : 0))
         if let error = row.error {
             #expect(try JSONValue(body)["error"]["name"].string == error)
             #expect(!body.contains("m 1"))
-            let challenge = answer.fields.first { $0.name == "www-authenticate" }?.value
+            let challenge = response.fields.first { $0.name == "www-authenticate" }?.value
             #expect(challenge == (row.status == 401 ? "Bearer" : nil))
         } else {
             #expect(body == "m 1\n")
-            #expect(answer.contentType == .prometheus)
+            #expect(response.contentType == .prometheus)
         }
     }
 
     @Test func withoutAPageThereIsNoSuchPath() async {
         let master = [("Authorization", "Bearer \(TestService.masterKey)")]
-        #expect(await Self.answer("GET", headers: master, of: nil).status == .notFound)
+        #expect(await Self.response("GET", headers: master, of: nil).status == .notFound)
     }
 
     @Test(
@@ -100,9 +100,9 @@ import Testing
             page: MetricsPage(access: .everybody) { "m 1\n" },
             service: Self.unconnectedService()
         )
-        let answer = await responder.respond(to: Self.request(method, path, headers: []))
-        #expect(answer.status.code == status)
-        if let body { #expect(String(buffer: answer.body) == body) }
+        let response = await responder.respond(to: Self.request(method, path, headers: []))
+        #expect(response.status.code == status)
+        if let body { #expect(String(buffer: response.body) == body) }
     }
 
     @Test func anAddressOfItsOwnKeepsAKeyIfThereIsOne() async {
@@ -122,16 +122,16 @@ import Testing
         try await withServer(responder, limits: MetricsResponder.limits) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.post("/metrics", String(repeating: "x", count: 1025))
-                let answer = try await connection.answer()
-                #expect(answer.status == 413)
-                #expect(answer.body.contains("1024"))
+                let response = try await connection.response()
+                #expect(response.status == 413)
+                #expect(response.body.contains("1024"))
             }
         }
     }
 
     // MARK: - Without a socket
 
-    private static func answer(_ method: String, headers: [(String, String)], of page: MetricsPage?) async
+    private static func response(_ method: String, headers: [(String, String)], of page: MetricsPage?) async
         -> HTTPResponse
     {
         let responder = ServiceResponder(service: unconnectedService(), logger: .silent, metricsPage: page)

@@ -30,13 +30,13 @@ import Testing
 
     @Test(
         arguments: [
-            (Reply.health(isWell: true), .debug), (.health(isWell: false), .info),
+            (RequestOutcome.health(isHealthy: true), .debug), (.health(isHealthy: false), .info),
             (.failure(SkyrowError(.invalidArgument, "No."), in: .v1, status: .badRequest, .home), .info),
             (.failure(SkyrowError(.unexpectedError, "No."), in: .v1, status: .internalServerError, .home), .error),
-        ] as [(Reply, Logger.Level)]
+        ] as [(RequestOutcome, Logger.Level)]
     )
-    func whatWatchersAskEverySecondIsForDebugging(reply: Reply, level: Logger.Level) {
-        #expect(RequestLog.level(of: reply) == level)
+    func whatWatchersAskEverySecondIsForDebugging(outcome: RequestOutcome, level: Logger.Level) {
+        #expect(RequestLog.level(of: outcome) == level)
     }
 
     @Test func aLineHasTheTraceOfItsCaller() async throws {
@@ -45,7 +45,7 @@ import Testing
             for field in ["00-\(Self.trace)-00f067aa0ba902b7-01", "00-\(Self.trace)-00f067aa0ba902b7-0x"] {
                 try await withConnection(port: service.port) { connection in
                     try await connection.get("/healthz", headers: [("traceparent", field)])
-                    _ = try await connection.answer()
+                    _ = try await connection.response()
                 }
             }
         }
@@ -66,7 +66,7 @@ import Testing
                         ("traceparent", "00-\(Self.trace)-00f067aa0ba902b7-01"),
                     ]
                 )
-                _ = try await connection.answer()
+                _ = try await connection.response()
             }
         }
         let refusals = lines.all.filter { $0.hasPrefix("Credentials were refused") }

@@ -17,7 +17,7 @@ import Tracing
             try await withConnection(port: service.port) { connection in
                 for path in ["/healthz", "/readyz", "/metrics", "/files/x"] {
                     try await connection.get(path)
-                    _ = try await connection.answer()
+                    _ = try await connection.response()
                 }
             }
             return ann

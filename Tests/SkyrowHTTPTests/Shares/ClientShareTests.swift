@@ -26,9 +26,9 @@ import Testing
     private func expectService(port: Int, from source: String, body: String = "x") async throws {
         try await withConnection(port: port, from: source) { connection in
             try await connection.post("/echo", body)
-            let answer = try await connection.answer()
-            #expect(answer.status == 200)
-            #expect(answer.body == body)
+            let response = try await connection.response()
+            #expect(response.status == 200)
+            #expect(response.body == body)
         }
     }
 
@@ -37,10 +37,10 @@ import Testing
             try await withConnections(10, port: server.port, from: "127.0.0.1") { connections in
                 for connection in connections {
                     try await connection.get("/a")
-                    #expect(try await connection.answer().status == 200)
+                    #expect(try await connection.response().status == 200)
                 }
                 try await withConnection(port: server.port, from: "127.0.0.1") { eleventh in
-                    let refusal = try await eleventh.answer()
+                    let refusal = try await eleventh.response()
                     #expect(refusal.status == 429)
                     #expect(refusal.body == "clientShareExceeded")
                     #expect(try await eleventh.isClosedByServer())
@@ -57,7 +57,7 @@ import Testing
         try await waiting(until: "the server has given connections back") {
             let status = try? await withConnection(port: port, from: source) { connection in
                 try await connection.get("/a")
-                return try await connection.answer().status
+                return try await connection.response().status
             }
             return status == 200
         }
@@ -69,7 +69,7 @@ import Testing
             try await withConnections(8, port: server.port, from: "127.0.0.1") { connections in
                 for connection in connections {
                     try await connection.get("/a")
-                    #expect(try await connection.answer().status == 200)
+                    #expect(try await connection.response().status == 200)
                 }
             }
         }
@@ -93,7 +93,7 @@ import Testing
                 try await waitForBodies(17_998, counts)
                 for connection in connections[2...] {
                     try await connection.send(half)
-                    let refusal = try await connection.answer()
+                    let refusal = try await connection.response()
                     #expect(refusal.status == 429)
                     #expect(refusal.body == "clientShareExceeded")
                 }
@@ -115,11 +115,11 @@ import Testing
                 try await connections[0].send(head("192.0.2.1", 9000) + String(repeating: "x", count: 8999))
                 try await waitForBodies(8999, counts)
                 try await connections[1].send(head("192.0.2.1", 9000) + String(repeating: "x", count: 8999))
-                #expect(try await connections[1].answer().status == 429)
+                #expect(try await connections[1].response().status == 429)
                 try await connections[2].send(head("192.0.2.2", 9000) + String(repeating: "y", count: 9000))
-                #expect(try await connections[2].answer().status == 200)
+                #expect(try await connections[2].response().status == 200)
                 try await connections[0].send("x")
-                #expect(try await connections[0].answer().status == 200)
+                #expect(try await connections[0].response().status == 200)
             }
         }
     }
@@ -167,9 +167,9 @@ import Testing
             try await withConnection(port: server.port) { connection in
                 let head = "POST /echo HTTP/1.1\r\nhost: x\r\nstanding: \(row.standing)\r\n\(row.framing)\r\n\r\n"
                 try await connection.send(head + row.body)
-                let answer = try await connection.answer()
-                #expect(answer.status == row.status)
-                if row.status == 401 { #expect(answer.body == "credentialsRequired") }
+                let response = try await connection.response()
+                #expect(response.status == row.status)
+                if row.status == 401 { #expect(response.body == "credentialsRequired") }
             }
         }
     }
@@ -179,15 +179,15 @@ import Testing
         try await withServer(ScriptedResponder(), limits: limits) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.send("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabc")
-                let answer = try await connection.answer()
-                #expect(answer.status == 408)
-                #expect(answer.body == "requestTimeout")
+                let response = try await connection.response()
+                #expect(response.status == 408)
+                #expect(response.body == "requestTimeout")
             }
         }
         try await withHTTP2Server(limits: limits) { _, connection in
             try await connection.head("POST", "/echo", on: 1)
             try await connection.body(ByteBuffer(string: "abc"), on: 1, isWhole: false)
-            #expect(try await connection.answer(on: 1).status == 408)
+            #expect(try await connection.response(on: 1).status == 408)
         }
     }
 
@@ -201,12 +201,12 @@ import Testing
                 try await connection.body(ByteBuffer(repeating: 65, count: 900), on: stream, isWhole: false)
             }
             for number in 2..<10 {
-                #expect(try await connection.answer(on: HTTP2StreamID(2 * number + 1)).status == 429)
+                #expect(try await connection.response(on: HTTP2StreamID(2 * number + 1)).status == 429)
             }
             for number in 0..<2 {
                 let stream = HTTP2StreamID(2 * number + 1)
                 try await connection.body(ByteBuffer(string: "A"), on: stream)
-                #expect(try await connection.answer(on: stream).status == 200)
+                #expect(try await connection.response(on: stream).status == 200)
             }
         }
     }
@@ -216,18 +216,18 @@ import Testing
             for request in ["GET /a", "OPTIONS /a", "HEAD /a", "GET /b c"] {
                 try await withConnection(port: server.port) { connection in
                     try await connection.send("\(request) HTTP/1.1\r\nhost: x\r\n\r\n")
-                    let answer = try await connection.answer(toHead: request.hasPrefix("HEAD"))
-                    #expect(answer["cache-control"] == "no-store")
-                    #expect(answer["x-content-type-options"] == "nosniff")
+                    let response = try await connection.response(toHead: request.hasPrefix("HEAD"))
+                    #expect(response["cache-control"] == "no-store")
+                    #expect(response["x-content-type-options"] == "nosniff")
                 }
             }
         }
         try await withHTTP2Server { _, connection in
             try await connection.get("/a", on: 1)
-            let answer = try await connection.answer(on: 1)
-            #expect(answer["cache-control"] == "no-store")
-            #expect(answer["x-content-type-options"] == "nosniff")
-            #expect(answer["server"] == "Skyrow")
+            let response = try await connection.response(on: 1)
+            #expect(response["cache-control"] == "no-store")
+            #expect(response["x-content-type-options"] == "nosniff")
+            #expect(response["server"] == "Skyrow")
         }
     }
 }

@@ -14,7 +14,7 @@ import Testing
         try await withConnection(port: service.port, from: source) { connection in
             let body = #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":{"ids":["\#(type)/1"]}}"#
             try await connection.post("/rpc", body, headers: [("X-Skygear-API-Key", key)])
-            return try JSONValue(try await connection.answer().body)
+            return try JSONValue(try await connection.response().body)
         }
     }
 

@@ -89,14 +89,14 @@ import Testing
         #expect(second != first)
         try await certificate.make(name: "third")
         let third = certificate.files.stamp()
-        var watch = CertificateWatch(known: first)
+        var reload = CertificateReload(known: first)
         let sights = [
             (first, false), (second, false), (third, false), (third, true), (third, false),
             // Gone, which is told once, and back.
             (nil, false), (nil, true), (nil, false), (third, false), (third, true),
         ]
         for (index, (stamp, isRead)) in sights.enumerated() {
-            let shouldRead = watch.shouldRead(stamp)
+            let shouldRead = reload.shouldRead(stamp)
             #expect(shouldRead == isRead, "\(index)")
         }
     }

@@ -12,14 +12,14 @@ import Testing
         try await withServer(ScriptedResponder(), certificate: certificate.server()) { server in
             try await withConnection(port: server.port, tls: certificate.client()) { connection in
                 try await connection.get("/a")
-                #expect(try await connection.answer().body == "GET /a")
+                #expect(try await connection.response().body == "GET /a")
                 let body = String(repeating: "x", count: 300_000)
                 try await connection.post("/echo", body)
-                #expect(try await connection.answer().body == body)
+                #expect(try await connection.response().body == body)
                 try await connection.get("/big")
-                #expect(try await connection.answer().body.utf8.count == 4 << 20)
+                #expect(try await connection.response().body.utf8.count == 4 << 20)
                 try await connection.get("/b", headers: [("Connection", "close")])
-                #expect(try await connection.answer().body == "GET /b")
+                #expect(try await connection.response().body == "GET /b")
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -30,16 +30,16 @@ import Testing
         try await withService(certificate: certificate.server()) { service in
             try await withConnection(port: service.port, tls: certificate.client()) { connection in
                 try await connection.get("/healthz")
-                #expect(try await connection.answer()["strict-transport-security"] == "max-age=3600")
+                #expect(try await connection.response()["strict-transport-security"] == "max-age=3600")
             }
         }
         let proxies = try TrustedProxies([#require(AddressRange("127.0.0.1"))])
         try await withService(proxies: proxies) { service in
             try await withConnection(port: service.port) { connection in
                 try await connection.get("/healthz")
-                #expect(try await connection.answer()["strict-transport-security"] == nil)
+                #expect(try await connection.response()["strict-transport-security"] == nil)
                 try await connection.get("/healthz", headers: [("X-Forwarded-Proto", "https")])
-                #expect(try await connection.answer()["strict-transport-security"] == "max-age=3600")
+                #expect(try await connection.response()["strict-transport-security"] == "max-age=3600")
             }
         }
     }
@@ -75,17 +75,17 @@ import Testing
     private func expectHandshake(_ succeeds: Bool, _ certificate: TestCertificate, _ client: NIOSSLContext) async throws
     {
         try await withServer(ScriptedResponder(), certificate: certificate.server()) { server in
-            func answer() async throws -> String {
+            func response() async throws -> String {
                 try await withConnection(port: server.port, tls: client) { connection in
                     try await connection.get("/a")
-                    return try await connection.answer().body
+                    return try await connection.response().body
                 }
             }
             if succeeds {
-                let body = try await answer()
+                let body = try await response()
                 #expect(body == "GET /a")
             } else {
-                await #expect(throws: (any Error).self) { try await answer() }
+                await #expect(throws: (any Error).self) { try await response() }
             }
         }
     }
@@ -111,14 +111,14 @@ import Testing
             let client = try certificate.client()
             try await withConnection(port: server.port, tls: client) { first in
                 try await first.get("/a")
-                _ = try await first.answer()
+                _ = try await first.response()
                 try await withConnection(port: server.port, tls: client) { second in
-                    let answer = try await second.answer()
-                    #expect(answer.status == 503)
+                    let response = try await second.response()
+                    #expect(response.status == 503)
                     #expect(try await second.isClosedByServer())
                 }
                 try await first.get("/b")
-                #expect(try await first.answer().body == "GET /b")
+                #expect(try await first.response().body == "GET /b")
             }
         }
     }
@@ -132,7 +132,7 @@ import Testing
                 try await responder.waiting.value()
                 connection.finishSending()
                 responder.gate.open()
-                #expect(try await connection.answer().body == "done")
+                #expect(try await connection.response().body == "done")
                 #expect(try await connection.isClosedByServer())
             }
         }
@@ -143,7 +143,7 @@ import Testing
         let responder = ScriptedResponder()
         try await withServer(responder, certificate: certificate.server()) { server in
             try await withConnection(port: server.port, tls: certificate.client()) { connection in
-                try await server.shutDown(whileAnswering: connection, from: responder)
+                try await server.shutDown(whileResponding: connection, from: responder)
             }
         }
     }
@@ -157,7 +157,7 @@ import Testing
             let first = try certificate.client()
             try await withConnection(port: server.port, tls: first) { old in
                 try await old.get("/a")
-                _ = try await old.answer()
+                _ = try await old.response()
                 try await certificate.make(name: "second")
                 shown.reload()
                 let second = try certificate.client()
@@ -165,7 +165,7 @@ import Testing
                 let oldAnswers = try await answers(server, first)
                 #expect(!oldAnswers)
                 try await old.get("/b")
-                #expect(try await old.answer().body == "GET /b")
+                #expect(try await old.response().body == "GET /b")
             }
         }
     }
@@ -182,12 +182,12 @@ import Testing
         }
     }
 
-    /// Whether a client that trusts one certificate gets an answer.
+    /// Whether a client that trusts one certificate gets a response.
     private func answers(_ server: TestServer, _ client: NIOSSLContext) async throws -> Bool {
         do {
             return try await withConnection(port: server.port, tls: client) { connection in
                 try await connection.get("/a")
-                return try await connection.answer().status == 200
+                return try await connection.response().status == 200
             }
         } catch {
             return false

@@ -1,9 +1,9 @@
 /// How an HTTP/2 connection ends without losing a request (RFC 9113, 6.8).
 ///
 /// While requests are being answered, others may be on their way. So the server first announces that it will go, with a
-/// ping behind it; when the answer to that has come, nothing more is on its way, and the last request can be named. When
+/// ping behind it; when the response to that has come, nothing more is on its way, and the last request can be named. When
 /// the last one is answered the connection ends. A request that comes even later is beyond the named one, by which its
-/// client knows that it may send it again elsewhere.
+/// client may send it again elsewhere.
 struct GoAwaySequence {
     private enum State {
         case open
@@ -25,7 +25,7 @@ struct GoAwaySequence {
     private var state = State.open
 
     var isOpen: Bool { state == .open }
-    /// Whether the client has not yet said that it knows.
+    /// Whether the client has not yet acknowledged the announcement.
     var isAnnounced: Bool { state == .announced }
 
     mutating func begin(openStreams: Int) -> Step? {
@@ -34,7 +34,7 @@ struct GoAwaySequence {
         return openStreams == 0 ? .end : .announce
     }
 
-    /// The client knows, or has had the time to.
+    /// The client has acknowledged the announcement, or has had the time to.
     mutating func announcementArrived() -> Step? {
         guard state == .announced else { return nil }
         state = .named

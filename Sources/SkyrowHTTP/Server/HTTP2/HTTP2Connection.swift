@@ -21,7 +21,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
 
     let loop: EventLoopContext
     let peer: ConnectionPeer
-    /// What every request is told, on a connection that is one too many.
+    /// The fault that every request gets on a connection beyond the limit.
     let refusal: HTTPFault?
     private let onClose: @Sendable () -> Void
     private(set) var context: ChannelHandlerContext?
@@ -97,7 +97,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
 
     /// Whether one more request is taken up.
     ///
-    /// The HTTP/2 handler counts streams too, but only once the client has said that it knows the limit, which it may never
+    /// The HTTP/2 handler counts streams too, but only once the client has acknowledged the limit, which it may never
     /// do.
     func admits() -> Bool {
         guard streams.count > loop.limits.streams else { return true }
@@ -150,8 +150,8 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         context?.write(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: promise)
     }
 
-    /// Closes our side, and the other when the client has closed its own: a socket closed with unread bytes answers with
-    /// a reset, which would take the last answers away from the client.
+    /// Closes our side, and the other when the client has closed its own: a socket closed with unread bytes sends
+    /// a reset, which would take the last responses away from the client.
     private func linger() {
         guard case .ending = phase else { return }
         stalledSince = nil
@@ -197,9 +197,9 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What a client sends before it knows that the connection ends is no reason to take its last answers away.
+        // What a client sends before it learns that the connection ends is no reason to take its last responses away.
         guard case .open = phase, !NIOHTTP2Errors.isOfOneStream(error) else { return }
-        // The HTTP/2 handler has told the client why.
+        // The HTTP/2 handler has sent the client the reason.
         breakOff()
     }
 
@@ -236,7 +236,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         }
     }
 
-    /// The client has taken a piece of an answer.
+    /// The client has taken a piece of a response.
     func pieceLeft() {
         if stalledSince != nil { stalledSince = .now() }
     }

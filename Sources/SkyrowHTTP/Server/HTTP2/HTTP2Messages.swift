@@ -41,7 +41,7 @@ extension HPACKHeaders {
             || contains { name, value, _ in name.utf8.count + value.utf8.count > limits.headerField }
     }
 
-    /// The head of an answer.
+    /// The head of a response.
     ///
     /// - Parameter date: the whole `date` line of HTTP/1.1.
     init(_ response: HTTPResponse, date: [UInt8]) {

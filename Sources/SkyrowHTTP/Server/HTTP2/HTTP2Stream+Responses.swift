@@ -6,30 +6,30 @@ import SkyrowModel
 
 extension HTTP2Stream {
     func start(_ request: HTTPRequest, _ hold: BodyHold?) {
-        phase = .answering(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
+        phase = .responding(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
             hold?.release()
-            stream.value.answer(response)
+            stream.value.send(response)
         }
         // A request that was answered without waiting has left already.
-        if case .answering(var work) = phase {
+        if case .responding(var work) = phase {
             work.task = task
-            phase = .answering(work)
+            phase = .responding(work)
         }
     }
 
-    private func answer(_ response: HTTPResponse) {
+    private func send(_ response: HTTPResponse) {
         // The client may be gone, or may have been told that its time is up.
-        guard case .answering(let work) = phase else { return }
+        guard case .responding(let work) = phase else { return }
         write(response, to: work.head)
         if response.endsConnection { connection.beginEnd() }
     }
 
-    /// Cancels work that takes too long, then gives up on work that does not even answer to that.
-    func hurry(_ work: Work, now: NIODeadline) {
+    /// Cancels work that takes too long, then gives up on work that does not end then.
+    func escalate(_ work: Work, now: NIODeadline) {
         if work.isCancelled {
             write(
                 loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer.client),
@@ -39,7 +39,7 @@ extension HTTP2Stream {
             var work = work
             work.isCancelled = true
             work.deadline = now + loop.limits.cancellation
-            phase = .answering(work)
+            phase = .responding(work)
             work.task?.cancel()
         }
     }
@@ -71,11 +71,11 @@ extension HTTP2Stream {
     ) {
         let written = context.eventLoop.makePromise(of: Void.self)
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let unreadAnswers = loop.unreadAnswers
-        unreadAnswers.add(bytes)
+        let unreadResponses = loop.unreadResponses
+        unreadResponses.add(bytes)
         written.futureResult.whenComplete { result in
             // The stream may have ended long before its bytes leave.
-            unreadAnswers.add(-bytes)
+            unreadResponses.add(-bytes)
             withExtendedLifetime(account) {}
             if case .success = result { stream.value.pieceLeft(isLast: isLast) }
         }
@@ -86,7 +86,7 @@ extension HTTP2Stream {
         connection.pieceLeft()
         guard case .writing = phase else { return }
         lastProgress = isLast ? nil : .now()
-        // The answer is complete and the request is not: there is no use in sending the rest (RFC 9113, 8.1).
+        // The response is complete and the request is not: there is no use in sending the rest (RFC 9113, 8.1).
         if isLast, !inputHasEnded { reset(.noError) }
     }
 

@@ -3,23 +3,23 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// One request of an HTTP/2 connection: collects it, has it answered, keeps time. Its answering is in
-/// HTTP2Stream+Answers.
+/// One request of an HTTP/2 connection: collects it, has it answered, keeps time. Its responding is in
+/// HTTP2Stream+Responses.
 final class HTTP2Stream: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
     enum Phase {
-        /// Next: answering, writing, closed.
+        /// Next: responding, writing, closed.
         case receiving
         /// Next: writing, closed.
-        case answering(Work)
+        case responding(Work)
         /// Next: closed.
         case writing
         case closed
     }
 
-    /// The answer that is being made.
+    /// The response that is being made.
     struct Work {
         let head: HTTPRequestHead
         let id: RequestID
@@ -35,7 +35,7 @@ final class HTTP2Stream: ChannelInboundHandler {
     private var assembly: RequestAssembly?
     private(set) var inputHasEnded = false
 
-    /// When the client last took a piece of the answer, as long as there are more.
+    /// When the client last took a piece of the response, as long as there are more.
     var lastProgress: NIODeadline?
 
     init(connection: HTTP2Connection) {
@@ -61,8 +61,8 @@ final class HTTP2Stream: ChannelInboundHandler {
 
     private func end() {
         if case .closed = phase { return }
-        // Nobody is left to answer. A write that has been sent goes on in the database.
-        if case .answering(let work) = phase { work.task?.cancel() }
+        // The client is gone. A write that has been sent goes on in the database.
+        if case .responding(let work) = phase { work.task?.cancel() }
         phase = .closed
         dropAssembly()
         connection.remove(self)
@@ -163,7 +163,7 @@ final class HTTP2Stream: ChannelInboundHandler {
         assembly = nil
     }
 
-    /// Answers in place of the service; what else the client sends is dropped.
+    /// Responds in place of the service; what else the client sends is dropped.
     private func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
         dropAssembly()
         write(
@@ -195,7 +195,7 @@ final class HTTP2Stream: ChannelInboundHandler {
         {
             refuse(.requestTimeout, head: assembly.head)
         }
-        if case .answering(let work) = phase, now >= work.deadline { hurry(work, now: now) }
+        if case .responding(let work) = phase, now >= work.deadline { escalate(work, now: now) }
     }
 
     func reset(_ code: HTTP2ErrorCode) {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Whether a body arrives fast enough: in each window of time, so many bytes more.
+/// Whether a body arrives fast enough: a number of bytes more in each window of time.
 ///
 /// An average since the head would let a client stop after a burst.
 struct BodyPace: Hashable {
@@ -15,7 +15,7 @@ struct BodyPace: Hashable {
     ///
     /// - Parameters:
     ///   - bytes: of the body, so far.
-    ///   - isWaiting: whether the client waits for the server, which has not read on or not told it to go on.
+    ///   - isWaiting: whether the client waits for the server, which has not read on or not sent `100 Continue`.
     mutating func isTooSlow(bytes: Int, isWaiting: Bool, now: NIODeadline, _ limits: HTTPLimits) -> Bool {
         guard now >= windowEnd || isWaiting else { return false }
         let gained = bytes - received

@@ -6,9 +6,9 @@ final class ConnectionCount: Sendable {
     /// What becomes of a connection that was accepted.
     enum Verdict: Hashable, Sendable {
         case open
-        /// One too many, which is told why.
+        /// One beyond the limit, which gets the reason.
         case refused(HTTPFault)
-        /// Too many even to be told so.
+        /// One beyond that, which is closed without a response.
         case dropped
     }
 
@@ -67,7 +67,7 @@ final class ConnectionCount: Sendable {
         }
     }
 
-    /// How many connections beyond the limits are told why they are closed.
+    /// How many connections beyond the limits get the reason for which they are closed.
     private static let refusalsAtOnce = 128
 }
 
