@@ -35,6 +35,32 @@ package struct TemporaryDatabase: Sendable {
     package func psql(_ statements: String) async throws -> String {
         try await cluster.psql(statements, database: name)
     }
+
+    /// How many sessions of this database wait for a lock; the cluster's other databases belong to other tests.
+    package func sessionsWaitingForALock() async throws -> Int? {
+        Int(
+            try await psql(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """
+            )
+        )
+    }
+
+    /// How many locks of this database fulfil a condition on `pg_locks`.
+    ///
+    /// Copies of one template have the same OIDs, so that the name of a table alone finds locks of other tests too.
+    package func locks(where condition: String) async throws -> Int? {
+        Int(
+            try await psql(
+                """
+                SELECT count(*) FROM pg_locks
+                WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND \(condition)
+                """
+            )
+        )
+    }
 }
 
 /// Makes a database for one test, empty or a copy of a template, and drops it afterwards.

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowPostgres
 import SkyrowTestSupport
 import Synchronization
 import Testing
@@ -110,40 +111,42 @@ import Testing
     }
 
     @Test func anAcceptedRequestIsAnsweredDuringShutdown() async throws {
-        try await withService { service in
-            let key = try service.key("SKYROW_API_KEY")
-            // Hashing the password takes a while. As both requests travel together, the answer to the first shows that
-            // the second has arrived.
-            let body =
-                #"{"jsonrpc":"2.0","id":1,"method":"auth:signup","params":{"auth_data":{"username":"ann"},"password":"correct horse"}}"#
-            let requests = """
-                GET /healthz HTTP/1.1\r
-                Host: localhost\r
-                \r
-                POST /rpc HTTP/1.1\r
-                Host: localhost\r
-                X-Skygear-API-Key: \(key)\r
-                Content-Length: \(body.utf8.count)\r
-                \r
-                \(body)
-                """
-            let port = try #require(service.address.port)
-            let connection = try FileDescriptor(connectingTo: UInt16(port))
-            try connection.write(requests.utf8)
-            var isTold = false
-            var answer = ""
-            for await line in Tool.lines(of: connection) {
-                answer += line + "\n"
-                if !isTold {
-                    isTold = true
+        let folder = try TemporaryDirectory()
+        try await withTemporaryDatabaseAndPsql { database in
+            let service = try await RunningService.start(
+                in: folder.path + "/data",
+                arguments: [
+                    "--development", "--database-url", database.url, "--statement-timeout", "1h",
+                    "--response-timeout", "1h", "--shutdown-timeout", "2m",
+                ]
+            )
+            _ = try await service.saveNote("first")
+            try await withPostgresClient(database.url) { holder in
+                let save = try await holder.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
+                    let save = Task { try await service.saveNote("second") }
+                    try await waiting(until: "the save waits for the lock") {
+                        try await database.sessionsWaitingForALock() == 1
+                    }
                     service.process.send(signal: SIGTERM)
+                    try await waiting(until: "the service takes no requests any more") {
+                        (try? await service.status("readyz")) != 200
+                    }
+                    return save
                 }
-                if answer.contains("access_token") { break }
+                #expect(try await save.value == "second")
             }
-            #expect(answer.contains("access_token"))
             #expect(await service.process.ended() == .exited(0))
-            #expect(!FileManager.default.fileExists(atPath: service.directory + "/postgres/postmaster.pid"))
+            #expect(try await database.psql("SELECT count(*) FROM app.note") == "2")
         }
+    }
+
+    @Test func theEmbeddedPostgreSQLEndsWithTheService() async throws {
+        let folder = try TemporaryDirectory()
+        let service = try await RunningService.start(in: folder.path + "/data")
+        #expect(Self.server(of: service.directory) != nil)
+        #expect(await service.terminate() == .exited(0))
+        #expect(Self.server(of: service.directory) == nil)
     }
 
     @Test func aNewerDatabaseIsRefused() async throws {

@@ -54,7 +54,10 @@ import Testing
                     }
                     #expect(proxy.hasHit)
                     // What was under way has come to its end when the server has no other session of the client's.
-                    let others = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT%' AND state = 'active'"
+                    let others = """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE datname = current_database() AND query LIKE 'INSERT%' AND state = 'active'
+                        """
                     try await waiting(until: "the insert has ended") { try await database.psql(others) == "0" }
                     let count = try await database.psql("SELECT count(*) FROM note WHERE id = \(id)")
                     switch code {

@@ -146,7 +146,7 @@ import Testing
                     )
                 }
                 try await until {
-                    try await f.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "1"
+                    try await f.database.locks(where: "locktype = 'advisory' AND NOT granted") == 1
                 }
                 try await other.execute("INSERT INTO app.note (_id, _owner, _access) VALUES ('late', 'bob', '[]')")
                 return save

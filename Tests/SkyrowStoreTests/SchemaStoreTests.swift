@@ -379,15 +379,14 @@ func until(_ condition: () async throws -> Bool) async throws {
                     try await transaction.execute("LOCK TABLE app.busy IN SHARE MODE")
                     // Until the change below stands in the queue.
                     try await until {
-                        try await fixture.psql("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1"
+                        try await fixture.database.sessionsWaitingForALock() == 1
                     }
                 }
             }
             try await until {
-                try await fixture.psql(
-                    "SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND granted"
-                        + " AND relation = 'busy'::regclass"
-                ) == "1"
+                try await fixture.database.locks(
+                    where: "mode = 'ShareLock' AND granted AND relation = 'app.busy'::regclass"
+                ) == 1
             }
             try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
             try await change

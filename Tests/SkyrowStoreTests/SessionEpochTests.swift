@@ -54,10 +54,7 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
                 _ = try await holder.query("SELECT FROM app._user FOR UPDATE")
                 let task = Task { try await work.run(users, credentials) }
                 try await waiting(until: "the statement waits for the row") {
-                    try await fixture.psql(
-                        "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
-                    )
-                    .hasSuffix("1")
+                    try await fixture.database.sessionsWaitingForALock() == 1
                 }
                 try await holder.executeScript(revocation)
                 return task

@@ -72,7 +72,7 @@ import Testing
             let store = fixture.store
             async let second = {
                 try await until {
-                    try await fixture.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "1"
+                    try await fixture.database.locks(where: "locktype = 'advisory'") == 1
                 }
                 return try await handle(store, answer: [8])
             }()
@@ -81,7 +81,7 @@ import Testing
                 try await store.client.withTransaction { transaction in
                     _ = try await transaction.query("SELECT pg_advisory_xact_lock(1)")
                     try await until {
-                        try await fixture.psql("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1"
+                        try await fixture.database.sessionsWaitingForALock() == 1
                     }
                 }
             }

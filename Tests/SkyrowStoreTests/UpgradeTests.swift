@@ -114,10 +114,8 @@ import Testing
             script: "ALTER TABLE _role ADD COLUMN extra text"
         )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            func waiting() async throws -> String {
-                try await database.psql(
-                    "SELECT count(*) FROM pg_locks WHERE relation = 'app._role'::regclass AND NOT granted"
-                )
+            func waiting() async throws -> Int? {
+                try await database.locks(where: "relation = 'app._role'::regclass AND NOT granted")
             }
             try await withPostgresClient(database.url) { client in
                 let migrator = Migrator(migrations: Migration.all + [next])
@@ -126,9 +124,9 @@ import Testing
                     try await holder.execute("LOCK TABLE app._role IN ACCESS SHARE MODE")
                     let steps = Task { try await run() }
                     // It queues up, leaves the queue to those behind it, and queues up again.
-                    try await until { try await waiting() == "1" }
-                    try await until { try await waiting() == "0" }
-                    try await until { try await waiting() == "1" }
+                    try await until { try await waiting() == 1 }
+                    try await until { try await waiting() == 0 }
+                    try await until { try await waiting() == 1 }
                     return steps
                 }
                 #expect(try await steps.value == [.migrate(next)])

@@ -28,9 +28,7 @@ import Testing
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
                     let first = Task { try await fetch("note", from: "127.0.0.1", of: service) }
                     try await waiting(until: "the first read waits for the table") {
-                        try await service.database.psql(
-                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                        ) != "0"
+                        try await service.database.sessionsWaitingForALock() == 1
                     }
                     // Of the client's next two, one waits for its turn and one is too many.
                     let next = (0..<2).map { _ in Task { try await fetch("memo", from: "127.0.0.1", of: service) } }
