@@ -35,6 +35,7 @@ final class ThreadGroup: Sendable {
                 guard let argument else { return nil }
                 let thread = Unmanaged<Thread>.fromOpaque(argument).takeRetainedValue()
                 pthread_setname_np(pthread_self(), thread.name)
+                ThreadGroup.blockBrokenPipes()
                 thread.body()
                 return nil
             },
@@ -68,6 +69,15 @@ final class ThreadGroup: Sendable {
         }
         waiter?.resume()
         return running
+    }
+
+    /// Makes a write to a connection that the server has closed an error for this thread, not the end of the process:
+    /// PQcancel sends without MSG_NOSIGNAL, and the signal goes to the thread that wrote (pipe(7), pthread_sigmask(3)).
+    private static func blockBrokenPipes() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
     private func finish() {
