@@ -20,9 +20,9 @@ package final class PostgresClient: Service {
     private let canceller = StatementCanceller()
     private let times = StatementTimes()
     let control: BackendControl
-    private let reads: Lane
-    private let writes: Lane
-    private let sharedWrites: Lane
+    private let reads: ConnectionPool
+    private let writes: ConnectionPool
+    private let groupCommits: ConnectionPool
     let transactions: TransactionPool
     private let listener: NotificationListener
     let probe: NotificationProbe
@@ -33,8 +33,8 @@ package final class PostgresClient: Service {
         let (threads, canceller, times) = (threads, canceller, times)
         let control = BackendControl(configuration: configuration, logger: logger, threads: threads)
         self.control = control
-        func queue(_ role: ConnectionRole, fallback: Lane? = nil) -> Lane {
-            Lane(
+        func pool(_ role: ConnectionRole, fallback: ConnectionPool? = nil) -> ConnectionPool {
+            ConnectionPool(
                 role: role,
                 configuration: configuration,
                 logger: logger,
@@ -45,9 +45,9 @@ package final class PostgresClient: Service {
                 fallback: fallback
             )
         }
-        reads = queue(.read)
-        writes = queue(.write)
-        sharedWrites = queue(.shared, fallback: writes)
+        reads = pool(.read)
+        writes = pool(.write)
+        groupCommits = pool(.groupCommit, fallback: writes)
         transactions = TransactionPool(
             configuration: configuration,
             threads: threads,
@@ -66,12 +66,12 @@ package final class PostgresClient: Service {
     package func run() async throws {
         let signal = ShutdownSignal()
         try threads.start(named: "pg-listen") { [listener] in listener.run() }
-        let watcher = ThreadGroup()
-        try watcher.start(named: "pg-watch") { [self] in
+        let monitor = ThreadGroup()
+        try monitor.start(named: "pg-monitor") { [self] in
             var shutdown = ShutdownDeadlines(drain: configuration.drainTimeout)
-            canceller.run { watch(at: $0, signal, &shutdown) }
+            canceller.run { enforceTimeLimits(at: $0, signal, &shutdown) }
         }
-        for lane in [reads, writes, sharedWrites] { lane.start() }
+        for pool in [reads, writes, groupCommits] { pool.start() }
         transactions.start()
         await withTaskGroup { group in
             group.addTask { await self.probe.run { _ = try await self.read($0) } }
@@ -90,7 +90,7 @@ package final class PostgresClient: Service {
             group.cancelAll()
         }
         canceller.stop()
-        await watcher.wait()
+        await monitor.wait()
     }
 
     /// Runs a statement that changes nothing, and returns its rows.
@@ -113,15 +113,15 @@ package final class PostgresClient: Service {
     private func read(
         _ sql: SQL,
         limit: PostgresRowLimit?,
-        gathering: PostgresGathering? = nil,
+        coalescing: CoalescedStatement? = nil,
         contention: PostgresContention?,
         at time: MonotonicTime
     ) -> PostgresRequest {
         let request = PostgresRequest(
             sql: sql,
-            sharing: .never,
+            groupCommit: .never,
             limit: limit,
-            gathering: gathering,
+            coalescing: coalescing,
             contention: contention,
             queuedAt: time,
             queueDeadline: time + configuration.acquireTimeout
@@ -130,17 +130,17 @@ package final class PostgresClient: Service {
         return request
     }
 
-    /// Runs a statement that changes nothing and has one row at most; those of one gathering that wait at the same time
+    /// Runs a statement that changes nothing and has one row at most; those of one coalesced statement that wait at the same time
     /// are asked in one statement.
     ///
     /// - Throws: as ``read(_:limit:contention:)``.
     package func readOne(
         _ sql: SQL,
-        gathering: PostgresGathering,
+        coalescing: CoalescedStatement,
         limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresRow? {
-        let request = read(sql, limit: limit, gathering: gathering, contention: contention, at: .now)
+        let request = read(sql, limit: limit, coalescing: coalescing, contention: contention, at: .now)
         let result = try await run(request, in: reads)
         guard let row = request.row, row < result.rowCount else { return nil }
         return PostgresRow(result: result, index: row)
@@ -149,35 +149,35 @@ package final class PostgresClient: Service {
     /// Runs one statement that changes something, and returns after its commit.
     ///
     /// - Parameters:
-    ///   - sharing: Whether it may be committed together with other writes, which is much cheaper. The statement must
+    ///   - groupCommit: Whether it may be committed together with other writes, which is much cheaper. The statement must
     ///     then be independent of all others, in any order, and must not manage transactions.
     ///   - limit: Bounds the rows in memory; it is one that keeps columns, since the write has its effect.
     ///   - contention: The table, and the row, whose lock it may have to wait for.
-    /// - Throws: ``PostgresError``, or `CancellationError`. With the code `unknownFate` the connection was lost at a
-    ///   moment that leaves open whether the statement was committed; it is never repeated then. With every other code
+    /// - Throws: ``PostgresError``, or `CancellationError`. With the code `indeterminateCommit` the connection was lost at a
+    ///   moment that leaves open whether the statement was committed; it is never retried then. With every other code
     ///   it had no effect.
     package func write(
         _ sql: SQL,
-        sharing: PostgresCommitSharing = .never,
+        groupCommit: PostgresGroupCommit = .never,
         limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresResult {
         let now = MonotonicTime.now
         let request = PostgresRequest(
             sql: sql,
-            sharing: sharing,
+            groupCommit: groupCommit,
             limit: limit,
             contention: contention,
             queuedAt: now,
             queueDeadline: now + configuration.acquireTimeout
         )
-        switch sharing {
+        switch groupCommit {
         case .never:
             return try await run(request, in: writes)
         case .allowed, .allowedExcept:
             // One that would make its group wait gets a commit of its own.
             let isQuick = times.pace(of: sql, at: now) == .quick && !times.isHeld(contention, at: now)
-            return try await run(request, in: isQuick ? sharedWrites : writes)
+            return try await run(request, in: isQuick ? groupCommits : writes)
         }
     }
 
@@ -192,7 +192,7 @@ package final class PostgresClient: Service {
     ///
     /// - Parameter retries: How often `body` is run again, from the start and in a new transaction, after a
     ///   serialization failure, a deadlock, or a connection that was lost before the commit.
-    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:sharing:contention:)``.
+    /// - Throws: `body`'s own error as it is; otherwise as ``write(_:groupCommit:contention:)``.
     package func withTransaction<Success>(
         isolation: PostgresIsolation = .readCommitted,
         retries: Int = 3,
@@ -211,7 +211,7 @@ package final class PostgresClient: Service {
             } catch {
                 await transaction.rollBack()
                 transactions.release(worker)
-                guard transaction.hasPassingFailure, backoff.failures < retries else { throw error }
+                guard transaction.hasTransientFailure, backoff.failures < retries else { throw error }
                 // Those who collided should not meet again at once.
                 try await Task.sleep(for: backoff.next(using: &random))
             }
@@ -230,7 +230,7 @@ package final class PostgresClient: Service {
         return listener.subscribe(to: channel)
     }
 
-    /// Whether statements can be expected to be answered now; cheap, and at most a moment old.
+    /// Whether statements can be expected to run now; cheap, and at most a moment old.
     package var isReady: Bool { reads.isConnected }
 
     /// Whether notifications arrive, as far as is known; when not, copies of what is in the database are to be checked.
@@ -241,53 +241,53 @@ package final class PostgresClient: Service {
         statistics.abandonedStatements = control.abandonedCount
         statistics.reads = reads.statistics
         statistics.writes = writes.statistics
-        statistics.sharedWrites = sharedWrites.statistics
+        statistics.groupCommits = groupCommits.statistics
         statistics.slowShapes = times.slowShapes
         transactions.addStatistics(to: &statistics)
         return statistics
     }
 
-    private func run(_ request: PostgresRequest, in lane: Lane) async throws -> PostgresResult {
+    private func run(_ request: PostgresRequest, in pool: ConnectionPool) async throws -> PostgresResult {
         do {
             let result = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
                     request.continuation = continuation
-                    lane.submit(request)
+                    pool.submit(request)
                 }
             } onCancel: {
-                cancelRunning(request, in: lane)
+                cancelRunning(request, in: pool)
             }
-            report(request, lane: lane.role)
+            report(request, queue: pool.role)
             return result
         } catch {
-            report(request, lane: lane.role, failure: error)
+            report(request, queue: pool.role, failure: error)
             throw error
         }
     }
 
-    private func report(_ request: PostgresRequest, lane: ConnectionRole, failure: (any Error)? = nil) {
+    private func report(_ request: PostgresRequest, queue: ConnectionRole, failure: (any Error)? = nil) {
         guard let reporting = configuration.reporting else { return }
         reporting.note(
             request.sql.text,
-            lane: lane,
+            queue: queue,
             queuedAt: request.queuedAt,
             timing: request.timing,
             failure: failure
         )
     }
 
-    private func cancelRunning(_ request: PostgresRequest, in lane: Lane) {
+    private func cancelRunning(_ request: PostgresRequest, in pool: ConnectionPool) {
         guard request.cancel() else { return }
-        let places: [Lane]
+        let places: [ConnectionPool]
         var patience: Duration?
-        switch lane.role {
+        switch pool.role {
         case .read:
-            // Nobody has to learn how it ends.
+            // The outcome of a cancelled read does not matter.
             request.finish(.failure(CancellationError()))
             places = [reads]
             patience = configuration.cancellationTimeout
-        case .write, .transaction, .listen, .shared:
-            // A shared commit is not spoilt for the sake of one member: it ends soon enough by its own limit.
+        case .write, .transaction, .listen, .groupCommit:
+            // A group commit is not cancelled for one member: its own limit ends it soon enough.
             places = [writes]
         }
         canceller.submit { [patience] in
@@ -301,11 +301,12 @@ package final class PostgresClient: Service {
     }
 
     /// Looks after what no thread of its own looks after, ten times a second.
-    private func watch(at now: MonotonicTime, _ signal: ShutdownSignal, _ shutdown: inout ShutdownDeadlines) {
-        for lane in [reads, writes, sharedWrites] { lane.watch(at: now) }
-        transactions.watch(at: now)
-        listener.watch(at: now)
-        control.watch(at: now)
+    private func enforceTimeLimits(at now: MonotonicTime, _ signal: ShutdownSignal, _ shutdown: inout ShutdownDeadlines)
+    {
+        for pool in [reads, writes, groupCommits] { pool.enforceTimeLimits(at: now) }
+        transactions.enforceTimeLimits(at: now)
+        listener.enforceTimeLimits(at: now)
+        control.enforceTimeLimits(at: now)
         times.forget(at: now)
         switch shutdown.step(at: now, signal.level) {
         case .none: break
@@ -314,7 +315,7 @@ package final class PostgresClient: Service {
             let threads = threads.abandon()
             if threads > 0 {
                 logger.warning(
-                    "The database does not answer and is not waited for",
+                    "The database does not respond and is not waited for",
                     metadata: ["threads": "\(threads)"]
                 )
             }
@@ -322,14 +323,14 @@ package final class PostgresClient: Service {
     }
 
     private func drain() {
-        for lane in [sharedWrites, writes, reads] { lane.drain() }
+        for pool in [groupCommits, writes, reads] { pool.drain() }
         transactions.drain()
         listener.stop()
         control.drain()
     }
 
     private func close() {
-        for lane in [sharedWrites, writes, reads] { lane.close() }
+        for pool in [groupCommits, writes, reads] { pool.close() }
         transactions.close()
         listener.close()
         control.close()

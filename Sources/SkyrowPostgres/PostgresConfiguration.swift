@@ -29,22 +29,22 @@ package struct PostgresConfiguration: Sendable {
     /// As many read connections may be opened while those above are held up by slow reads.
     package var maximumReadConnections = 6
 
-    /// At most so many reads travel as one pipeline.
+    /// The most reads of one pipeline.
     package var maximumReadBatch = 32
 
     /// The connections for writes with a commit of their own, each of which has one at a time; they are opened when
     /// needed.
     package var maximumWriteConnections = 16
 
-    /// At most so many independent writes share one commit.
-    package var maximumSharedWrites = 64
+    /// The most independent writes of one group commit.
+    package var maximumGroupCommit = 64
 
-    /// How long a shared write waits for a row lock before it is tried on its own.
-    package var sharedLockTimeout: Duration = .milliseconds(100)
+    /// How long a write of a group commit waits for a row lock before it is tried on its own.
+    package var groupCommitLockTimeout: Duration = .milliseconds(100)
 
     /// How long a group of writes that share a commit may run, and each statement of it. The statement that runs then
     /// is tried on its own, the others are grouped again.
-    package var sharedStatementTimeout: Duration = .milliseconds(250)
+    package var groupCommitTimeout: Duration = .milliseconds(250)
 
     /// The connections lent to transactions and COPY; they are opened when needed.
     package var maximumTransactionConnections = 8
@@ -57,7 +57,7 @@ package struct PostgresConfiguration: Sendable {
     /// How long a connection beyond those that are there from the beginning stays open without work.
     package var idleConnectionTimeout: Duration = .seconds(60)
 
-    /// At most so many statements wait in one queue; the next is refused with ``PostgresError/Code/overloaded``.
+    /// The most statements that wait in one queue; the next is refused with ``PostgresError/Code/overloaded``.
     package var maximumQueueLength = 4096
 
     /// How long a statement or a transaction waits for a connection.
@@ -73,7 +73,7 @@ package struct PostgresConfiguration: Sendable {
     /// given up: PostgreSQL looks for a cancellation between rows and the like, and not inside of one long call.
     package var cancellationTimeout: Duration = .seconds(5)
 
-    /// While so many server processes of connections that were given up still run, no further connection is opened in
+    /// While this many server processes of abandoned connections still run, no further connection is opened in
     /// the place of one that is lost.
     package var maximumAbandonedBackends = 6
 
@@ -97,10 +97,10 @@ package struct PostgresConfiguration: Sendable {
     package var notificationProbeInterval: Duration = .seconds(30)
     package var notificationProbeTimeout: Duration = .seconds(5)
 
-    /// At most so many prepared statements are kept per connection; the least recently used goes first.
+    /// The most prepared statements of one connection; the least recently used goes first.
     package var maximumPreparedStatements = 256
 
-    /// Who is told of the statements that were answered; nil tells nobody.
+    /// Receives a report of every statement that ended; nil for no reports.
     package var reporting: StatementReporting?
 
     package init(connection: String) {

@@ -3,7 +3,7 @@
 /// `description` is safe to show and to log: it holds names and codes only. The server's own sentences may quote the
 /// values of a row, so they are kept apart in ``message``, ``detail`` and ``hint``.
 package struct PostgresError: Error, Hashable, Sendable {
-    /// The kind of failure, which tells the caller what it may do next.
+    /// The kind of failure, by which a caller decides what to do next.
     package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The server refused the statement, ``PostgresError/sqlState`` says why; it had no effect.
         case server
@@ -16,8 +16,8 @@ package struct PostgresError: Error, Hashable, Sendable {
         /// The connection was lost again and again while a statement without effects was tried, or inside a
         /// transaction that had not been committed; nothing was changed.
         case connectionLost
-        /// The connection was lost after a write was sent and before its answer: it may or may not have happened.
-        case unknownFate
+        /// The connection was lost after a write was sent and before its result: it may or may not have happened.
+        case indeterminateCommit
         /// No connection could be opened.
         case cannotConnect
         /// The client is shutting down or has shut down; the statement was never sent.
@@ -104,7 +104,8 @@ extension PostgresError.Code {
         case .acquireTimeout: "No database connection became free in time"
         case .overloaded: "Too many statements are waiting for the database"
         case .connectionLost: "The database connection was lost; nothing was changed"
-        case .unknownFate: "The database connection was lost before the write was answered; it may have happened"
+        case .indeterminateCommit:
+            "The database connection was lost before the write's result arrived; it may have happened"
         case .cannotConnect: "The database cannot be reached"
         case .shutDown: "The database client has shut down"
         case .invalidValue: "A value cannot be stored by PostgreSQL"

@@ -12,11 +12,11 @@ internal import CLibpq
 /// Rows and columns are counted from 0; an index beyond the end reads as NULL.
 ///
 /// `@unchecked Sendable`: libpq's result never changes once it is complete (libpq documents that reading it from
-/// several threads is safe), this class only reads it, and it is cleared once, when nobody refers to it any more; rows
+/// several threads is safe), this class only reads it, and it is cleared once, when the last reference is gone; rows
 /// that were collected are complete before the result is made.
 package final class PostgresResult: @unchecked Sendable {
     private let handle: OpaquePointer
-    /// The rows, when they were collected one by one; `handle` has none then, but knows the columns.
+    /// The rows, when they were collected one by one; `handle` has none then, but has the columns.
     private let collected: CollectedRows?
 
     /// Takes over a complete result.
@@ -29,7 +29,7 @@ package final class PostgresResult: @unchecked Sendable {
         PQclear(handle)
     }
 
-    /// Stands for a result that nobody reads.
+    /// Stands for a result that is not read.
     static let empty = PostgresResult(handle: PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
 
     package var rowCount: Int { collected?.count ?? Int(PQntuples(handle)) }

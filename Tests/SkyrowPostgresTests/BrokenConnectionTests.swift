@@ -43,12 +43,15 @@ import Testing
             try await database.psql("CREATE TABLE note (id int, title text)")
             try await throughProxy(database) { client, proxy in
                 let text = String(repeating: "x", count: length)
-                for (id, sharing) in [(1, PostgresCommitSharing.never), (2, .allowed)] {
-                    _ = try await client.write("SELECT 1", sharing: sharing)
+                for (id, groupCommit) in [(1, PostgresGroupCommit.never), (2, .allowed)] {
+                    _ = try await client.write("SELECT 1", groupCommit: groupCommit)
                     proxy.arm(fault)
                     var code: PostgresError.Code?
                     do {
-                        _ = try await client.write("INSERT INTO note VALUES (\(Int32(id)), \(text))", sharing: sharing)
+                        _ = try await client.write(
+                            "INSERT INTO note VALUES (\(Int32(id)), \(text))",
+                            groupCommit: groupCommit
+                        )
                     } catch let error as PostgresError {
                         code = error.code
                     }
@@ -62,7 +65,7 @@ import Testing
                     let count = try await database.psql("SELECT count(*) FROM note WHERE id = \(id)")
                     switch code {
                     case nil: #expect(count == "1")
-                    case .unknownFate: #expect(["0", "1"].contains(count))
+                    case .indeterminateCommit: #expect(["0", "1"].contains(count))
                     case .some(let code): Issue.record("A lost connection was taken for \(code)")
                     }
                 }

@@ -24,15 +24,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func cancellingTheTaskOfAWriteCancelsTheStatement(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func cancellingTheTaskOfAWriteCancelsTheStatement(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int)")
             try await withPostgresClient(database.url) { client in
                 let task = Task {
                     try await client.write(
                         "INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) nap",
-                        sharing: sharing
+                        groupCommit: groupCommit
                     )
                 }
                 try await sleepers(1, in: database)
@@ -73,8 +73,8 @@ import Testing
                 configuration: PostgresConfiguration(connection: database.url),
                 logger: .silent
             )
-            for sharing in [PostgresCommitSharing.never, .allowed] {
-                let write = Task { try await client.write("INSERT INTO note VALUES (1)", sharing: sharing) }
+            for groupCommit in [PostgresGroupCommit.never, .allowed] {
+                let write = Task { try await client.write("INSERT INTO note VALUES (1)", groupCommit: groupCommit) }
                 try await waiting(until: "the write waits") { client.waitingStatements > 0 }
                 write.cancel()
                 await #expect(throws: CancellationError.self) { try await write.value }
@@ -110,8 +110,8 @@ import Testing
                     }
                     slow.cancel()
                     for (number, other) in others.enumerated() {
-                        let answer = try await other.value
-                        #expect(answer == number)
+                        let result = try await other.value
+                        #expect(result == number)
                     }
                     await #expect(throws: CancellationError.self) { try await slow.value }
                 }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import SkyrowPostgres
 
-@Suite(.timeLimit(.minutes(10))) struct GatheringTests {
-    static let quotients = PostgresGathering(
+@Suite(.timeLimit(.minutes(10))) struct CoalescingTests {
+    static let quotients = CoalescedStatement(
         many: """
             SELECT 60 / "q"."v", "q"."v", "q"."place" FROM unnest(\([Int64]())) WITH ORDINALITY AS "q" ("v", "place")
             WHERE "q"."v" < 100
             """
     )
-    static let doubles = PostgresGathering(
+    static let doubles = CoalescedStatement(
         many: """
             SELECT 2 * "q"."v", "q"."v", "q"."place" FROM unnest(\([Int64]())) WITH ORDINALITY AS "q" ("v", "place")
             """
@@ -20,7 +20,7 @@ import Testing
         { client in
             let row = try await client.readOne(
                 "SELECT 60 / v, v FROM (SELECT \(divisor)) AS q (v) WHERE v < 100",
-                gathering: quotients
+                coalescing: quotients
             )
             return try row.map { try $0.result.decode(row: $0.index, column: 0) }
         }
@@ -28,7 +28,7 @@ import Testing
 
     static func double(_ number: Int64) -> @Sendable (PostgresClient) async throws -> Int64? {
         { client in
-            let row = try await client.readOne("SELECT 2 * v, v FROM (SELECT \(number)) AS q (v)", gathering: doubles)
+            let row = try await client.readOne("SELECT 2 * v, v FROM (SELECT \(number)) AS q (v)", coalescing: doubles)
             return try row.map { try $0.result.decode(row: $0.index, column: 0) }
         }
     }
@@ -47,14 +47,14 @@ import Testing
     }
 
     @Test func thoseOfOneGatheringComeTogetherAndTheOthersStayInOrder() {
-        let (a, b) = (PostgresGathering(many: ""), PostgresGathering(many: ""))
-        let items: [(String, PostgresGathering?)] = [("1", a), ("2", nil), ("3", b), ("4", a), ("5", nil), ("6", b)]
-        let arranged = GatheringPlan.arranged(items, by: \.1)
+        let (a, b) = (CoalescedStatement(many: ""), CoalescedStatement(many: ""))
+        let items: [(String, CoalescedStatement?)] = [("1", a), ("2", nil), ("3", b), ("4", a), ("5", nil), ("6", b)]
+        let arranged = CoalescingPlan.arranged(items, by: \.1)
         #expect(arranged.map(\.0) == ["1", "4", "2", "3", "6", "5"])
-        #expect(GatheringPlan.runs(of: arranged.map(\.1)).map(\.members) == [0..<2, 2..<3, 3..<5, 5..<6])
-        #expect(GatheringPlan.arranged(items.filter { $0.1 === a }, by: \.1).map(\.0) == ["1", "4"])
-        #expect(GatheringPlan.runs(of: arranged.map(\.1)).map { $0.gathering === a } == [true, false, false, false])
-        #expect(GatheringPlan.runs(of: []).isEmpty)
+        #expect(CoalescingPlan.runs(of: arranged.map(\.1)).map(\.members) == [0..<2, 2..<3, 3..<5, 5..<6])
+        #expect(CoalescingPlan.arranged(items.filter { $0.1 === a }, by: \.1).map(\.0) == ["1", "4"])
+        #expect(CoalescingPlan.runs(of: arranged.map(\.1)).map { $0.statement === a } == [true, false, false, false])
+        #expect(CoalescingPlan.runs(of: []).isEmpty)
     }
 
     @Test func gatheredValuesAreTheArraysOfThem() throws {
@@ -64,17 +64,17 @@ import Testing
             bindings.append(number)
             return bindings
         }
-        let gathered = try #require(
-            PostgresBindings.gathered([
+        let coalesced = try #require(
+            PostgresBindings.coalesced([
                 bindings("a", 1), bindings(nil, .min), bindings("", 3), bindings("é\u{1F95B}", 4),
             ])
         )
         var arrays = PostgresBindings()
         arrays.append(["a", nil, "", "é\u{1F95B}"] as [String?])
         arrays.append([1, .min, 3, 4] as [Int64])
-        #expect(gathered.encoder.bytes == arrays.encoder.bytes)
-        #expect(gathered.values.map(\.type) == arrays.values.map(\.type))
-        #expect(gathered.values.map(\.length) == arrays.values.map(\.length))
+        #expect(coalesced.encoder.bytes == arrays.encoder.bytes)
+        #expect(coalesced.values.map(\.type) == arrays.values.map(\.type))
+        #expect(coalesced.values.map(\.length) == arrays.values.map(\.length))
 
         var failed = PostgresBindings()
         failed.append("\u{0}")
@@ -82,8 +82,8 @@ import Testing
         var other = PostgresBindings()
         other.append(1 as Int64)
         other.append(1 as Int64)
-        #expect(PostgresBindings.gathered([bindings("a", 1), failed]) == nil)
-        #expect(PostgresBindings.gathered([bindings("a", 1), other]) == nil)
+        #expect(PostgresBindings.coalesced([bindings("a", 1), failed]) == nil)
+        #expect(PostgresBindings.coalesced([bindings("a", 1), other]) == nil)
     }
 
     @Test func valuesAreReplacedInTheirOrder() {
@@ -152,7 +152,7 @@ import Testing
         try await withTemporaryDatabase { url in
             try await withPostgresClient(url) { client in
                 let result = try await client.read("SELECT n FROM generate_series(1, 4) AS n")
-                let request = PostgresRequest(sql: "SELECT 1", sharing: .never, queueDeadline: .distantFuture)
+                let request = PostgresRequest(sql: "SELECT 1", groupCommit: .never, queueDeadline: .distantFuture)
                 request.finish(.success(result), row: 3)
                 request.finish(.success(result), row: 1)
                 #expect(request.row == 3)

@@ -6,18 +6,18 @@ import Testing
 /// The connection queue as a value: generated orders of events, and what must hold after each.
 @Suite struct ConnectionQueueTests {
     enum Kind: String, CaseIterable, Sendable {
-        case read, write, shared
+        case read, write, groupCommit
 
         var limits: QueueLimits {
             var configuration = PostgresConfiguration(connection: "")
             configuration.idleConnectionTimeout = .seconds(2)
             configuration.maximumReadBatch = 4
-            configuration.maximumSharedWrites = 4
+            configuration.maximumGroupCommit = 4
             configuration.maximumWriteConnections = 6
             switch self {
             case .read: return QueueLimits(role: .read, configuration: configuration)
             case .write: return QueueLimits(role: .write, configuration: configuration)
-            case .shared: return QueueLimits(role: .shared, configuration: configuration)
+            case .groupCommit: return QueueLimits(role: .groupCommit, configuration: configuration)
             }
         }
     }
@@ -40,7 +40,7 @@ import Testing
     private func request(_ contention: PostgresContention? = nil) -> PostgresRequest {
         let request = PostgresRequest(
             sql: "SELECT 1",
-            sharing: .never,
+            groupCommit: .never,
             contention: contention,
             queueDeadline: .distantFuture
         )
@@ -70,11 +70,11 @@ import Testing
         _ queue: inout ConnectionQueue,
         at time: MonotonicTime = time
     ) -> ConnectionQueue.Step {
-        queue.next(slot, at: time, hasGathered: true) { false }
+        queue.next(slot, at: time, hasYielded: true) { false }
     }
 
     private func effects(_ queue: inout ConnectionQueue, at time: MonotonicTime) -> [ConnectionQueue.Effect] {
-        queue.watch(at: time) { _ in 0 }.effects
+        queue.enforceTimeLimits(at: time) { _ in 0 }.effects
     }
 
     @Test func aWorkerCountsAsTakenWhenItIsWoken() {
@@ -93,7 +93,7 @@ import Testing
 
     @Test func aWorkerThatWaitsToConnectIsNotWokenForWork() {
         var queue = queue(Kind.read.limits, idle: 2)
-        guard case .check = queue.next(1, at: Self.time, hasGathered: true, isSuspect: { true }) else {
+        guard case .check = queue.next(1, at: Self.time, hasYielded: true, isSuspect: { true }) else {
             Issue.record("What arrived on the idle connection is not looked at")
             return
         }
@@ -173,7 +173,7 @@ import Testing
             return
         }
         let later = Self.time + ConnectionQueue.patience
-        var findings = queue.watch(at: later) { _ in 0 }
+        var findings = queue.enforceTimeLimits(at: later) { _ in 0 }
         // Nothing tells which of them is slow, so the pipeline is ended and each goes by itself.
         #expect(findings.effects.contains(.cancel(1, batch: 1)))
         #expect(findings.slow.isEmpty)
@@ -183,9 +183,9 @@ import Testing
             return
         }
         #expect(alone.count == 1 && alone[0] === requests[0])
-        findings = queue.watch(at: later) { _ in 0 }
+        findings = queue.enforceTimeLimits(at: later) { _ in 0 }
         #expect(findings.slow.isEmpty)
-        findings = queue.watch(at: later + ConnectionQueue.patience) { _ in 0 }
+        findings = queue.enforceTimeLimits(at: later + ConnectionQueue.patience) { _ in 0 }
         #expect(findings.slow.map(ObjectIdentifier.init) == [ObjectIdentifier(requests[0])])
         #expect(requests.allSatisfy { $0.pace == .slow })
         // Those that are held up are replaced.
@@ -218,17 +218,17 @@ import Testing
     }
 
     @Test func aGroupThatTakesTooLongIsCancelledOnce() {
-        var queue = queue(Kind.shared.limits, idle: 1)
+        var queue = queue(Kind.groupCommit.limits, idle: 1)
         for _ in 0..<3 { _ = queue.submit(request()) }
         _ = next(0, &queue)
-        let limit = PostgresConfiguration(connection: "").sharedStatementTimeout
+        let limit = PostgresConfiguration(connection: "").groupCommitTimeout
         #expect(effects(&queue, at: Self.time + limit / 2).isEmpty)
         #expect(effects(&queue, at: Self.time + limit) == [.cancel(0, batch: 1)])
         #expect(effects(&queue, at: Self.time + limit * 2).isEmpty)
     }
 
     @Test func theNextGroupIsMadeOfThoseBeforeTheFailure() {
-        var queue = queue(Kind.shared.limits, idle: 1)
+        var queue = queue(Kind.groupCommit.limits, idle: 1)
         for _ in 0..<6 { _ = queue.submit(request()) }
         guard case .run(let group, _, _) = next(0, &queue), group.count == 4 else { return }
         queue.finished(0)

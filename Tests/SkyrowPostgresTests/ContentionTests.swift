@@ -12,29 +12,29 @@ import Testing
         configuration.statementTimeout = .seconds(120)
     }
 
-    private func update(_ row: Int, _ client: PostgresClient, sharing: PostgresCommitSharing) async throws {
+    private func update(_ row: Int, _ client: PostgresClient, groupCommit: PostgresGroupCommit) async throws {
         _ = try await client.write(
             "INSERT INTO note (id) VALUES (\(Int32(row))) ON CONFLICT (id) DO UPDATE SET stars = note.stars + 1",
-            sharing: sharing,
+            groupCommit: groupCommit,
             contention: PostgresContention(table: 1, row: row)
         )
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aLockedRowLeavesConnectionsToOtherWrites(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aLockedRowLeavesConnectionsToOtherWrites(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(Self.table + "; INSERT INTO note VALUES (-1)")
             try await withPostgresClient(database.url, configure: Self.configure) { client in
                 let stuck = try await client.withTransaction { transaction in
                     try await transaction.execute("SELECT 1 FROM note WHERE id = -1 FOR UPDATE")
-                    let stuck = (0..<20).map { _ in Task { try await update(-1, client, sharing: sharing) } }
+                    let stuck = (0..<20).map { _ in Task { try await update(-1, client, groupCommit: groupCommit) } }
                     // Four of sixteen connections for a row, the others wait in the queue.
                     try await waiting(until: "the row holds its part of the connections") {
                         let statistics = client.statistics.writes
                         return statistics.busyConnections == 4 && statistics.heldBack == 16
                     }
                     try await withThrowingTaskGroup { group in
-                        for row in 0..<60 { group.addTask { try await update(row, client, sharing: sharing) } }
+                        for row in 0..<60 { group.addTask { try await update(row, client, groupCommit: groupCommit) } }
                         try await group.waitForAll()
                     }
                     #expect(client.statistics.writes.heldBack == 16)
@@ -56,7 +56,7 @@ import Testing
             try await withPostgresClient(database.url, configure: limit) { client in
                 let tasks = try await client.withTransaction { transaction in
                     try await transaction.execute("SELECT 1 FROM note WHERE id = -1 FOR UPDATE")
-                    let tasks = (0..<10).map { _ in Task { try await update(-1, client, sharing: .never) } }
+                    let tasks = (0..<10).map { _ in Task { try await update(-1, client, groupCommit: .never) } }
                     try await waiting(until: "the others have left the queue") {
                         client.statistics.writes.statements == 4 && client.statistics.writes.queueDepth == 0
                     }
@@ -132,15 +132,15 @@ import Testing
             )
             try await withPostgresClient(database.url, configure: Self.configure) { client in
                 func insertSlowly() async throws {
-                    _ = try await client.write("INSERT INTO slow VALUES (1)", sharing: .allowed)
+                    _ = try await client.write("INSERT INTO slow VALUES (1)", groupCommit: .allowed)
                 }
                 try await insertSlowly()
-                #expect(client.statistics.sharedWrites.failedGroups == 1)
+                #expect(client.statistics.groupCommits.failedGroups == 1)
                 #expect(client.statistics.slowShapes == 1)
                 try await withThrowingTaskGroup { group in
                     for row in 0..<20 {
                         group.addTask { try await insertSlowly() }
-                        group.addTask { try await update(row, client, sharing: .allowed) }
+                        group.addTask { try await update(row, client, groupCommit: .allowed) }
                     }
                     try await group.waitForAll()
                 }
@@ -157,19 +157,19 @@ import Testing
             let (outcomes, statistics) = try await withWaitingClient(
                 database.url,
                 waiting: 20,
-                configure: { $0.sharedStatementTimeout = .milliseconds(200) },
+                configure: { $0.groupCommitTimeout = .milliseconds(200) },
                 // None of them takes as long as a statement may.
                 statements: (0..<20).map { id in
                     { client in
                         try await client.write(
                             "INSERT INTO note SELECT \(Int32(id)) FROM (SELECT pg_sleep(0.05)) AS nap",
-                            sharing: .allowed
+                            groupCommit: .allowed
                         ).affectedRows
                     }
                 }
             )
             #expect(outcomes.allSucceeded())
-            #expect(statistics.sharedWrites.failedGroups >= 1)
+            #expect(statistics.groupCommits.failedGroups >= 1)
             #expect(try await database.psql("SELECT count(*) FROM note") == "20")
         }
     }

@@ -11,27 +11,27 @@ import Testing
     private static let lost = PostgresError(code: .connectionLost)
 
     private func describe(
-        _ answer: RequestAnswer,
+        _ statement: StatementOutcome,
         _ role: ConnectionRole,
-        _ fate: BatchFate,
-        _ change: (inout RequestAnswer.Situation) -> Void = { _ in }
+        _ outcome: BatchOutcome,
+        _ change: (inout StatementOutcome.Situation) -> Void = { _ in }
     ) -> String {
-        var situation = RequestAnswer.Situation(role: role, fate: fate)
+        var situation = StatementOutcome.Situation(role: role, outcome: outcome)
         change(&situation)
-        switch answer.disposition(in: situation) {
+        switch statement.disposition(in: situation) {
         case .alreadyFinished: return "finished"
         case .succeed: return "succeed"
         case .fail(let error): return "fail \(error.code) \(error.sqlState?.rawValue ?? "-")"
         case .cancelled: return "cancelled"
-        case .again(.innocent): return "again"
-        case .again(.connectionLost): return "again, one loss more"
-        case .again(.conflict): return "again, one conflict more"
-        case .reconnectAndAgain: return "again elsewhere"
+        case .retry(.unrelated): return "again"
+        case .retry(.connectionLost): return "again, one loss more"
+        case .retry(.conflict): return "again, one conflict more"
+        case .reconnectAndRetry: return "again elsewhere"
         case .alone: return "alone"
         }
     }
 
-    @Test(arguments: [ConnectionRole.read, .write, .shared])
+    @Test(arguments: [ConnectionRole.read, .write, .groupCommit])
     func whatWasNotSentIsDoneAgainUntilTooManyConnectionsWereLost(role: ConnectionRole) {
         #expect(describe(.none, role, .notSent) == "again, one loss more")
         #expect(describe(.none, role, .notSent) { $0.losses = 3 } == "fail connectionLost -")
@@ -41,33 +41,33 @@ import Testing
         #expect(describe(.none, .read, .lost(Self.lost)) == "again, one loss more")
         #expect(describe(.aborted, .read, .lost(Self.lost)) == "again, one loss more")
         #expect(describe(.none, .read, .lost(Self.lost)) { $0.losses = 3 } == "fail connectionLost -")
-        for role in [ConnectionRole.write, .shared] {
-            #expect(describe(.none, role, .lost(Self.lost)) == "fail unknownFate -")
-            #expect(describe(.none, role, .lost(Self.lost)) { $0.isOnlyOne = false } == "fail unknownFate -")
+        for role in [ConnectionRole.write, .groupCommit] {
+            #expect(describe(.none, role, .lost(Self.lost)) == "fail indeterminateCommit -")
+            #expect(describe(.none, role, .lost(Self.lost)) { $0.isOnlyOne = false } == "fail indeterminateCommit -")
         }
     }
 
     @Test func aReadThatDidNotEndInTimeIsNotDoneAgainAndItsNeighboursAre() {
-        typealias Overdue = RequestAnswer.Overdue
-        let lost = BatchFate.lost(Self.lost)
+        typealias Overdue = StatementOutcome.Overdue
+        let lost = BatchOutcome.lost(Self.lost)
         #expect(describe(.none, .read, lost) { $0.overdue = .itself } == "fail statementTimeout -")
         #expect(describe(.none, .read, lost) { ($0.overdue, $0.isCancelled) = (.itself, true) } == "cancelled")
         #expect(describe(.none, .read, lost) { ($0.overdue, $0.losses) = (.neighbour, 3) } == "again")
-        for role in [ConnectionRole.write, .shared] {
-            #expect(describe(.none, role, lost) { $0.overdue = .itself } == "fail unknownFate -")
+        for role in [ConnectionRole.write, .groupCommit] {
+            #expect(describe(.none, role, lost) { $0.overdue = .itself } == "fail indeterminateCommit -")
         }
     }
 
     @Test func aRefusalIsCertainEvenWhenTheConnectionIsLostAfterwards() {
-        let answer = RequestAnswer.failure(Self.refused, wasRun: true)
-        #expect(describe(answer, .write, .lost(Self.lost)) == "fail server 23505")
-        #expect(describe(answer, .read, .lost(Self.lost)) == "fail server 23505")
-        #expect(describe(answer, .shared, .lost(Self.lost)) { $0.groupFailed = true } == "fail server 23505")
+        let statement = StatementOutcome.failure(Self.refused, wasRun: true)
+        #expect(describe(statement, .write, .lost(Self.lost)) == "fail server 23505")
+        #expect(describe(statement, .read, .lost(Self.lost)) == "fail server 23505")
+        #expect(describe(statement, .groupCommit, .lost(Self.lost)) { $0.groupFailed = true } == "fail server 23505")
     }
 
     @Test func onlyTheMemberThatSpoiltAGroupIsTriedAlone() {
-        func inFailedGroup(_ answer: RequestAnswer, fate: BatchFate = .committed) -> String {
-            describe(answer, .shared, fate) {
+        func inFailedGroup(_ statement: StatementOutcome, outcome: BatchOutcome = .committed) -> String {
+            describe(statement, .groupCommit, outcome) {
                 $0.groupFailed = true
                 $0.isOnlyOne = false
             }
@@ -76,14 +76,14 @@ import Testing
         #expect(inFailedGroup(.failure(Self.refused, wasRun: false)) == "fail server 23505")
         #expect(inFailedGroup(.aborted) == "again")
         #expect(inFailedGroup(.stale) == "again")
-        #expect(inFailedGroup(.none, fate: .lost(Self.lost)) == "again, one loss more")
-        #expect(inFailedGroup(.aborted, fate: .commitFailed(Self.refused)) == "alone")
+        #expect(inFailedGroup(.none, outcome: .lost(Self.lost)) == "again, one loss more")
+        #expect(inFailedGroup(.aborted, outcome: .commitFailed(Self.refused)) == "alone")
     }
 
     @Test func theFirstFailureSpoilsAGroup() {
-        let failure = RequestAnswer.failure(Self.refused, wasRun: true)
-        func place(_ answers: [RequestAnswer], fate: BatchFate = .committed) -> String {
-            switch GroupFailure(answers, fate: fate) {
+        let failure = StatementOutcome.failure(Self.refused, wasRun: true)
+        func place(_ statements: [StatementOutcome], outcome: BatchOutcome = .committed) -> String {
+            switch GroupFailure(statements, outcome: outcome) {
             case nil: "none"
             case .commit: "commit"
             case .statement(let place, let sqlState): "\(place) \(sqlState?.rawValue ?? "-")"
@@ -93,44 +93,44 @@ import Testing
         #expect(place([.failure(Self.refused, wasRun: false), .aborted]) == "none")
         #expect(place([.none, failure, .aborted]) == "1 23505")
         #expect(place([.stale, .aborted]) == "0 -")
-        #expect(place([.aborted], fate: .commitFailed(Self.refused)) == "commit")
+        #expect(place([.aborted], outcome: .commitFailed(Self.refused)) == "commit")
     }
 
     @Test func theShortLimitsOfTheSharedConnectionAreNotTheCallers() {
         for error in [Self.locked, Self.cancelled] {
-            let answer = RequestAnswer.failure(error, wasRun: true)
-            #expect(describe(answer, .shared, .committed) { $0.groupFailed = true } == "alone")
+            let statement = StatementOutcome.failure(error, wasRun: true)
+            #expect(describe(statement, .groupCommit, .committed) { $0.groupFailed = true } == "alone")
         }
         #expect(describe(.failure(Self.locked, wasRun: true), .write, .committed) == "fail server 55P03")
     }
 
     @Test(arguments: [ConnectionRole.read, .write])
     func deadlocksAreRunAgainAFewTimes(role: ConnectionRole) {
-        let answer = RequestAnswer.failure(Self.deadlock, wasRun: true)
-        #expect(describe(answer, role, .committed) == "again, one conflict more")
-        #expect(describe(answer, role, .committed) { $0.conflicts = 3 } == "fail server 40P01")
+        let statement = StatementOutcome.failure(Self.deadlock, wasRun: true)
+        #expect(describe(statement, role, .committed) == "again, one conflict more")
+        #expect(describe(statement, role, .committed) { $0.conflicts = 3 } == "fail server 40P01")
     }
 
     @Test func aCancelHitsTheOneItWasMeantFor() {
-        let answer = RequestAnswer.failure(Self.cancelled, wasRun: true)
-        #expect(describe(answer, .write, .committed) { $0.isCancelled = true } == "cancelled")
-        #expect(describe(answer, .read, .committed) { $0.wasCancelled = true } == "again")
-        #expect(describe(answer, .read, .committed) == "fail statementTimeout 57014")
+        let statement = StatementOutcome.failure(Self.cancelled, wasRun: true)
+        #expect(describe(statement, .write, .committed) { $0.isCancelled = true } == "cancelled")
+        #expect(describe(statement, .read, .committed) { $0.wasCancelled = true } == "again")
+        #expect(describe(statement, .read, .committed) == "fail statementTimeout 57014")
     }
 
     @Test func aServerThatRefusesWritesIsLeftOnce() {
         let error = PostgresError(code: .server, sqlState: .readOnlyTransaction)
-        let answer = RequestAnswer.failure(error, wasRun: true)
-        #expect(describe(answer, .write, .committed) == "again elsewhere")
-        #expect(describe(answer, .write, .committed) { $0.conflicts = 1 } == "fail server 25006")
+        let statement = StatementOutcome.failure(error, wasRun: true)
+        #expect(describe(statement, .write, .committed) == "again elsewhere")
+        #expect(describe(statement, .write, .committed) { $0.conflicts = 1 } == "fail server 25006")
     }
 
-    @Test(arguments: [ConnectionRole.read, .write, .shared])
+    @Test(arguments: [ConnectionRole.read, .write, .groupCommit])
     func aStaleStatementIsPreparedAgain(role: ConnectionRole) {
-        #expect(describe(.stale, role, .committed) { $0.groupFailed = role == .shared } == "again")
-        let stale = PipelineAnswer.failure(PostgresError(code: .server, sqlState: .featureNotSupported))
-        guard case .stale = RequestAnswer(stale, isFresh: false, preparationFailure: nil),
-            case .failure = RequestAnswer(stale, isFresh: true, preparationFailure: nil)
+        #expect(describe(.stale, role, .committed) { $0.groupFailed = role == .groupCommit } == "again")
+        let stale = PipelineResult.failure(PostgresError(code: .server, sqlState: .featureNotSupported))
+        guard case .stale = StatementOutcome(stale, isFresh: false, preparationFailure: nil),
+            case .failure = StatementOutcome(stale, isFresh: true, preparationFailure: nil)
         else {
             Issue.record("Only a statement prepared earlier can be stale")
             return

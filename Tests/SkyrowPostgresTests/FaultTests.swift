@@ -17,8 +17,8 @@ import Testing
                         group.addTask {
                             for number in 0..<300 {
                                 let value = task * 1000 + number
-                                let answer = try await client.read("SELECT \(value)")
-                                #expect(try answer.decode(row: 0, column: 0, as: Int.self) == value)
+                                let result = try await client.read("SELECT \(value)")
+                                #expect(try result.decode(row: 0, column: 0, as: Int.self) == value)
                             }
                         }
                     }
@@ -29,9 +29,9 @@ import Testing
         }
     }
 
-    /// Every write was either acknowledged and is there, or refused and is not, or its fate was called unknown.
+    /// Every write was either acknowledged and is there, or refused and is not, or its outcome was called unknown.
     private func checkWrites(
-        sharing: PostgresCommitSharing,
+        groupCommit: PostgresGroupCommit,
         database: TemporaryDatabase,
         client: PostgresClient,
         fault: () async throws -> Void
@@ -45,7 +45,10 @@ import Testing
                     for number in 0..<200 {
                         let id = task * 1000 + number
                         do {
-                            _ = try await client.write("INSERT INTO note VALUES (\(Int32(id)))", sharing: sharing)
+                            _ = try await client.write(
+                                "INSERT INTO note VALUES (\(Int32(id)))",
+                                groupCommit: groupCommit
+                            )
                             written.increment()
                             outcomes.append((id, nil))
                         } catch let error as PostgresError {
@@ -65,25 +68,25 @@ import Testing
         for (id, code) in outcomes {
             switch code {
             case nil: #expect(present.contains(id), "\(id) was acknowledged and is not there")
-            case .unknownFate: break
+            case .indeterminateCommit: break
             case .some(let code): #expect(!present.contains(id), "\(id) failed with \(code) and is there")
             }
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func noWriteIsLostOrDoneTwiceWhenConnectionsAreLost(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func noWriteIsLostOrDoneTwiceWhenConnectionsAreLost(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await withPostgresClient(database.url) { client in
-                try await checkWrites(sharing: sharing, database: database, client: client) {
+                try await checkWrites(groupCommit: groupCommit, database: database, client: client) {
                     for _ in 0..<3 { try await database.psql(Self.terminateAll) }
                 }
             }
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aKilledServerIsComeBackToByItself(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aKilledServerIsComeBackToByItself(groupCommit: PostgresGroupCommit) async throws {
         let cluster = try await TemporaryCluster.start()
         let database = TemporaryDatabase(cluster: cluster, name: "postgres")
         try await withPostgresClient(database.url) { client in
@@ -94,14 +97,14 @@ import Testing
                 }
                 return answered
             }
-            try await checkWrites(sharing: sharing, database: database, client: client) {
+            try await checkWrites(groupCommit: groupCommit, database: database, client: client) {
                 try await cluster.kill()
                 try await waiting(until: "the client has no connection") { !client.isReady }
                 try await cluster.launch()
             }
             try await waiting(until: "the client has a connection") { client.isReady }
-            let answer = try await client.read("SELECT 1")
-            #expect(answer.rowCount == 1)
+            let result = try await client.read("SELECT 1")
+            #expect(result.rowCount == 1)
             reader.cancel()
             let answered = await reader.value
             #expect(answered > 0)
@@ -112,15 +115,15 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int); CREATE SEQUENCE attempts")
             func limit(_ configuration: inout PostgresConfiguration) {
-                configuration.sharedStatementTimeout = .seconds(60)
+                configuration.groupCommitTimeout = .seconds(60)
             }
             try await withPostgresClient(database.url, configure: limit) {
                 client in
-                for (number, sharing) in [(1, PostgresCommitSharing.never), (2, .allowed)] {
+                for (number, groupCommit) in [(1, PostgresGroupCommit.never), (2, .allowed)] {
                     let write = Task {
                         try await client.write(
                             "INSERT INTO note SELECT nextval('attempts') FROM (SELECT pg_sleep(600)) nap",
-                            sharing: sharing
+                            groupCommit: groupCommit
                         )
                     }
                     let terminate = """
@@ -131,7 +134,7 @@ import Testing
                         try await database.psql(terminate) != "0"
                     }
                     let error = try await #require(throws: PostgresError.self) { try await write.value }
-                    #expect(error.code == .unknownFate, "\(number)")
+                    #expect(error.code == .indeterminateCommit, "\(number)")
                 }
                 let sleeping = try await database.psql(
                     "SELECT count(*) FROM pg_stat_activity "
@@ -184,7 +187,7 @@ import Testing
                         try await transaction.execute("INSERT INTO note VALUES (2)")
                     }
                 }
-                #expect(error.code == .unknownFate)
+                #expect(error.code == .indeterminateCommit)
                 #expect(attempts.value == 1)
             }
         }
@@ -197,8 +200,8 @@ import Testing
                     try await client.read("SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)")
                 }
                 #expect(error.code == .connectionLost)
-                let answer = try await client.read("SELECT 1")
-                #expect(answer.rowCount == 1)
+                let result = try await client.read("SELECT 1")
+                #expect(result.rowCount == 1)
             }
         }
     }
@@ -208,8 +211,11 @@ import Testing
             try await database.psql("CREATE TABLE note (id int)")
             try await withPostgresClient(database.url) { client in
                 for number in 0..<5 {
-                    for sharing in [PostgresCommitSharing.never, .allowed] {
-                        _ = try await client.write("INSERT INTO note VALUES (\(Int32(number)))", sharing: sharing)
+                    for groupCommit in [PostgresGroupCommit.never, .allowed] {
+                        _ = try await client.write(
+                            "INSERT INTO note VALUES (\(Int32(number)))",
+                            groupCommit: groupCommit
+                        )
                     }
                     try await client.withTransaction { _ = try await $0.execute("INSERT INTO note VALUES (-1)") }
                     let sessions = try await database.psql(
@@ -248,7 +254,7 @@ import Testing
                 Task {
                     switch number % 4 {
                     case 0: _ = try await client.write("INSERT INTO note VALUES (1)")
-                    case 1: _ = try await client.write("INSERT INTO note VALUES (1)", sharing: .allowed)
+                    case 1: _ = try await client.write("INSERT INTO note VALUES (1)", groupCommit: .allowed)
                     case 2: _ = try await client.read("SELECT pg_sleep(0.01)")
                     default:
                         try await client.withTransaction { _ = try await $0.execute("INSERT INTO note VALUES (1)") }

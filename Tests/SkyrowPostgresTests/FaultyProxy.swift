@@ -7,9 +7,9 @@ final class FaultyProxy: Sendable {
     enum Fault: String, CaseIterable, Sendable {
         case requestIsDropped
         case requestIsCut
-        case requestArrivesAndNoAnswerComes
-        case answerIsDropped
-        case answerIsCut
+        case requestArrivesAndNoResponseComes
+        case responseIsDropped
+        case responseIsCut
     }
 
     private struct State {
@@ -83,7 +83,7 @@ final class FaultyProxy: Sendable {
             Glibc.close(server)
         }
         guard Self.withAddress(serverPath, { connect(server, $0, $1) }) == 0 else { return }
-        var closesAfterAnswer: Int?
+        var closesAfterResponse: Int?
         while true {
             let (isClosed, isSilent) = state.withLock { ($0.isClosed, $0.isSilent) }
             if isClosed { return }
@@ -107,23 +107,23 @@ final class FaultyProxy: Sendable {
                 case .requestIsCut:
                     _ = Self.send(bytes.prefix(bytes.count / 2), to: server)
                     return
-                case .requestArrivesAndNoAnswerComes:
+                case .requestArrivesAndNoResponseComes:
                     _ = Self.send(bytes[...], to: server)
                     return
-                case .answerIsDropped:
+                case .responseIsDropped:
                     guard Self.send(bytes[...], to: server) else { return }
-                    closesAfterAnswer = 0
-                case .answerIsCut:
+                    closesAfterResponse = 0
+                case .responseIsCut:
                     guard Self.send(bytes[...], to: server) else { return }
-                    closesAfterAnswer = 7
+                    closesAfterResponse = 7
                 }
             }
             if entries[1].revents != 0 {
                 let bytes = Self.receive(from: server)
-                guard !bytes.isEmpty, Self.send(bytes.prefix(closesAfterAnswer ?? bytes.count), to: client) else {
+                guard !bytes.isEmpty, Self.send(bytes.prefix(closesAfterResponse ?? bytes.count), to: client) else {
                     return
                 }
-                if closesAfterAnswer != nil { return }
+                if closesAfterResponse != nil { return }
             }
         }
     }

@@ -2,13 +2,14 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
-@Suite struct SharedCommitTests {
+@Suite struct GroupCommitTests {
     private static let table = "CREATE TABLE note (id int PRIMARY KEY, stars int NOT NULL DEFAULT 0)"
 
-    private static func insert(_ id: Int, sharing: PostgresCommitSharing = .allowed)
+    private static func insert(_ id: Int, groupCommit: PostgresGroupCommit = .allowed)
         -> @Sendable (PostgresClient) async throws -> Int
     {
-        { client in try await client.write("INSERT INTO note (id) VALUES (\(Int32(id)))", sharing: sharing).affectedRows
+        { client in
+            try await client.write("INSERT INTO note (id) VALUES (\(Int32(id)))", groupCommit: groupCommit).affectedRows
         }
     }
 
@@ -21,7 +22,7 @@ import Testing
                 statements: (0..<64).map { Self.insert($0) }
             )
             #expect(outcomes.allSucceeded())
-            #expect(statistics.sharedWrites.largestBatch == 64)
+            #expect(statistics.groupCommits.largestBatch == 64)
             // One transaction id means one commit.
             let transactions = try await database.psql("SELECT count(DISTINCT xmin::text), count(*) FROM note")
             #expect(transactions == "1|64")
@@ -34,7 +35,7 @@ import Testing
             let (outcomes, _) = try await withWaitingClient(
                 database.url,
                 waiting: 20,
-                statements: (0..<20).map { Self.insert($0, sharing: .never) }
+                statements: (0..<20).map { Self.insert($0, groupCommit: .never) }
             )
             #expect(outcomes.allSucceeded())
             let transactions = try await database.psql("SELECT count(DISTINCT xmin::text) FROM note")
@@ -55,7 +56,7 @@ import Testing
                 guard case .failure(let error) = outcome else { continue }
                 #expect((error as? PostgresError)?.sqlState == .uniqueViolation)
             }
-            #expect(statistics.sharedWrites.failedGroups == 1)
+            #expect(statistics.groupCommits.failedGroups == 1)
             let count = try await database.psql("SELECT count(*) FROM note")
             #expect(count == "64")
         }
@@ -71,10 +72,10 @@ import Testing
                 statements: (0..<48).map { Self.insert($0) }
             )
             for (index, outcome) in outcomes.enumerated() { #expect(outcome.succeeded == (index % 12 != 0)) }
-            #expect(statistics.sharedWrites.failedGroups == 4)
+            #expect(statistics.groupCommits.failedGroups == 4)
             // Only the four were tried by themselves, and no other was run more than twice.
             #expect(statistics.writes.statements == 4)
-            #expect(statistics.sharedWrites.largestBatch == 48)
+            #expect(statistics.groupCommits.largestBatch == 48)
             let commits = try await database.psql(
                 "SELECT count(DISTINCT xmin::text) <= 5 FROM note WHERE id % 12 <> 0"
             )
@@ -91,7 +92,7 @@ import Testing
                 """
             )
             let orphan: @Sendable (PostgresClient) async throws -> Int = { client in
-                try await client.write("INSERT INTO child VALUES (-1)", sharing: .allowed).affectedRows
+                try await client.write("INSERT INTO child VALUES (-1)", groupCommit: .allowed).affectedRows
             }
             let (outcomes, _) = try await withWaitingClient(
                 database.url,
@@ -108,7 +109,7 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(Self.table)
             let unsendable: @Sendable (PostgresClient) async throws -> Int = { client in
-                try await client.write("SELECT \("a\u{0}")", sharing: .allowed).affectedRows
+                try await client.write("SELECT \("a\u{0}")", groupCommit: .allowed).affectedRows
             }
             let (outcomes, statistics) = try await withWaitingClient(
                 database.url,
@@ -116,7 +117,7 @@ import Testing
                 statements: [Self.insert(1), Self.insert(2), unsendable, Self.insert(3), Self.insert(4)]
             )
             #expect(outcomes.map(\.succeeded) == [true, true, false, true, true])
-            #expect(statistics.sharedWrites.failedGroups == 0)
+            #expect(statistics.groupCommits.failedGroups == 0)
         }
     }
 
@@ -126,7 +127,7 @@ import Testing
             let (outcomes, _) = try await withWaitingClient(
                 database.url,
                 waiting: 12,
-                statements: (0..<12).map { Self.insert($0, sharing: .allowedExcept(key: $0 % 4)) }
+                statements: (0..<12).map { Self.insert($0, groupCommit: .allowedExcept(key: $0 % 4)) }
             )
             #expect(outcomes.allSucceeded())
             let collisions = try await database.psql(
@@ -142,7 +143,7 @@ import Testing
             try await database.psql(Self.table + "; INSERT INTO note VALUES (-1)")
             try await withPostgresClient(database.url) { holder in
                 let blocked: @Sendable (PostgresClient) async throws -> Int = { client in
-                    try await client.write("UPDATE note SET stars = stars + 1 WHERE id = -1", sharing: .allowed)
+                    try await client.write("UPDATE note SET stars = stars + 1 WHERE id = -1", groupCommit: .allowed)
                         .affectedRows
                 }
                 try await holder.withTransaction { transaction in
@@ -175,17 +176,17 @@ import Testing
             let slow: @Sendable (PostgresClient) async throws -> Int = { client in
                 try await client.write(
                     "INSERT INTO note SELECT 100 FROM (SELECT pg_sleep(2)) AS nap",
-                    sharing: .allowed
+                    groupCommit: .allowed
                 ).affectedRows
             }
             let (outcomes, statistics) = try await withWaitingClient(
                 database.url,
                 waiting: 3,
-                configure: { $0.sharedStatementTimeout = .milliseconds(500) },
+                configure: { $0.groupCommitTimeout = .milliseconds(500) },
                 statements: [Self.insert(1), slow, Self.insert(2)]
             )
             #expect(outcomes.allSucceeded())
-            #expect(statistics.sharedWrites.failedGroups == 1)
+            #expect(statistics.groupCommits.failedGroups == 1)
             let count = try await database.psql("SELECT count(*) FROM note")
             #expect(count == "3")
         }

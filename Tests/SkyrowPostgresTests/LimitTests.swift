@@ -15,11 +15,11 @@ import Testing
                     try await client.read("SELECT pg_sleep(600)")
                 }
                 #expect(read.code == .statementTimeout)
-                for sharing in [PostgresCommitSharing.never, .allowed] {
+                for groupCommit in [PostgresGroupCommit.never, .allowed] {
                     let write = try await #require(throws: PostgresError.self) {
                         try await client.write(
                             "INSERT INTO note SELECT 1 FROM (SELECT pg_sleep(600)) n",
-                            sharing: sharing
+                            groupCommit: groupCommit
                         )
                     }
                     #expect(write.code == .statementTimeout)
@@ -40,7 +40,7 @@ import Testing
             try await client.read("SELECT 1").decode(row: 0, column: 0, as: Int.self)
         }
         let write: @Sendable (PostgresClient) async throws -> Int = { client in
-            try await client.write("SELECT 1", sharing: .allowed).rowCount
+            try await client.write("SELECT 1", groupCommit: .allowed).rowCount
         }
         let (outcomes, _) = try await withWaitingClient(
             url,
@@ -86,8 +86,8 @@ import Testing
                 try await withThrowingTaskGroup { group in
                     for number in 0..<40 {
                         group.addTask {
-                            let answer = try await client.read("SELECT \(number)")
-                            #expect(try answer.decode(row: 0, column: 0, as: Int.self) == number)
+                            let result = try await client.read("SELECT \(number)")
+                            #expect(try result.decode(row: 0, column: 0, as: Int.self) == number)
                         }
                     }
                     try await group.waitForAll()
@@ -110,7 +110,7 @@ import Testing
             configuration.sessionSettings = ["jit": "off"]
             configuration.statementTimeout = .seconds(7)
             configuration.readTimeout = .seconds(3)
-            configuration.sharedLockTimeout = .milliseconds(70)
+            configuration.groupCommitLockTimeout = .milliseconds(70)
             configuration.namedStatements = namedStatements
         }
         try await withPostgresClient(url, configure: limit) { client in
@@ -124,7 +124,7 @@ import Testing
             let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "off"]
             #expect(try settings(await client.read(query)) == common + ["3s", "0"])
             #expect(try settings(await client.write(query)) == common + ["7s", "0"])
-            #expect(try settings(await client.write(query, sharing: .allowed)) == common + ["250ms", "70ms"])
+            #expect(try settings(await client.write(query, groupCommit: .allowed)) == common + ["250ms", "70ms"])
             let transaction = try await client.withTransaction { try await $0.query(query) }
             #expect(try settings(transaction) == common + ["7s", "0"])
             let script = try await client.withTransaction { transaction in

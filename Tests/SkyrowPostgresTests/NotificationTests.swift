@@ -31,7 +31,7 @@ import Testing
                 #expect(await second.next() == .connected)
                 try await database.psql("NOTIFY changed")
                 guard case .notification = await first.next(), case .notification = await second.next() else {
-                    Issue.record("A listener was not told")
+                    Issue.record("A listener got no event")
                     return
                 }
             }

@@ -67,7 +67,7 @@ import Testing
                 for _ in 0..<20 {
                     group.addTask {
                         #expect(try settings(await client.read(query)) == ["\"app\"", "0"])
-                        #expect(try settings(await client.write(query, sharing: .allowed)) == ["\"app\"", "100ms"])
+                        #expect(try settings(await client.write(query, groupCommit: .allowed)) == ["\"app\"", "100ms"])
                         let transaction = try await client.withTransaction { try await $0.query(query) }
                         #expect(try settings(transaction) == ["\"app\"", "0"])
                     }

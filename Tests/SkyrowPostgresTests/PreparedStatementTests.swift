@@ -9,8 +9,8 @@ import Testing
         configuration.maximumWriteConnections = 1
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aSchemaChangeIsNotSeenByCallers(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aSchemaChangeIsNotSeenByCallers(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int, stars int); INSERT INTO note VALUES (1, 5)")
             try await withPostgresClient(database.url, configure: oneConnectionEach) { client in
@@ -19,7 +19,7 @@ import Testing
                 for change in ["ALTER TABLE note ADD COLUMN title text", "ALTER TABLE note DROP COLUMN stars", ""] {
                     for _ in 0..<2 {
                         let read = try await client.read(statement)
-                        let written = try await client.write(update, sharing: sharing)
+                        let written = try await client.write(update, groupCommit: groupCommit)
                         #expect(read.columnCount == written.columnCount)
                     }
                     try await database.psql(change)
@@ -30,17 +30,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aStatementTheServerForgotIsPreparedAgain(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aStatementTheServerForgotIsPreparedAgain(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabase { url in
             try await withPostgresClient(url, configure: oneConnectionEach) { client in
                 for _ in 0..<3 {
                     let read = try await client.read("SELECT \(1) + 1")
                     #expect(try read.decode(row: 0, column: 0, as: Int.self) == 2)
-                    let written = try await client.write("SELECT \(1) + 2", sharing: sharing)
+                    let written = try await client.write("SELECT \(1) + 2", groupCommit: groupCommit)
                     #expect(try written.decode(row: 0, column: 0, as: Int.self) == 3)
                     _ = try await client.read("DISCARD ALL")
-                    _ = try await client.write("DEALLOCATE ALL", sharing: sharing)
+                    _ = try await client.write("DEALLOCATE ALL", groupCommit: groupCommit)
                 }
             }
         }
@@ -87,7 +87,7 @@ import Testing
                 for number in 0..<3 {
                     let result = try await client.read("SELECT \(number)")
                     #expect(try result.decode(row: 0, column: 0, as: Int.self) == number)
-                    _ = try await client.write("SELECT \(number)", sharing: .allowed)
+                    _ = try await client.write("SELECT \(number)", groupCommit: .allowed)
                     _ = try await client.write("SELECT \(number)")
                 }
                 let left = try await client.read("SELECT count(*) FROM pg_prepared_statements")

@@ -42,7 +42,7 @@ struct QueueSchedule {
         case 6: cancel()
         case 7:
             time = time + .milliseconds(Int.random(in: 1...150, using: &random))
-            watch()
+            enforceTimeLimits()
         case 8 where Int.random(in: 0..<20, using: &random) == 0: time = time + .seconds(3)
         default: advance()
         }
@@ -62,7 +62,7 @@ struct QueueSchedule {
         }
         for _ in 0..<4 {
             time = time + .seconds(3)
-            watch()
+            enforceTimeLimits()
             for _ in 0..<200 { advance() }
         }
         if queue.workerCount != queue.limits.minimumWorkers { return "\(queue.workerCount) workers stay" }
@@ -80,13 +80,13 @@ struct QueueSchedule {
         )
         let request = PostgresRequest(
             sql: "SELECT 1",
-            sharing: Bool.random(using: &random)
+            groupCommit: Bool.random(using: &random)
                 ? .allowed : .allowedExcept(key: Int.random(in: 0..<3, using: &random)),
             contention: Bool.random(using: &random) ? contention : nil,
             queuedAt: time,
             queueDeadline: .distantFuture
         )
-        if queue.limits.mayRepeat {
+        if queue.limits.mayRetry {
             request.pace = [.quick, .quick, .quick, .unproven, .slow].randomElement(using: &random) ?? .quick
         }
         _ = request.begin()
@@ -103,11 +103,11 @@ struct QueueSchedule {
         events.append("cancel")
     }
 
-    private mutating func watch() {
+    private mutating func enforceTimeLimits() {
         let progress = positions.mapValues { position in
             if case .running(let batch) = position { batch.count / 2 } else { 0 }
         }
-        perform(queue.watch(at: time) { progress[$0] ?? 0 }.effects, "watch")
+        perform(queue.enforceTimeLimits(at: time) { progress[$0] ?? 0 }.effects, "enforceTimeLimits")
     }
 
     /// Lets the thread of one worker take its next step.
@@ -127,7 +127,7 @@ struct QueueSchedule {
                 events.append("\(slot) connected")
             }
         case .backingOff: connect(slot, isFirst: false)
-        case .awake: look(slot, hasGathered: false)
+        case .awake: look(slot, hasYielded: false)
         case .asleep: break
         case .running(let batch): end(batch, slot)
         case .ending:
@@ -146,9 +146,9 @@ struct QueueSchedule {
         perform(effects, "\(slot) backs off")
     }
 
-    private mutating func look(_ slot: Int, hasGathered: Bool) {
-        switch queue.next(slot, at: time, hasGathered: hasGathered, isSuspect: { false }) {
-        case .gather: look(slot, hasGathered: true)
+    private mutating func look(_ slot: Int, hasYielded: Bool) {
+        switch queue.next(slot, at: time, hasYielded: hasYielded, isSuspect: { false }) {
+        case .yield: look(slot, hasYielded: true)
         case .run(let batch, _, let effects):
             positions[slot] = .running(batch)
             for request in batch { runs[ObjectIdentifier(request), default: 0] += 1 }
@@ -218,7 +218,7 @@ struct QueueSchedule {
     /// Says which rule is broken, if any.
     mutating func fault() -> String? {
         if let broken { return broken }
-        for (request, count) in runs where count > 1 && !queue.limits.mayRepeat && !losses.contains(request) {
+        for (request, count) in runs where count > 1 && !queue.limits.mayRetry && !losses.contains(request) {
             return "a write ran \(count) times"
         }
         guard queue.isStarted else { return nil }
@@ -228,7 +228,7 @@ struct QueueSchedule {
             return "\(takeable) statements wait, \(awake) workers are awake, \(queue.idle.count) sleep"
         }
         let isFull = queue.workerCount >= queue.limits.maximumWorkers || queue.backingOffCount > 0
-        if takeable > 0, awake == 0, queue.connectingCount == 0, !isFull, !queue.limits.mayRepeat {
+        if takeable > 0, awake == 0, queue.connectingCount == 0, !isFull, !queue.limits.mayRetry {
             return "\(takeable) statements wait, and no worker is added"
         }
         let missing = queue.workerCount < queue.limits.minimumWorkers && queue.backingOffCount == 0
@@ -257,7 +257,7 @@ struct QueueSchedule {
             return "\(queue.boundedCount) bounded workers are counted, not \(running.count)"
         }
         // Reads that turn out to be slow may be too many until they are cancelled.
-        guard !queue.limits.mayRepeat else { return nil }
+        guard !queue.limits.mayRetry else { return nil }
         for worker in running {
             guard let contention = worker.contention else { continue }
             let ofTable = running.count { $0.contention?.table == contention.table }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import SkyrowPostgres
 
-/// The values inside the lanes, without threads or a server.
-@Suite struct LaneValueTests {
+/// The values inside the queues, without threads or a server.
+@Suite struct QueueValueTests {
     private func request() -> PostgresRequest {
-        PostgresRequest(sql: "SELECT 1", sharing: .never, queueDeadline: .distantFuture)
+        PostgresRequest(sql: "SELECT 1", groupCommit: .never, queueDeadline: .distantFuture)
     }
 
     @Test func theWaitBeforeAReconnectDoublesUpToItsLimitAndVaries() {
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func onlyTimeMakesGroupsSmaller() {
-        var limit = SharedGroupLimit(maximum: 64)
+        var limit = GroupCommitLimit(maximum: 64)
         #expect(limit.next == 64)
         // Those before the failure go first; the rest has not run yet and may be as many as ever.
         limit.groupFailed(at: 7)

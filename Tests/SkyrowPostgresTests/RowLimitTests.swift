@@ -109,7 +109,7 @@ import Testing
 
     /// Those that wait together are one statement unless their rows are long; then each is counted for itself.
     @Test func gatheredReadsOfLongRowsAreAskedOneByOne() async throws {
-        let gathering = PostgresGathering(
+        let coalescing = CoalescedStatement(
             many: """
                 SELECT repeat('x', q.length::int), q.place FROM unnest(\([Int64(0)])) WITH ORDINALITY AS q (length, place)
                 """
@@ -118,7 +118,7 @@ import Testing
             { client in
                 let row = try await client.readOne(
                     "SELECT repeat('x', \(length)::int)",
-                    gathering: gathering,
+                    coalescing: coalescing,
                     limit: PostgresRowLimit(budget: budget, excess: .fails)
                 )
                 return row.flatMap { $0.result.unsafeBytes($0.index, 0)?.count } ?? -1

@@ -135,15 +135,15 @@ import Testing
                     default: _ = try await client.write(statement)
                     }
                 }
-                #expect(error.code == (role == .write ? .unknownFate : .statementTimeout))
+                #expect(error.code == (role == .write ? .indeterminateCommit : .statementTimeout))
                 try await waiting(until: "its server process has ended") {
                     try await stubbornSessions(in: database) == "0"
                 }
                 try await waiting(until: "its end is noticed") { client.control.abandonedCount == 0 }
                 let attempts = try await database.psql("SELECT last_value FROM attempts")
                 #expect(attempts == "1")
-                let answer = try await client.read("SELECT 1")
-                #expect(answer.rowCount == 1)
+                let result = try await client.read("SELECT 1")
+                #expect(result.rowCount == 1)
             }
         }
     }
@@ -201,8 +201,8 @@ import Testing
                     let error = try await #require(throws: PostgresError.self) { try await read.value }
                     #expect(error.code == .statementTimeout)
                     if number == 1 {
-                        let answer = try await client.read("SELECT 1")
-                        #expect(answer.rowCount == 1)
+                        let result = try await client.read("SELECT 1")
+                        #expect(result.rowCount == 1)
                     }
                 }
                 let refused = try await #require(throws: PostgresError.self) { try await client.read("SELECT 1") }

@@ -43,7 +43,7 @@ import Testing
         let reports = try await reports { client in
             _ = try await client.read("SELECT \("a secret")")
             _ = try await client.write("INSERT INTO note VALUES (\(Int32(41)))")
-            _ = try await client.write("INSERT INTO note VALUES (\(Int32(42)))", sharing: .allowed)
+            _ = try await client.write("INSERT INTO note VALUES (\(Int32(42)))", groupCommit: .allowed)
             try await client.withTransaction { transaction in
                 try await transaction.execute("DELETE FROM note WHERE id = \(Int32(43))")
                 try await transaction.executeScript("CREATE TABLE a (); CREATE TABLE b ()")
@@ -51,10 +51,10 @@ import Testing
             }
         }
         #expect(
-            reports.map { "\($0.lane): \($0.text)" } == [
+            reports.map { "\($0.queue): \($0.text)" } == [
                 "read: SELECT $1",
                 "write: INSERT INTO note VALUES ($1)",
-                "shared: INSERT INTO note VALUES ($1)",
+                "group_commit: INSERT INTO note VALUES ($1)",
                 "transaction: DELETE FROM note WHERE id = $1",
                 "transaction: CREATE TABLE a (); CREATE TABLE b ()",
                 "transaction: COPY note FROM STDIN",
@@ -72,7 +72,7 @@ import Testing
         }
         // On a busy machine others may be slow as well.
         let slow = reports.filter { $0.text.contains("pg_sleep") }
-        #expect(slow.map(\.lane) == ["read", "transaction"])
+        #expect(slow.map(\.queue) == ["read", "transaction"])
         #expect(reports.allSatisfy { $0.run >= .milliseconds(200) })
         let none = try await self.reports(threshold: .seconds(3600)) { _ = try await $0.read("SELECT pg_sleep(0.01)") }
         #expect(none.isEmpty)
@@ -82,13 +82,13 @@ import Testing
         let reports = try await reports { client in
             _ = try? await client.read("SELECT 1 / 0")
             _ = try? await client.write("SELECT 1 / 0")
-            _ = try? await client.write("SELECT 1 / 0", sharing: .allowed)
+            _ = try? await client.write("SELECT 1 / 0", groupCommit: .allowed)
             _ = try? await client.withTransaction { try await $0.execute("SELECT 1 / 0") }
             _ = try? await client.write("SELECT \("a\u{0}b")")
         }
         #expect(
-            reports.map { "\($0.lane): \($0.failure ?? "none")" } == [
-                "read: 22012", "write: 22012", "shared: 22012", "transaction: 22012", "write: invalidValue",
+            reports.map { "\($0.queue): \($0.failure ?? "none")" } == [
+                "read: 22012", "write: 22012", "group_commit: 22012", "transaction: 22012", "write: invalidValue",
             ]
         )
     }

@@ -19,12 +19,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed, .allowedExcept(key: 1)])
-    func aWriteIsCommittedWhenItReturns(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed, .allowedExcept(key: 1)])
+    func aWriteIsCommittedWhenItReturns(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (title text PRIMARY KEY)")
             try await withPostgresClient(database.url) { client in
-                let result = try await client.write("INSERT INTO note VALUES (\("a")), (\("b"))", sharing: sharing)
+                let result = try await client.write(
+                    "INSERT INTO note VALUES (\("a")), (\("b"))",
+                    groupCommit: groupCommit
+                )
                 #expect(result.affectedRows == 2)
                 let count = try await database.psql("SELECT count(*) FROM note")
                 #expect(count == "2")
@@ -32,13 +35,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aRefusedWriteSaysWhyInNames(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aRefusedWriteSaysWhyInNames(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (title text PRIMARY KEY); INSERT INTO note VALUES ('secret')")
             try await withPostgresClient(database.url) { client in
                 let error = try await #require(throws: PostgresError.self) {
-                    try await client.write("INSERT INTO note VALUES (\("secret"))", sharing: sharing)
+                    try await client.write("INSERT INTO note VALUES (\("secret"))", groupCommit: groupCommit)
                 }
                 #expect(error.code == .server)
                 #expect(error.sqlState == .uniqueViolation)
@@ -52,8 +55,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func aConstraintCheckedAtTheCommitRefusesTheWrite(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func aConstraintCheckedAtTheCommitRefusesTheWrite(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(
                 """
@@ -63,11 +66,11 @@ import Testing
             )
             try await withPostgresClient(database.url) { client in
                 let error = try await #require(throws: PostgresError.self) {
-                    try await client.write("INSERT INTO child VALUES (\(Int32(1)))", sharing: sharing)
+                    try await client.write("INSERT INTO child VALUES (\(Int32(1)))", groupCommit: groupCommit)
                 }
                 #expect(error.sqlState == .foreignKeyViolation)
-                _ = try await client.write("INSERT INTO parent VALUES (\(Int32(1)))", sharing: sharing)
-                _ = try await client.write("INSERT INTO child VALUES (\(Int32(1)))", sharing: sharing)
+                _ = try await client.write("INSERT INTO parent VALUES (\(Int32(1)))", groupCommit: groupCommit)
+                _ = try await client.write("INSERT INTO child VALUES (\(Int32(1)))", groupCommit: groupCommit)
                 let count = try await database.psql("SELECT count(*) FROM child")
                 #expect(count == "1")
             }
@@ -102,9 +105,9 @@ import Testing
     @Test func valuesThatCannotBeSentAreRefusedBeforeTheyAre() async throws {
         try await withTemporaryDatabase { url in
             try await withPostgresClient(url) { client in
-                for sharing in [PostgresCommitSharing.never, .allowed] {
+                for groupCommit in [PostgresGroupCommit.never, .allowed] {
                     let error = try await #require(throws: PostgresError.self) {
-                        try await client.write("SELECT \("a\u{0}b")", sharing: sharing)
+                        try await client.write("SELECT \("a\u{0}b")", groupCommit: groupCommit)
                     }
                     #expect(error.code == .invalidValue)
                 }
@@ -121,15 +124,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [PostgresCommitSharing.never, .allowed])
-    func copyOutsideOfCopyInIsRefused(sharing: PostgresCommitSharing) async throws {
+    @Test(arguments: [PostgresGroupCommit.never, .allowed])
+    func copyOutsideOfCopyInIsRefused(groupCommit: PostgresGroupCommit) async throws {
         try await withTemporaryDatabase { url in
             try await withPostgresClient(url) { client in
                 let error = try await #require(throws: PostgresError.self) {
-                    try await client.write("COPY pg_class TO STDOUT", sharing: sharing)
+                    try await client.write("COPY pg_class TO STDOUT", groupCommit: groupCommit)
                 }
                 #expect(error.code == .misuse || error.code == .server)
-                _ = try await client.write("SELECT 1", sharing: sharing)
+                _ = try await client.write("SELECT 1", groupCommit: groupCommit)
             }
         }
     }

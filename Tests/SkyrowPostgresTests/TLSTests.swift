@@ -54,7 +54,7 @@ import Testing
             #expect(try result.decode(row: 0, column: 0, as: Bool.self))
             // More than one record of TLS, in both directions.
             let text = String(repeating: "x", count: 200_000)
-            let long = try await client.write("SELECT \(text)", sharing: .allowed)
+            let long = try await client.write("SELECT \(text)", groupCommit: .allowed)
             #expect(try long.decode(row: 0, column: 0, as: String.self) == text)
         }
         let untrusted = "\(url)?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca-certificates.crt"

@@ -165,8 +165,8 @@ private struct BodyError: Error {}
 
     @Test func aTransactionWithoutStatementsNeedsNoConnection() async throws {
         try await withPostgresClient("postgresql:///x?host=/nowhere") { client in
-            let answer = try await client.withTransaction { _ in 42 }
-            #expect(answer == 42)
+            let result = try await client.withTransaction { _ in 42 }
+            #expect(result == 42)
         }
     }
 

@@ -35,7 +35,7 @@ func withWaitingClient<Success: Sendable>(
 extension PostgresClient {
     var waitingStatements: Int {
         let statistics = statistics
-        return statistics.reads.queueDepth + statistics.writes.queueDepth + statistics.sharedWrites.queueDepth
+        return statistics.reads.queueDepth + statistics.writes.queueDepth + statistics.groupCommits.queueDepth
             + statistics.transactionsWaiting
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Fetches that wait together are one statement, in which each caller has rules of its own.
-@Suite(.timeLimit(.minutes(10))) struct GatheredFetchTests {
+@Suite(.timeLimit(.minutes(10))) struct CoalescedFetchTests {
     private struct Ask: Sendable {
         var id: RecordID
         var caller: Caller
@@ -55,7 +55,7 @@ import Testing
                         access: access,
                         variables: variables
                     )
-                    let row = try await client.readOne(statement.sql, gathering: statement.gathering)
+                    let row = try await client.readOne(statement.sql, coalescing: statement.coalescing)
                     return row.map { row in
                         (
                             rows: row.result.rowCount,
@@ -69,10 +69,10 @@ import Testing
             var largest = 0
             var found = 0
             for (ask, task) in zip(asks, tasks) {
-                let gathered = try await task.value
+                let coalesced = try await task.value
                 let alone = try await f.fetch(ask.id.description, ask.caller, in: ask.scope)
-                #expect(gathered?.1 == alone, "\(ask)")
-                largest = max(largest, gathered?.rows ?? 0)
+                #expect(coalesced?.1 == alone, "\(ask)")
+                largest = max(largest, coalesced?.rows ?? 0)
                 if alone != nil { found += 1 }
             }
             service.cancel()

@@ -48,7 +48,7 @@ import Testing
         if scope != .union {
             let fetch = FetchStatement.one(id: "1", table: table, access: read, variables: variables)
             statements["fetch of one"] = Statement(fetch.sql)
-            statements["fetch of one, beside others"] = Statement(fetch.gathering.many.binding(fetch.sql.bindings))
+            statements["fetch of one, beside others"] = Statement(fetch.coalescing.many.binding(fetch.sql.bindings))
         }
         statements["fetch"] = Statement(
             FetchStatement.make(ids: ["1", "2"], table: table, access: read, variables: variables).sql

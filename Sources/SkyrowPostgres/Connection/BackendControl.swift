@@ -21,7 +21,7 @@ final class BackendControl: Sendable {
 
     private let configuration: PostgresConfiguration
     private let logger: Logger
-    /// The threads that may be left behind: nobody waits for them.
+    /// Threads that the shutdown does not wait for.
     private let cancelThreads = ThreadGroup()
     private let threads: ThreadGroup
     private let gate = ConnectionGate()
@@ -137,8 +137,8 @@ final class BackendControl: Sendable {
         return Array(state.abandoned.backends)
     }
 
-    func watch(at time: MonotonicTime) {
-        gate.severIfOverdue(at: time)
+    func enforceTimeLimits(at time: MonotonicTime) {
+        gate.abortIfOverdue(at: time)
     }
 
     /// Asks for the end of no process once more.
@@ -154,7 +154,7 @@ final class BackendControl: Sendable {
             state.cancels = []
         }
         state.broadcast()
-        gate.sever()
+        gate.abort()
     }
 }
 

@@ -32,21 +32,21 @@ final class ConnectionGate: Sendable {
 
         // These survive the connection.
         var lastCancel: UInt64 = 0
-        var isSevered = false
+        var isAborted = false
 
         /// Forgets the connection.
         mutating func reset() {
-            let (lastCancel, isSevered) = (lastCancel, isSevered)
+            let (lastCancel, isAborted) = (lastCancel, isAborted)
             self = State()
             self.lastCancel = lastCancel
-            self.isSevered = isSevered
+            self.isAborted = isAborted
         }
     }
 
     /// How long the end of a statement waits for a cancel that is being sent; then the connection is given up instead.
     static let cancelPatience: Duration = .seconds(3)
 
-    /// What is done about the connection's server process; nil for a connection whose statements nobody cancels.
+    /// What is done about the connection's server process; nil for a connection whose statements are never cancelled.
     let control: BackendControl?
     private let state = Monitor(State())
 
@@ -54,13 +54,13 @@ final class ConnectionGate: Sendable {
         self.control = control
     }
 
-    /// Takes up a connection. One that was opened after ``sever()`` is cut off at once.
+    /// Takes up a connection. One that was opened after ``abort()`` is cut off at once.
     func open(descriptor: Int32, handle: CancelHandle?) {
         state.withLock { state in
             state.reset()
             state.descriptor = descriptor
             state.handle = handle
-            if state.isSevered { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            if state.isAborted { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
@@ -82,7 +82,7 @@ final class ConnectionGate: Sendable {
     var wasOverdue: Bool { state.withLock(\.wasOverdue) }
 
     /// Whether this side has cut the connection off for good.
-    var isSevered: Bool { state.withLock(\.isSevered) }
+    var isAborted: Bool { state.withLock(\.isAborted) }
 
     func markBroken() {
         state.withLock { $0.isBroken = true }
@@ -128,7 +128,7 @@ final class ConnectionGate: Sendable {
             state.cancel = .none
             return state.wasCancelled
         case .sending:
-            return state.isBroken || state.isSevered || state.wasOverdue ? state.wasCancelled : nil
+            return state.isBroken || state.isAborted || state.wasOverdue ? state.wasCancelled : nil
         }
     }
 
@@ -177,7 +177,7 @@ final class ConnectionGate: Sendable {
     }
 
     /// Cuts the connection off when its statement should have ended long ago, so that its thread wakes up.
-    func severIfOverdue(at time: MonotonicTime) {
+    func abortIfOverdue(at time: MonotonicTime) {
         state.withLock { state in
             guard state.descriptor >= 0, state.running != nil, state.deadline < time else { return }
             state.wasOverdue = true
@@ -194,9 +194,9 @@ final class ConnectionGate: Sendable {
     }
 
     /// Cuts the connection off whatever it does, and every one that is opened after it.
-    func sever() {
+    func abort() {
         state.withLock { state in
-            state.isSevered = true
+            state.isAborted = true
             guard state.descriptor >= 0 else { return }
             shutdown(state.descriptor, Int32(SHUT_RDWR))
         }

@@ -11,7 +11,7 @@ enum PipelineStep {
 }
 
 /// What came back for one step.
-enum PipelineAnswer {
+enum PipelineResult {
     case success(PostgresResult)
     case failure(PostgresError)
     /// An earlier statement under the same sync failed, so the server skipped this one.
@@ -21,7 +21,7 @@ enum PipelineAnswer {
 
 extension PostgresConnection {
     /// The place of an empty value, which must not look like NULL.
-    /// Unsafe only in name: it is never read or written, and libpq is told a length of zero.
+    /// Unsafe only in name: it is never read or written, and libpq gets a length of zero.
     private nonisolated(unsafe) static let empty = UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 
     func enterPipeline() -> Bool {
@@ -78,18 +78,18 @@ extension PostgresConnection {
         PQpipelineSync(handle) == 1
     }
 
-    /// Whether the next answer has not arrived yet, so that waiting for it would block.
+    /// Whether the next result has not arrived yet, so that waiting for it would block.
     var wouldBlock: Bool {
         PQisBusy(handle) != 0
     }
 
-    /// Has libpq hand over the rows of the next answer one by one; to be called before anything of it is looked at.
+    /// Has libpq hand over the rows of the next result one by one; to be called before anything of it is looked at.
     func expectSingleRows() {
-        // It refuses when the answer has begun already; then the rows come all together, as without a limit.
+        // It refuses when the result has begun already; then the rows come all together, as without a limit.
         PQsetSingleRowMode(handle)
     }
 
-    /// The answer to the oldest step without one; blocks until it is there.
+    /// The result to the oldest step without one; blocks until it is there.
     ///
     /// - Parameters:
     ///   - limit: bounds the rows, which were announced by ``expectSingleRows()``.
@@ -98,25 +98,25 @@ extension PostgresConnection {
         _ step: PipelineStep,
         limit: PostgresRowLimit? = nil,
         events: (CollectingEvent) -> Void = { _ in }
-    ) -> PipelineAnswer {
+    ) -> PipelineResult {
         guard var result = PQgetResult(handle) else { return .lost(lossError()) }
         var collected: CollectedRows?
         if let limit {
             guard let last = collect(from: result, limit, &collected, events) else { return .lost(lossError()) }
             result = last
         }
-        let answer: PipelineAnswer
+        let outcome: PipelineResult
         switch PQresultStatus(result) {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
             if let failure = collected?.failure {
                 PQclear(result)
-                answer = .failure(PostgresError(code: failure))
+                outcome = .failure(PostgresError(code: failure))
             } else {
-                answer = .success(PostgresResult(handle: result, collected: collected))
+                outcome = .success(PostgresResult(handle: result, collected: collected))
             }
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
-            answer = .aborted
+            outcome = .aborted
         case PGRES_FATAL_ERROR:
             let error = PostgresError(result: result)
             let isOver = PostgresError.endsSession(result: result) || PQstatus(handle) != CONNECTION_OK
@@ -125,7 +125,7 @@ extension PostgresConnection {
                 gate.markBroken()
                 return .lost(error)
             }
-            answer = .failure(error.replaced(by: collected))
+            outcome = .failure(error.replaced(by: collected))
         default:
             // COPY cannot be part of a pipeline and leaves it in a state of which libpq has no way out.
             PQclear(result)
@@ -133,23 +133,23 @@ extension PostgresConnection {
             return .lost(PostgresError(code: .misuse, message: "COPY runs through copyIn only"))
         }
         while let extra = PQgetResult(handle) { PQclear(extra) }
-        note(answer, for: step)
-        return answer
+        note(outcome, for: step)
+        return outcome
     }
 
     /// What became of everything since the last sync: nil when it was committed.
-    func receiveSync() -> PipelineAnswer? {
-        var failure: PipelineAnswer?
-        var emptyAnswers = 0
+    func receiveSync() -> PipelineResult? {
+        var failure: PipelineResult?
+        var emptyResults = 0
         while true {
             guard let result = PQgetResult(handle) else {
                 // A nil separates two results; a second one in a row means that nothing will come.
-                emptyAnswers += 1
-                if emptyAnswers > 1 || PQstatus(handle) != CONNECTION_OK { return .lost(lossError()) }
+                emptyResults += 1
+                if emptyResults > 1 || PQstatus(handle) != CONNECTION_OK { return .lost(lossError()) }
                 continue
             }
             defer { PQclear(result) }
-            emptyAnswers = 0
+            emptyResults = 0
             switch PQresultStatus(result) {
             case PGRES_PIPELINE_SYNC:
                 return failure
@@ -169,8 +169,8 @@ extension PostgresConnection {
     }
 
     /// Keeps the cache of prepared statements true to what the server has.
-    private func note(_ answer: PipelineAnswer, for step: PipelineStep) {
-        switch (step, answer) {
+    private func note(_ result: PipelineResult, for step: PipelineStep) {
+        switch (step, result) {
         case (.prepare(let statement), .failure), (.prepare(let statement), .aborted):
             statements.remove(statement)
         case (.execute(_, let statement?, false), .failure(let error)) where error.isStaleStatement:

@@ -4,9 +4,12 @@ internal import CLibpq
 enum ConnectionRole: String, Sendable {
     case read
     case write
-    case shared
+    case groupCommit = "group_commit"
     case transaction
     case listen
+
+    /// Part of a thread's name, which has at most 15 bytes.
+    var threadName: String { self == .groupCommit ? "commit" : rawValue }
 }
 
 /// One libpq connection.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A statement that a connection knows by name.
+/// A statement that is prepared on a connection under a name.
 final class PreparedStatement {
     let name: String
     fileprivate let text: StatementText

@@ -5,7 +5,7 @@ struct SessionSettings {
     /// Whether the server can look, while it runs a statement, whether its client is still connected.
     private let checksConnection: Bool
 
-    /// - Parameter serverVersion: as libpq tells it, 150004 for 15.4.
+    /// - Parameter serverVersion: in libpq's form, 150004 for 15.4.
     init(of configuration: PostgresConfiguration, role: ConnectionRole, serverVersion: Int32) {
         var values = configuration.sessionSettings
         if let path = configuration.searchPath {
@@ -14,8 +14,8 @@ struct SessionSettings {
         switch role {
         case .read, .write, .listen:
             break
-        case .shared:
-            values["lock_timeout"] = String(configuration.sharedLockTimeout.settingMilliseconds)
+        case .groupCommit:
+            values["lock_timeout"] = String(configuration.groupCommitLockTimeout.settingMilliseconds)
         case .transaction:
             let idle = configuration.idleTransactionTimeout.settingMilliseconds
             values["idle_in_transaction_session_timeout"] = String(idle)
@@ -32,7 +32,7 @@ struct SessionSettings {
         var calls = values.sorted { $0.key < $1.key }
             .map { "set_config(\($0.key), \($0.value), \(isLocal))" as SQL }
         if checksConnection {
-            // A server whose system cannot tell refuses the setting.
+            // Only Linux supports the check; elsewhere the server refuses the setting.
             calls.append(
                 """
                 CASE WHEN version() LIKE '%linux%'
@@ -50,7 +50,7 @@ extension PostgresConfiguration {
         let own: Duration? =
             switch role {
             case .read: readTimeout
-            case .shared: sharedStatementTimeout
+            case .groupCommit: groupCommitTimeout
             case .write, .transaction, .listen: nil
             }
         guard let own else { return statementTimeout }

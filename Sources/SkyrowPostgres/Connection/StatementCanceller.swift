@@ -6,19 +6,19 @@ final class StatementCanceller: Sendable {
     typealias Job = @Sendable () -> Bool
 
     /// A job and when it is done next, each time after twice the pause.
-    private struct Repetition {
+    private struct RepeatedCancel {
         static let first: Duration = .milliseconds(50)
         static let longest: Duration = .seconds(1)
 
         let job: Job
-        var pause = Repetition.first
+        var pause = RepeatedCancel.first
         var next: MonotonicTime
 
-        /// Returns the repetition that is to follow, if any.
-        func performed(at time: MonotonicTime) -> Repetition? {
+        /// Returns the next attempt, if any.
+        func performed(at time: MonotonicTime) -> RepeatedCancel? {
             guard next <= time else { return self }
             guard job() else { return nil }
-            return Repetition(job: job, pause: min(pause * 2, Self.longest), next: time + pause)
+            return RepeatedCancel(job: job, pause: min(pause * 2, Self.longest), next: time + pause)
         }
     }
 
@@ -44,7 +44,7 @@ final class StatementCanceller: Sendable {
 
     /// The thread's work, until ``stop()``; calls `look` ten times a second.
     func run(look: (MonotonicTime) -> Void) {
-        var unfinished: [Repetition] = []
+        var unfinished: [RepeatedCancel] = []
         var nextLook = MonotonicTime.now
         while true {
             let deadline = unfinished.map(\.next).reduce(nextLook) { min($0, $1) }
@@ -56,7 +56,7 @@ final class StatementCanceller: Sendable {
                 } ?? ([], false)
             if isStopped { return }
             let now = MonotonicTime.now
-            unfinished += new.map { Repetition(job: $0, next: now) }
+            unfinished += new.map { RepeatedCancel(job: $0, next: now) }
             unfinished = unfinished.compactMap { $0.performed(at: now) }
             if nextLook <= now {
                 look(now)

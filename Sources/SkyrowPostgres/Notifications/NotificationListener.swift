@@ -75,11 +75,11 @@ final class NotificationListener: Sendable {
     /// Cuts off what the thread waits for.
     func close() {
         stop()
-        gate.sever()
+        gate.abort()
     }
 
-    func watch(at time: MonotonicTime) {
-        gate.severIfOverdue(at: time)
+    func enforceTimeLimits(at time: MonotonicTime) {
+        gate.abortIfOverdue(at: time)
     }
 
     /// The thread's work, until ``stop()``.

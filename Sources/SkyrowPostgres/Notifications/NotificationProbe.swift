@@ -10,7 +10,7 @@ final class NotificationProbe: Sendable {
     private let listener: NotificationListener
     private let logger: Logger
     private let channel: SQLIdentifier = "skyrow_probe"
-    /// What tells this client's own notifications from those of others.
+    /// Distinguishes this client's notifications from those of others.
     private let mark = String(UInt64.random(in: .min ... .max), radix: 16)
     private let health = Mutex(NotificationHealth())
     private let starts: AsyncStream<Void>
@@ -43,7 +43,7 @@ final class NotificationProbe: Sendable {
         while !Task.isCancelled {
             number += 1
             let payload = "\(mark) \(number)"
-            // What cannot be sent tells nothing about what arrives.
+            // A failure to send says nothing about what arrives.
             if (try? await send("SELECT pg_notify(\(channel.name), \(payload))")) != nil {
                 let hasArrived = await arrives(payload, to: subscriber)
                 if Task.isCancelled { return }

@@ -4,10 +4,10 @@ internal import Synchronization
 package enum PostgresNotificationEvent: Hashable, Sendable {
     /// Listening has begun: whatever is sent from now on arrives.
     case connected
-    /// Listening has begun again after an interruption, during which notifications may have been missed: whoever keeps
+    /// Listening has begun again after an interruption, during which notifications may have been missed: a cache that keeps
     /// copies should drop them all.
     case reconnected
-    /// Listening succeeds and nothing arrives, as behind a pooler that hands each transaction another session: whoever
+    /// Listening succeeds and nothing arrives, as behind a pooler that hands each transaction another session: a cache that
     /// keeps copies has to look for changes. `reconnected` follows when they arrive again.
     case silent
     /// A session, possibly one of this client, sent NOTIFY.

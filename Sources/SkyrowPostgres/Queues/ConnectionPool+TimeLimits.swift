@@ -1,16 +1,18 @@
-extension Lane {
+extension ConnectionPool {
     /// Looks at requests that waited too long, connections that died while idle or hang, and statements that hold up
     /// others.
-    func watch(at time: MonotonicTime) {
+    func enforceTimeLimits(at time: MonotonicTime) {
         let workers = monitor.withLock(\.workers).compactMap(\.self)
-        var suspects: [LaneWorker] = []
+        var suspects: [PoolWorker] = []
         for worker in workers {
-            worker.gate.severIfOverdue(at: time)
+            worker.gate.abortIfOverdue(at: time)
             if worker.gate.suspectIfReadable() { suspects.append(worker) }
         }
         for worker in suspects { worker.condition.signal() }
         let findings = change { state in
-            let findings = state.queue.watch(at: time) { [workers = state.workers] in workers[$0]?.progress ?? 0 }
+            let findings = state.queue.enforceTimeLimits(at: time) { [workers = state.workers] in
+                workers[$0]?.progress ?? 0
+            }
             return (findings, findings.effects)
         }
         for request in findings.expired {

@@ -4,15 +4,15 @@ internal import Logging
 /// A queue of statements and the connections that drain it.
 ///
 /// There are three: reads, which travel in batches; writes with a commit of their own, one at a time per connection,
-/// so that one that waits for a lock holds up no other; and writes that may share a commit, on a single connection,
+/// so that one that waits for a lock holds up no other; and writes of group commits, on a single connection,
 /// so that no two groups of them can lock each other out.
 ///
 /// What happens is decided by ``ConnectionQueue``; this class holds it under a lock, and carries out its effects.
-final class Lane: Sendable {
+final class ConnectionPool: Sendable {
     struct State {
         var queue: ConnectionQueue
         /// By the slots of the queue.
-        var workers: [LaneWorker?] = []
+        var workers: [PoolWorker?] = []
     }
 
     let role: ConnectionRole
@@ -24,7 +24,7 @@ final class Lane: Sendable {
     let control: BackendControl
     let monitor: Monitor<State>
     /// Where the writes of a group are tried by themselves.
-    let fallback: Lane?
+    let fallback: ConnectionPool?
 
     init(
         role: ConnectionRole,
@@ -34,7 +34,7 @@ final class Lane: Sendable {
         canceller: StatementCanceller,
         times: StatementTimes,
         control: BackendControl,
-        fallback: Lane? = nil
+        fallback: ConnectionPool? = nil
     ) {
         self.role = role
         self.configuration = configuration
@@ -50,9 +50,9 @@ final class Lane: Sendable {
 
     // MARK: The side of the callers
 
-    /// Queues a request; it is answered in any case, at once when it is refused.
+    /// Queues a request; it always finishes, at once when it is refused.
     func submit(_ request: PostgresRequest) {
-        let (refusal, worker) = monitor.withLock { state -> ((any Error)?, LaneWorker?) in
+        let (refusal, worker) = monitor.withLock { state -> ((any Error)?, PoolWorker?) in
             guard request.begin() else { return (CancellationError(), nil) }
             switch state.queue.submit(request) {
             case .refused(let error): return (error, nil)
@@ -64,21 +64,21 @@ final class Lane: Sendable {
     }
 
     /// Why a request is done again.
-    enum Repetition {
+    enum RetryReason {
         /// A neighbour's failure or a statement that had to be prepared again.
-        case innocent
+        case unrelated
         case connectionLost
         /// A deadlock or the like, which is over now.
         case conflict
     }
 
     /// Puts back requests that were taken and must be done again; they go first. None of them had any effect.
-    func resubmit(_ requests: [PostgresRequest], because repetition: (PostgresRequest) -> Repetition) {
+    func resubmit(_ requests: [PostgresRequest], reason: (PostgresRequest) -> RetryReason) {
         let isClosed = change { state -> (Bool, [ConnectionQueue.Effect]) in
             var again: [PostgresRequest] = []
             for request in requests {
-                switch repetition(request) {
-                case .innocent: break
+                switch reason(request) {
+                case .unrelated: break
                 case .connectionLost: request.losses += 1
                 case .conflict: request.conflicts += 1
                 }
@@ -94,7 +94,7 @@ final class Lane: Sendable {
         for request in requests { request.finish(.failure(PostgresError(code: .shutDown))) }
     }
 
-    /// Where a request runs, if it is the one its server works on, and what to tell the gate to cancel it.
+    /// Where a request runs, if it is the one its server works on, and what the gate needs to cancel it.
     func runningPlace(of request: PostgresRequest) -> (gate: ConnectionGate, batch: PostgresRequest)? {
         monitor.withLock { state in
             for worker in state.workers.compactMap(\.self) {
@@ -112,9 +112,9 @@ final class Lane: Sendable {
     /// Changes the queue, and carries out what follows from it.
     @discardableResult
     func change<Success>(_ body: (inout State) -> (Success, [ConnectionQueue.Effect])) -> Success {
-        let (success, woken, cancels) = monitor.withLock { state -> (Success, [LaneWorker], [Cancel]) in
+        let (success, woken, cancels) = monitor.withLock { state -> (Success, [PoolWorker], [Cancel]) in
             let (success, effects) = body(&state)
-            var woken: [LaneWorker] = []
+            var woken: [PoolWorker] = []
             var cancels: [Cancel] = []
             for effect in effects {
                 if let worker = perform(effect, &state) { woken.append(worker) }
@@ -136,7 +136,7 @@ final class Lane: Sendable {
     }
 
     private struct Cancel: Sendable {
-        var worker: LaneWorker
+        var worker: PoolWorker
         var batch: Int
         var work: ObjectIdentifier
     }
@@ -151,15 +151,15 @@ final class Lane: Sendable {
     }
 
     /// Starts a worker, or returns the one that has to be woken once the lock is free.
-    private func perform(_ effect: ConnectionQueue.Effect, _ state: inout State) -> LaneWorker? {
+    private func perform(_ effect: ConnectionQueue.Effect, _ state: inout State) -> PoolWorker? {
         switch effect {
         case .wake(let slot):
             return state.workers[slot]
         case .start(let slot):
-            let worker = LaneWorker(lane: self, slot: slot)
+            let worker = PoolWorker(pool: self, slot: slot)
             while state.workers.count <= slot { state.workers.append(nil) }
             do throws(PostgresError) {
-                try threads.start(named: "pg-\(role.rawValue)-\(slot)") { worker.run() }
+                try threads.start(named: "pg-\(role.threadName)-\(slot)") { worker.run() }
                 state.workers[slot] = worker
             } catch {
                 state.queue.vacate(slot)
@@ -182,23 +182,23 @@ final class Lane: Sendable {
 
     /// What a worker does next; sleeps until there is something.
     ///
-    /// A lane that gathers gives the processor away once before it takes a batch: where every core is busy, what is
+    /// A pool of batches yields the processor once before it takes a batch: where every core is busy, what is
     /// about to be queued is queued first, and one pipeline carries it all; on an idle machine the call returns at
     /// once. Documentation/Decisions/0002-postgres-pipelines.md has the figures.
-    func next(for worker: LaneWorker) -> Assignment {
-        var hasGathered = false
+    func next(for worker: PoolWorker) -> Assignment {
+        var hasYielded = false
         while true {
-            var woken: [LaneWorker] = []
+            var woken: [PoolWorker] = []
             let step = monitor.wait(on: worker.condition) { state -> ConnectionQueue.Step? in
-                let step = state.queue.next(worker.slot, at: .now, hasGathered: hasGathered) { worker.gate.isSuspect }
+                let step = state.queue.next(worker.slot, at: .now, hasYielded: hasYielded) { worker.gate.isSuspect }
                 switch step {
                 case .sleep:
-                    hasGathered = false
+                    hasYielded = false
                     return nil
                 case .run(_, _, let effects):
                     worker.progress = 0
                     for effect in effects { perform(effect, &state).map { woken.append($0) } }
-                case .gather, .check, .stop: break
+                case .yield, .check, .stop: break
                 }
                 return step
             }
@@ -207,38 +207,38 @@ final class Lane: Sendable {
             case .run(let batch, let takenAt, _): return .batch(batch, takenAt: takenAt)
             case .check: return .check
             case .stop, .sleep, nil: return .stop
-            case .gather:
+            case .yield:
                 sched_yield()
-                hasGathered = true
+                hasYielded = true
             }
         }
     }
 
-    /// - Parameter runs: How long each statement that was answered took, in nanoseconds.
-    func finished(_ worker: LaneWorker, runs: [Int64] = []) {
+    /// - Parameter runs: How long each statement with a result took, in nanoseconds.
+    func finished(_ worker: PoolWorker, runs: [Int64] = []) {
         monitor.withLock { state in
             state.queue.finished(worker.slot)
             for run in runs { state.queue.statistics.run.record(run) }
         }
     }
 
-    func noteGroup(_ change: (inout SharedGroupLimit) -> Void, hasFailed: Bool) {
+    func noteGroup(_ change: (inout GroupCommitLimit) -> Void, hasFailed: Bool) {
         monitor.withLock { state in
             change(&state.queue.groupLimit)
             if hasFailed { state.queue.statistics.failedGroups += 1 }
         }
     }
 
-    func workerConnected(_ worker: LaneWorker) {
+    func workerConnected(_ worker: PoolWorker) {
         monitor.withLock { $0.queue.connected(worker.slot) }
     }
 
-    func workerDisconnected(_ worker: LaneWorker) {
+    func workerDisconnected(_ worker: PoolWorker) {
         change { ((), $0.queue.disconnected(worker.slot)) }
     }
 
     /// Forgets a worker; another one takes over when something was queued in its last moment.
-    func workerEnded(_ worker: LaneWorker) {
+    func workerEnded(_ worker: PoolWorker) {
         change { state in
             state.workers[worker.slot] = nil
             return ((), state.queue.ended(worker.slot))
@@ -246,7 +246,7 @@ final class Lane: Sendable {
     }
 
     /// Sleeps before the next attempt to connect; false when there is no point in one any more.
-    func pause(_ worker: LaneWorker, _ duration: Duration) -> Bool {
+    func pause(_ worker: PoolWorker, _ duration: Duration) -> Bool {
         let shallSleep = change { $0.queue.backsOff(worker.slot) }
         guard shallSleep else { return false }
         _ = monitor.wait(until: .now + duration, on: worker.condition) { state -> Bool? in
@@ -256,7 +256,7 @@ final class Lane: Sendable {
     }
 
     /// Whether a worker without a connection still has something to connect for.
-    func mayConnect(_ worker: LaneWorker, isFirst: Bool) -> Bool {
+    func mayConnect(_ worker: PoolWorker, isFirst: Bool) -> Bool {
         monitor.withLock { $0.queue.mayConnect(worker.slot, isFirst: isFirst) }
     }
 
@@ -278,12 +278,12 @@ final class Lane: Sendable {
             return ((refused, state.workers), effects)
         }
         for request in refused { request.finish(.failure(PostgresError(code: .shutDown))) }
-        for worker in workers { worker?.gate.sever() }
+        for worker in workers { worker?.gate.abort() }
     }
 
     var isConnected: Bool { monitor.withLock { $0.queue.connectedCount > 0 } }
 
-    var statistics: PostgresStatistics.Lane {
+    var statistics: PostgresStatistics.Queue {
         let now = MonotonicTime.now
         return monitor.withLock { state in
             var statistics = state.queue.statistics

@@ -86,7 +86,7 @@ extension ConnectionQueue {
     /// Sees to a statement that was queued just now and that any worker may take.
     mutating func cover() -> Effect? {
         if lookingCount < count, let slot = idle.last { return wake(slot) }
-        guard !limits.mayRepeat, workerCount < limits.maximumWorkers, isStarted, backingOffCount == 0 else {
+        guard !limits.mayRetry, workerCount < limits.maximumWorkers, isStarted, backingOffCount == 0 else {
             return nil
         }
         return lookingCount + connectingCount == 0 ? addWorker() : nil
@@ -94,11 +94,11 @@ extension ConnectionQueue {
 
     /// Sees to everything that waits.
     ///
-    /// - Parameter limit: At most so many workers are woken or added.
+    /// - Parameter limit: The most workers that are woken or added.
     mutating func dispatch(upTo limit: Int = .max) -> [Effect] {
         var effects: [Effect] = []
         guard phase != .closed, isStarted else { return effects }
-        // What is free goes to any worker; what is bounded only to so many.
+        // What is free goes to any worker; what is bounded to a limited number.
         if !idle.isEmpty {
             let wanted = waitingFree(upTo: idle.count + lookingCount)
             let takeable = wanted + admissible(upTo: idle.count + lookingCount - wanted, needsConnection: true)
@@ -119,7 +119,7 @@ extension ConnectionQueue {
     private mutating func wantedWorkers() -> Int {
         guard workerCount < limits.maximumWorkers else { return workerCount }
         let rest = limits.maximumWorkers - workerCount
-        guard limits.mayRepeat else {
+        guard limits.mayRetry else {
             let coming = lookingCount + connectingCount
             let waiting =
                 limits.boundsEveryStatement

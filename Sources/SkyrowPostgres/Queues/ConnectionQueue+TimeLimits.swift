@@ -1,6 +1,6 @@
 /// What has to be looked at from time to time.
 extension ConnectionQueue {
-    /// A worker whose statement takes so long is held up by it.
+    /// A worker whose statement takes this long is held up by it.
     static let patience: Duration = .milliseconds(100)
 
     struct Findings {
@@ -15,7 +15,7 @@ extension ConnectionQueue {
     }
 
     /// - Parameter progress: How many statements of its batch each worker has the results of.
-    mutating func watch(at time: MonotonicTime, progress: (Int) -> Int) -> Findings {
+    mutating func enforceTimeLimits(at time: MonotonicTime, progress: (Int) -> Int) -> Findings {
         var findings = Findings()
         findings.expired = expire(at: time)
         findings.isConnected = connectedCount > 0
@@ -29,7 +29,7 @@ extension ConnectionQueue {
                 guard workers[slot].takenAt + groupTimeout <= time else { continue }
                 findings.effects += evict(slot)
             } else if workers[slot].progressAt + Self.patience <= time {
-                if limits.mayRepeat {
+                if limits.mayRetry {
                     findings.effects += relieve(slot, &findings)
                 } else if let contention = workers[slot].contention {
                     findings.held.append(contention)
@@ -74,7 +74,7 @@ extension ConnectionQueue {
                 request.copies += 1
                 if request.pace == .quick { request.pace = .unproven }
             }
-            statistics.rescued += waiting.count
+            statistics.retried += waiting.count
             return evict(slot) + requeue(waiting)
         }
         if !workers[slot].isBounded {
@@ -85,7 +85,7 @@ extension ConnectionQueue {
         guard !workers[slot].isEvicted, isOneTooMany(slot) else { return [] }
         guard !only.isFinished, !only.isQueued else { return evict(slot) }
         only.copies += 1
-        statistics.rescued += 1
+        statistics.retried += 1
         return evict(slot) + requeue([only])
     }
 

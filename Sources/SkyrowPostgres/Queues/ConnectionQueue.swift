@@ -1,6 +1,6 @@
 /// The statements that wait for a connection and the workers that take them, as a value: events in, effects out.
 ///
-/// It has no threads, no clock and no connections, so a test can put it through every order of events; ``Lane`` holds
+/// It has no threads, no clock and no connections, so a test can put it through every order of events; ``ConnectionPool`` holds
 /// it under a lock and carries out its effects. Three rules hold after every event:
 ///
 /// - No statement that a worker may take waits while a worker sleeps or may be added, unless as many workers as there
@@ -29,7 +29,7 @@ struct ConnectionQueue {
         /// It sleeps; the time is when it was first seen to.
         case idle(since: MonotonicTime?)
         case working
-        /// It answers those whose statements it ran.
+        /// It resumes the tasks whose statements it ran.
         case settling
         /// It is to end.
         case retiring
@@ -74,8 +74,8 @@ struct ConnectionQueue {
     /// The slots of the idle workers, the one that worked last at the end: it is woken first, so that surplus ones
     /// rest.
     var idle: [Int] = []
-    var groupLimit: SharedGroupLimit
-    var statistics = PostgresStatistics.Lane()
+    var groupLimit: GroupCommitLimit
+    var statistics = PostgresStatistics.Queue()
     private var batches = 0
     // Kept beside `workers`, because they are looked at for every statement.
     private(set) var workerCount = 0
@@ -87,7 +87,7 @@ struct ConnectionQueue {
 
     init(limits: QueueLimits) {
         self.limits = limits
-        groupLimit = SharedGroupLimit(maximum: limits.maximumBatch)
+        groupLimit = GroupCommitLimit(maximum: limits.maximumBatch)
     }
 
     /// The statements that wait, at most; those whose task gave up count until they are met.
@@ -96,7 +96,7 @@ struct ConnectionQueue {
     var isEmpty: Bool { free.isEmpty && bounded.isEmpty }
 
     func isBounded(_ request: PostgresRequest) -> Bool {
-        limits.boundsEveryStatement || (limits.mayRepeat && request.pace == .slow)
+        limits.boundsEveryStatement || (limits.mayRetry && request.pace == .slow)
     }
 
     // MARK: Events of the callers
@@ -130,7 +130,7 @@ struct ConnectionQueue {
     mutating func requeue(_ requests: [PostgresRequest]) -> [Effect] {
         if limits.boundsEveryStatement {
             bounded.prepend(requests)
-        } else if limits.mayRepeat, requests.contains(where: isBounded) {
+        } else if limits.mayRetry, requests.contains(where: isBounded) {
             bounded.prepend(requests.filter(isBounded))
             free.prepend(requests.filter { !isBounded($0) })
         } else {
@@ -225,7 +225,7 @@ struct ConnectionQueue {
         return dispatch()
     }
 
-    /// The worker could not be started; no other one is tried before ``watch(at:progress:)``.
+    /// The worker could not be started; no other one is tried before ``enforceTimeLimits(at:progress:)``.
     mutating func vacate(_ slot: Int) {
         release(slot)
         if workers[slot].isConnected { connectedCount -= 1 }
@@ -236,7 +236,7 @@ struct ConnectionQueue {
 
     enum Step {
         /// There is work; others may be about to add to it.
-        case gather
+        case yield
         /// What it leaves may be the work of others.
         case run([PostgresRequest], takenAt: MonotonicTime, effects: [Effect])
         /// Something arrived on the idle connection.
@@ -248,12 +248,12 @@ struct ConnectionQueue {
     /// What a worker with a connection does next.
     ///
     /// - Parameters:
-    ///   - hasGathered: Whether it has given those a chance who are about to add to the queue.
+    ///   - hasYielded: Whether it has given those a chance who are about to add to the queue.
     ///   - isSuspect: Whether something arrived on its idle connection.
     mutating func next(
         _ slot: Int,
         at time: @autoclosure () -> MonotonicTime,
-        hasGathered: Bool,
+        hasYielded: Bool,
         isSuspect: () -> Bool
     ) -> Step {
         switch workers[slot].activity {
@@ -262,9 +262,9 @@ struct ConnectionQueue {
         case .idle: _ = wake(slot)
         case .vacant, .connecting, .backingOff, .looking, .working, .settling: break
         }
-        if !hasGathered, limits.maximumBatch > 1, free.peek() != nil {
+        if !hasYielded, limits.maximumBatch > 1, free.peek() != nil {
             set(slot, .looking)
-            return .gather
+            return .yield
         }
         let batch = take(slot, at: time())
         if !batch.isEmpty {
@@ -324,7 +324,7 @@ struct ConnectionQueue {
                 if request.take() { return [request] }
                 continue
             }
-            switch request.sharing {
+            switch request.groupCommit {
             case .never, .allowed: break
             case .allowedExcept(let key):
                 guard !isGroup || keys.insert(key).inserted else { break filling }
@@ -341,7 +341,7 @@ struct ConnectionQueue {
         at time: MonotonicTime,
         isBounded: Bool
     ) -> [PostgresRequest] {
-        let arranged = limits.mayRepeat ? GatheringPlan.arranged(batch, by: \.gathering) : batch
+        let arranged = limits.mayRetry ? CoalescingPlan.arranged(batch, by: \.coalescing) : batch
         set(slot, .working)
         batches += 1
         workers[slot].batch = batches

@@ -4,7 +4,7 @@
 /// the former alone, so that no write is run more than twice for the failures of others. Only time makes groups smaller
 /// for longer: a group that took too long halves the limit, and every group that ends well in time, of whatever size,
 /// doubles it.
-struct SharedGroupLimit: Sendable {
+struct GroupCommitLimit: Sendable {
     let maximum: Int
     private(set) var current: Int
     /// How many statements ran before the one that failed.

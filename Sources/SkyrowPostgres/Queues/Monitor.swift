@@ -39,7 +39,7 @@ final class Monitor<State>: @unchecked Sendable {
         condition.broadcast()
     }
 
-    /// Asks `body` under the lock, again after each wake, until it has an answer; nil when the deadline passes first.
+    /// Asks `body` under the lock, again after each wake, until it has a result; nil when the deadline passes first.
     ///
     /// - Parameter own: A condition to sleep on instead of the one that all share, so that one thread can be woken.
     func wait<Success>(

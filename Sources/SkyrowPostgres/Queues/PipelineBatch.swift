@@ -2,105 +2,105 @@
 ///
 /// The scratch arrays are kept from batch to batch.
 struct PipelineBatch {
-    private let worker: LaneWorker
+    private let worker: PoolWorker
     private let connection: PostgresConnection
     private var steps: [PipelineStep] = []
-    private var answers: [RequestAnswer] = []
-    /// The row of the result that answers each request; nil for none.
+    private var outcomes: [StatementOutcome] = []
+    /// The row of the result that belongs to each request; nil for none.
     private var rows: [Int?] = []
     private var finished: [(PostgresRequest, Result<PostgresResult, any Error>, row: Int?, StatementTiming)] = []
     /// The requests that are asked in one statement each.
-    private var statements: [GatheringPlan.Run] = []
+    private var statements: [CoalescingPlan.Run] = []
     private var runs: [Int64] = []
-    /// When the answers that were read last arrived; nil once there is nothing to read but to wait.
+    /// When the results that were read last arrived; nil once there is nothing to read but to wait.
     private var arrival: MonotonicTime?
 
-    init(worker: LaneWorker, connection: PostgresConnection) {
+    init(worker: PoolWorker, connection: PostgresConnection) {
         self.worker = worker
         self.connection = connection
     }
 
     mutating func run(_ requests: [PostgresRequest], takenAt: MonotonicTime) {
         guard isStillConnected(for: requests) else {
-            worker.lane.finished(worker)
-            worker.lane.resubmit(requests) { _ in .innocent }
+            worker.pool.finished(worker)
+            worker.pool.resubmit(requests) { _ in .unrelated }
             return
         }
         connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
         steps.removeAll(keepingCapacity: true)
-        answers.removeAll(keepingCapacity: true)
-        answers.append(contentsOf: repeatElement(.none, count: requests.count))
+        outcomes.removeAll(keepingCapacity: true)
+        outcomes.append(contentsOf: repeatElement(.none, count: requests.count))
         rows.removeAll(keepingCapacity: true)
         rows.append(contentsOf: repeatElement(0, count: requests.count))
         runs.removeAll(keepingCapacity: true)
         arrival = nil
         let wasSent = send(requests)
-        let fate = wasSent ? receive(requests, takenAt: takenAt) : BatchFate.notSent
-        let timing = StatementTiming(takenAt: takenAt, answeredAt: arrival ?? .now, pipelined: requests.count)
+        let outcome = wasSent ? receive(requests, takenAt: takenAt) : BatchOutcome.notSent
+        let timing = StatementTiming(takenAt: takenAt, completedAt: arrival ?? .now, pipelined: requests.count)
         if wasSent { runs.append(contentsOf: repeatElement(timing.run, count: requests.count - runs.count)) }
         let wasCancelled = connection.gate.end()
-        worker.lane.finished(worker, runs: runs)
+        worker.pool.finished(worker, runs: runs)
         if !wasCancelled, connection.isUsable { noteTimes(requests, timing) }
-        settle(requests, fate: fate, wasCancelled: wasCancelled, timing: timing)
+        settle(requests, outcome: outcome, wasCancelled: wasCancelled, timing: timing)
         resumeFinished()
         // Until the next batch, which may be long in coming, they would keep the rows.
-        answers.removeAll(keepingCapacity: true)
+        outcomes.removeAll(keepingCapacity: true)
         if connection.isSwollen { connection.gate.markBroken() }
     }
 
-    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's fate would
+    /// Looks, before a write is sent, whether the connection died while it was idle: afterwards the write's outcome would
     /// be unknown; and before a read is sent that lost a connection already, since a server that ends takes all of them
     /// along, and a connection that was dead before is none that it lost.
     private func isStillConnected(for requests: [PostgresRequest]) -> Bool {
-        switch worker.lane.role {
+        switch worker.pool.role {
         case .read:
             guard requests.contains(where: { $0.losses > 0 }) else { break }
             if connection.gate.suspectIfReadable() { connection.checkWhileIdle() }
-        case .write, .shared, .transaction, .listen:
+        case .write, .groupCommit, .transaction, .listen:
             if connection.gate.suspectIfReadable() { connection.checkWhileIdle() }
         }
         return connection.isUsable
     }
 
-    /// A server that does not answer long after its own time limit is cut off. Reads have a limit each, which begins
-    /// anew when one was answered.
+    /// A server that does not respond long after its own time limit is cut off. Reads have a limit each, which begins
+    /// anew when the result of one has arrived.
     private func hangDeadline(_ count: Int) -> MonotonicTime {
-        let configuration = worker.lane.configuration
-        let role = worker.lane.role
+        let configuration = worker.pool.configuration
+        let role = worker.pool.role
         guard let limit = configuration.statementTimeout(of: role) else { return .distantFuture }
         return .now + limit * (role == .read ? 1 : min(count, 4)) + configuration.cancellationTimeout
     }
 
     /// Returns whether the sync was sent, without which nothing can have been committed.
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
-        statements = GatheringPlan.runs(of: requests.map(\.gathering))
+        statements = CoalescingPlan.runs(of: requests.map(\.coalescing))
         for (index, run) in statements.enumerated() {
             do throws(PostgresError) {
                 try connection.send(statement(of: run, requests), index: index, named: true, steps: &steps)
             } catch {
                 guard error.code != .connectionLost else { return false }
-                answer(.failure(error, wasRun: false), requests, run.members)
+                record(.failure(error, wasRun: false), requests, run.members)
             }
         }
         return connection.sync()
     }
 
-    private func statement(of run: GatheringPlan.Run, _ requests: [PostgresRequest]) throws(PostgresError) -> SQL {
-        guard let gathering = run.gathering else { return requests[run.members.lowerBound].sql }
-        guard let bindings = PostgresBindings.gathered(requests[run.members].map(\.sql.bindings)) else {
-            throw PostgresError(code: .misuse, message: "These statements cannot be gathered")
+    private func statement(of run: CoalescingPlan.Run, _ requests: [PostgresRequest]) throws(PostgresError) -> SQL {
+        guard let statement = run.statement else { return requests[run.members.lowerBound].sql }
+        guard let bindings = PostgresBindings.coalesced(requests[run.members].map(\.sql.bindings)) else {
+            throw PostgresError(code: .misuse, message: "These statements cannot be coalesced")
         }
-        return gathering.many.binding(bindings)
+        return statement.many.binding(bindings)
     }
 
-    /// Notes what the statement of these requests came to. One that many were gathered into fails for none of them:
+    /// Notes what the statement of these requests came to. One that many were coalesced into fails for none of them:
     /// each is tried alone.
-    private mutating func answer(_ answer: RequestAnswer, _ requests: [PostgresRequest], _ members: Range<Int>) {
+    private mutating func record(_ outcome: StatementOutcome, _ requests: [PostgresRequest], _ members: Range<Int>) {
         guard members.count > 1 else {
-            answers[members.lowerBound] = answer
+            outcomes[members.lowerBound] = outcome
             return
         }
-        switch answer {
+        switch outcome {
         case .success(let result):
             for member in members { rows[member] = nil }
             for row in 0..<result.rowCount {
@@ -109,28 +109,28 @@ struct PipelineBatch {
                 else { continue }
                 rows[members.lowerBound + Int(place) - 1] = row
             }
-            for member in members { answers[member] = answer }
+            for member in members { outcomes[member] = outcome }
         case .failure:
             for member in members {
                 requests[member].separate()
-                answers[member] = .aborted
+                outcomes[member] = .aborted
             }
         case .none, .stale, .aborted:
-            for member in members { answers[member] = answer }
+            for member in members { outcomes[member] = outcome }
         }
     }
 
-    /// Fills `answers`; returns what became of the whole.
-    private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchFate {
+    /// Fills `outcomes`; returns what became of the whole.
+    private mutating func receive(_ requests: [PostgresRequest], takenAt: MonotonicTime) -> BatchOutcome {
         var preparationFailure: PostgresError?
         for (place, step) in steps.enumerated() {
             let limit = rowLimit(of: step, requests)
             if limit != nil { connection.expectSingleRows() }
-            if place > 0, worker.lane.role == .read, connection.wouldBlock {
+            if place > 0, worker.pool.role == .read, connection.wouldBlock {
                 resumeFinished()
                 connection.gate.extend(to: hangDeadline(1))
             }
-            let answer = connection.receive(step, limit: limit) { event in
+            let result = connection.receive(step, limit: limit) { event in
                 switch event {
                 case .waiting:
                     if !finished.isEmpty { resumeFinished() }
@@ -140,27 +140,27 @@ struct PipelineBatch {
                     connection.gate.cancel(ObjectIdentifier(requests[0]))
                 }
             }
-            if case .lost(let error) = answer { return .lost(error) }
+            if case .lost(let error) = result { return .lost(error) }
             switch step {
             case .deallocate:
                 break
             case .prepare, .settings:
-                if case .failure(let error) = answer { preparationFailure = error }
+                if case .failure(let error) = result { preparationFailure = error }
             case .execute(let index, _, let isFresh):
                 let members = statements[index].members
-                let outcome = RequestAnswer(answer, isFresh: isFresh, preparationFailure: preparationFailure)
-                self.answer(outcome, requests, members)
+                let outcome = StatementOutcome(result, isFresh: isFresh, preparationFailure: preparationFailure)
+                record(outcome, requests, members)
                 preparationFailure = nil
-                if worker.lane.role == .read, case .success(let result) = outcome {
+                if worker.pool.role == .read, case .success(let result) = outcome {
                     // What has arrived together has arrived at one time, so the clock is read once for all of it.
                     let now = arrival ?? .now
                     arrival = now
-                    let timing = StatementTiming(takenAt: takenAt, answeredAt: now, pipelined: requests.count)
+                    let timing = StatementTiming(takenAt: takenAt, completedAt: now, pipelined: requests.count)
                     for member in members {
                         finished.append((requests[member], .success(result), rows[member], timing))
                         runs.append(timing.run)
                         // The rest of the batch need not keep the rows.
-                        answers[member] = .success(.empty)
+                        outcomes[member] = .success(.empty)
                     }
                 }
                 worker.progress = members.upperBound
@@ -184,26 +184,26 @@ struct PipelineBatch {
     private func rowLimit(of step: PipelineStep, _ requests: [PostgresRequest]) -> PostgresRowLimit? {
         guard case .execute(let index, _, _) = step else { return nil }
         let members = statements[index].members
-        guard members.count == 1 else { return PostgresRowLimit(budget: GatheredRowBudget(), excess: .fails) }
+        guard members.count == 1 else { return PostgresRowLimit(budget: CoalescedRowBudget(), excess: .fails) }
         return requests[members.lowerBound].rowLimit
     }
 
-    /// Decides what becomes of each request (``RequestAnswer/disposition(in:)``), and does it.
+    /// Decides what becomes of each request (``StatementOutcome/disposition(in:)``), and does it.
     private mutating func settle(
         _ requests: [PostgresRequest],
-        fate: BatchFate,
+        outcome: BatchOutcome,
         wasCancelled: Bool,
         timing: StatementTiming
     ) {
-        let lane = worker.lane
-        let failure = lane.role == .shared ? groupFailure(requests, fate: fate, timing: timing) : nil
+        let pool = worker.pool
+        let failure = pool.role == .groupCommit ? groupFailure(requests, outcome: outcome, timing: timing) : nil
         let overdue = connection.gate.wasOverdue ? current : nil
-        var again: [(PostgresRequest, Lane.Repetition)] = []
+        var retried: [(PostgresRequest, ConnectionPool.RetryReason)] = []
         var alone: [PostgresRequest] = []
-        for (place, (request, answer)) in zip(requests, answers).enumerated() {
-            let situation = RequestAnswer.Situation(
-                role: lane.role,
-                fate: fate,
+        for (place, (request, statement)) in zip(requests, outcomes).enumerated() {
+            let situation = StatementOutcome.Situation(
+                role: pool.role,
+                outcome: outcome,
                 groupFailed: failure != nil,
                 isOnlyOne: requests.count == 1,
                 wasCancelled: wasCancelled,
@@ -212,28 +212,28 @@ struct PipelineBatch {
                 losses: request.losses,
                 conflicts: request.conflicts
             )
-            switch answer.disposition(in: situation) {
+            switch statement.disposition(in: situation) {
             case .alreadyFinished: break
             case .succeed(let result): finished.append((request, .success(result), 0, timing))
             case .fail(let error): finished.append((request, .failure(error), nil, timing))
             case .cancelled: finished.append((request, .failure(CancellationError()), nil, timing))
-            case .again where failure != nil && isBetterAlone(request, at: timing.answeredAt): alone.append(request)
-            case .again(let repetition): again.append((request, repetition))
-            case .reconnectAndAgain:
+            case .retry where failure != nil && isBetterAlone(request, at: timing.completedAt): alone.append(request)
+            case .retry(let reason): retried.append((request, reason))
+            case .reconnectAndRetry:
                 connection.gate.markBroken()
-                again.append((request, .conflict))
+                retried.append((request, .conflict))
             case .alone: alone.append(request)
             }
         }
-        if !again.isEmpty {
-            let repetitions = again.map(\.1)
-            var place = repetitions.startIndex
-            lane.resubmit(again.map(\.0)) { _ in
+        if !retried.isEmpty {
+            let reasons = retried.map(\.1)
+            var place = reasons.startIndex
+            pool.resubmit(retried.map(\.0)) { _ in
                 defer { place += 1 }
-                return repetitions[place]
+                return reasons[place]
             }
         }
-        if !alone.isEmpty { (lane.fallback ?? lane).resubmit(alone) { _ in .innocent } }
+        if !alone.isEmpty { (pool.fallback ?? pool).resubmit(alone) { _ in .unrelated } }
     }
 
     /// The requests of the statement that the server works on.
@@ -245,52 +245,52 @@ struct PipelineBatch {
     /// statements like it follow from that.
     private func groupFailure(
         _ requests: [PostgresRequest],
-        fate: BatchFate,
+        outcome: BatchOutcome,
         timing: StatementTiming
     ) -> GroupFailure? {
-        let lane = worker.lane
-        let failure = GroupFailure(answers, fate: fate)
-        let limit = lane.configuration.sharedStatementTimeout.nanoseconds
+        let pool = worker.pool
+        let failure = GroupFailure(outcomes, outcome: outcome)
+        let limit = pool.configuration.groupCommitTimeout.nanoseconds
         switch failure {
         case nil:
-            lane.noteGroup({ $0.groupSucceeded(isQuick: timing.run <= limit / 2) }, hasFailed: false)
+            pool.noteGroup({ $0.groupSucceeded(isQuick: timing.run <= limit / 2) }, hasFailed: false)
         case .commit:
-            lane.noteGroup({ $0.groupFailed(at: nil) }, hasFailed: true)
+            pool.noteGroup({ $0.groupFailed(at: nil) }, hasFailed: true)
         case .statement(let place, .queryCanceled?):
-            if !requests[place].isCancelled { lane.times.suspect([requests[place].sql], at: timing.answeredAt) }
-            lane.noteGroup({ $0.groupTookTooLong(at: place) }, hasFailed: true)
+            if !requests[place].isCancelled { pool.times.suspect([requests[place].sql], at: timing.completedAt) }
+            pool.noteGroup({ $0.groupTookTooLong(at: place) }, hasFailed: true)
         case .statement(let place, let sqlState):
             if sqlState == .lockNotAvailable, let contention = requests[place].contention {
-                lane.times.waited(for: contention, at: timing.answeredAt)
+                pool.times.waited(for: contention, at: timing.completedAt)
             }
-            lane.noteGroup({ $0.groupFailed(at: place) }, hasFailed: true)
+            pool.noteGroup({ $0.groupFailed(at: place) }, hasFailed: true)
         }
         return failure
     }
 
     /// Whether a write would hold up the group it was in.
     private func isBetterAlone(_ request: PostgresRequest, at time: MonotonicTime) -> Bool {
-        let times = worker.lane.times
+        let times = worker.pool.times
         return times.pace(of: request.sql, at: time) != .quick || times.isHeld(request.contention, at: time)
     }
 
     /// Takes note of a statement that ran by itself, and of a pipeline that took long.
     private func noteTimes(_ requests: [PostgresRequest], _ timing: StatementTiming) {
-        let times = worker.lane.times
-        switch worker.lane.role {
+        let times = worker.pool.times
+        switch worker.pool.role {
         case .read:
             if requests.count == 1 {
                 let isLong = timing.run >= StatementTimes.slowRead.nanoseconds
-                times.ran(requests[0].sql, isLong: isLong, at: timing.answeredAt)
+                times.ran(requests[0].sql, isLong: isLong, at: timing.completedAt)
             } else if timing.run >= StatementTimes.slowPipeline.nanoseconds {
-                times.suspect(statements.map { requests[$0.members.lowerBound].sql }, at: timing.answeredAt)
+                times.suspect(statements.map { requests[$0.members.lowerBound].sql }, at: timing.completedAt)
             }
         case .write:
             // One that is not suspected may have waited for a row, which says nothing about its shape.
-            guard times.pace(of: requests[0].sql, at: timing.answeredAt) != .quick else { return }
+            guard times.pace(of: requests[0].sql, at: timing.completedAt) != .quick else { return }
             let isLong = timing.run >= StatementTimes.slowWrite.nanoseconds
-            times.ran(requests[0].sql, isLong: isLong, at: timing.answeredAt)
-        case .shared, .transaction, .listen:
+            times.ran(requests[0].sql, isLong: isLong, at: timing.completedAt)
+        case .groupCommit, .transaction, .listen:
             break
         }
     }

@@ -1,63 +1,63 @@
 internal import Logging
 internal import Synchronization
 
-/// A thread with a connection that drains a lane.
+/// A thread with a connection that drains a pool.
 ///
-/// What it runs is in its slot of the lane's ``ConnectionQueue``; the connection lives on the worker's thread alone.
-final class LaneWorker: Sendable {
-    let lane: Lane
+/// What it runs is in its slot of the pool's ``ConnectionQueue``; the connection lives on the worker's thread alone.
+final class PoolWorker: Sendable {
+    let pool: ConnectionPool
     let slot: Int
     let gate: ConnectionGate
     /// What the worker sleeps on, so that it can be woken by itself.
     let condition = Condition()
     private let received = Atomic<Int>(0)
 
-    init(lane: Lane, slot: Int) {
-        self.lane = lane
+    init(pool: ConnectionPool, slot: Int) {
+        self.pool = pool
         self.slot = slot
-        gate = ConnectionGate(control: lane.control)
+        gate = ConnectionGate(control: pool.control)
     }
 
-    /// How many requests of the current batch were answered; the next one is what the server works on.
+    /// How many requests of the current batch have results; the next one is what the server works on.
     var progress: Int {
         get { received.load(ordering: .relaxed) }
         set { received.store(newValue, ordering: .relaxed) }
     }
 
-    /// Works until the lane is drained.
+    /// Works until the pool is drained.
     func run() {
         work()
-        lane.workerEnded(self)
+        pool.workerEnded(self)
     }
 
     private func work() {
         var backoff = ReconnectBackoff()
         var random = SystemRandomNumberGenerator()
         var isFirst = true
-        while lane.mayConnect(self, isFirst: isFirst) {
+        while pool.mayConnect(self, isFirst: isFirst) {
             isFirst = false
             let connection: PostgresConnection
             do throws(PostgresError) {
                 connection = try open()
             } catch {
                 logFailure(error, isFirst: backoff.failures == 0)
-                guard lane.pause(self, backoff.next(using: &random)) else { return }
+                guard pool.pause(self, backoff.next(using: &random)) else { return }
                 continue
             }
-            lane.workerConnected(self)
+            pool.workerConnected(self)
             let hasWorked = serve(connection)
-            lane.workerDisconnected(self)
+            pool.workerDisconnected(self)
             // A connection that dies before it did anything is as good as none.
             if hasWorked {
                 backoff.reset()
-            } else if connection.gate.isBroken, !lane.pause(self, backoff.next(using: &random)) {
+            } else if connection.gate.isBroken, !pool.pause(self, backoff.next(using: &random)) {
                 return
             }
         }
     }
 
     private func open() throws(PostgresError) -> PostgresConnection {
-        let connection = try PostgresConnection(configuration: lane.configuration, role: lane.role, gate: gate)
+        let connection = try PostgresConnection(configuration: pool.configuration, role: pool.role, gate: gate)
         guard connection.enterPipeline() else {
             throw PostgresError(code: .cannotConnect, message: connection.lastMessage)
         }
@@ -69,7 +69,7 @@ final class LaneWorker: Sendable {
         var batch = PipelineBatch(worker: self, connection: connection)
         var hasWorked = false
         while connection.isUsable {
-            switch lane.next(for: self) {
+            switch pool.next(for: self) {
             case .stop:
                 return hasWorked
             case .check:
@@ -79,17 +79,17 @@ final class LaneWorker: Sendable {
                 if connection.isUsable { hasWorked = true }
             }
         }
-        guard !gate.isSevered else { return hasWorked }
-        lane.logger.warning("A database connection was lost", metadata: ["lane": "\(lane.role.rawValue)"])
+        guard !gate.isAborted else { return hasWorked }
+        pool.logger.warning("A database connection was lost", metadata: ["queue": "\(pool.role.rawValue)"])
         return hasWorked
     }
 
     private func logFailure(_ error: PostgresError, isFirst: Bool) {
         // A client that ends cuts off what still connects.
-        guard !gate.isSevered else { return }
+        guard !gate.isAborted else { return }
         let metadata: Logger.Metadata = [
-            "lane": "\(lane.role.rawValue)", "error": "\(error)", "reason": "\(error.message ?? "")",
+            "queue": "\(pool.role.rawValue)", "error": "\(error)", "reason": "\(error.message ?? "")",
         ]
-        lane.logger.log(level: isFirst ? .warning : .debug, "No database connection", metadata: metadata)
+        pool.logger.log(level: isFirst ? .warning : .debug, "No database connection", metadata: metadata)
     }
 }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// One statement on its way through a lane, and the task that waits for its answer.
+/// One statement on its way through a pool, and the task that waits for its result.
 ///
 /// `@unchecked Sendable`: `continuation` is set once before ``begin()`` and used by the one who wins
-/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the lane that
+/// ``finish(_:timing:)``, who sets `timing` and `row` before; the counters are touched under the lock of the pool that
 /// holds the request.
 final class PostgresRequest: @unchecked Sendable {
     private enum Phase {
@@ -14,28 +14,28 @@ final class PostgresRequest: @unchecked Sendable {
     }
 
     let sql: SQL
-    let sharing: PostgresCommitSharing
+    let groupCommit: PostgresGroupCommit
     private let limit: PostgresRowLimit?
     /// What it may have to wait for inside PostgreSQL, where that is known.
     let contention: PostgresContention?
-    private let family: PostgresGathering?
+    private let family: CoalescedStatement?
     let queuedAt: MonotonicTime
     /// When it leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
     var continuation: UnsafeContinuation<PostgresResult, any Error>?
 
-    /// The row of the result that is its answer, once it is answered; nil when none is.
+    /// Its row of the result, once it is finished; nil when it has none.
     private(set) var row: Int?
 
     /// In how many places it is: a queue or a batch, or several of them when a slow statement held it up.
     var copies = 1
     var isQueued = false
-    /// How many connections were lost under it, and how often it met a condition that passes by itself.
+    /// How many connections were lost under it, and how often it met a transient error.
     var losses = 0
     var conflicts = 0
     /// How it travels, by what is known of the time that statements like it take.
     var pace = StatementPace.quick
-    /// When it ran, once it is answered; nil when it never did.
+    /// When it ran, once it is finished; nil when it never did.
     private(set) var timing: StatementTiming?
 
     private let phase = Atomic<UInt8>(Phase.new)
@@ -44,31 +44,31 @@ final class PostgresRequest: @unchecked Sendable {
 
     init(
         sql: SQL,
-        sharing: PostgresCommitSharing,
+        groupCommit: PostgresGroupCommit,
         limit: PostgresRowLimit? = nil,
-        gathering: PostgresGathering? = nil,
+        coalescing: CoalescedStatement? = nil,
         contention: PostgresContention? = nil,
         queuedAt: MonotonicTime = .now,
         queueDeadline: MonotonicTime
     ) {
         self.sql = sql
-        self.sharing = sharing
+        self.groupCommit = groupCommit
         self.limit = limit
-        family = gathering
+        family = coalescing
         self.contention = contention
         self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
     }
 
     /// With which others it may be asked in one statement; nil for one that goes by itself.
-    var gathering: PostgresGathering? { alone.load(ordering: .relaxed) ? nil : family }
+    var coalescing: CoalescedStatement? { alone.load(ordering: .relaxed) ? nil : family }
 
     /// What bounds its rows where it goes by itself.
     ///
-    /// One that may be gathered has a row at most, which is counted only once such rows have been found to be long.
+    /// One that may be coalesced has a row at most, which is counted only once such rows have been found to be long.
     var rowLimit: PostgresRowLimit? { family == nil || alone.load(ordering: .relaxed) ? limit : nil }
 
-    /// Lets it go by itself from now on, because a statement it was gathered into failed.
+    /// Lets it go by itself from now on, because a statement it was coalesced into failed.
     func separate() {
         alone.store(true, ordering: .relaxed)
     }
@@ -104,7 +104,7 @@ final class PostgresRequest: @unchecked Sendable {
         return !isFinished
     }
 
-    /// Notes that its task was cancelled and answers it at once if it does not run; returns whether it runs.
+    /// Notes that its task was cancelled and resumes it at once if it does not run; returns whether it runs.
     func cancel() -> Bool {
         cancelRequested.store(true, ordering: .sequentiallyConsistent)
         let (exchanged, phase) = phase.compareExchange(
@@ -116,10 +116,10 @@ final class PostgresRequest: @unchecked Sendable {
         return phase == Phase.running
     }
 
-    /// Answers the waiting task; the first answer counts, later ones are dropped.
+    /// Resumes the waiting task; the first result counts, later ones are dropped.
     ///
     /// - Parameter row: The row of the result that is meant, which belongs to this result and no other: a read that was
-    ///   held up may be answered by two.
+    ///   held up may get two.
     func finish(_ outcome: Result<PostgresResult, any Error>, row: Int? = 0, timing: StatementTiming? = nil) {
         guard phase.exchange(Phase.finished, ordering: .acquiringAndReleasing) != Phase.finished else { return }
         self.timing = timing

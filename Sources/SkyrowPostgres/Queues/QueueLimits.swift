@@ -1,6 +1,6 @@
 /// What bounds a ``ConnectionQueue``.
 struct QueueLimits: Sendable {
-    /// As many workers are kept while nothing is to be done.
+    /// The number of workers that are kept while idle.
     var minimumWorkers = 0
     var maximumWorkers = 1
     /// How many statements travel together.
@@ -13,12 +13,12 @@ struct QueueLimits: Sendable {
     /// As many workers may run bounded statements of one table, and of one row.
     var tableWorkers = 1
     var rowWorkers = 1
-    /// A surplus worker gives its connection up after so long without work.
+    /// A surplus worker closes its connection after this time without work.
     var idleTimeout: Duration = .seconds(60)
-    /// A group of statements that share a commit is ended after so long; nil for queues without groups.
+    /// A group commit is cancelled after this time; nil for queues without groups.
     var groupTimeout: Duration?
     /// Whether a statement that holds up others may be run a second time.
-    var mayRepeat = false
+    var mayRetry = false
 
     /// As many workers stay free of bounded statements, as far as there are others.
     var reservedWorkers: Int { max(0, maximumWorkers - boundedWorkers) }
@@ -34,14 +34,14 @@ struct QueueLimits: Sendable {
             maximumWorkers = max(minimumWorkers, configuration.maximumReadConnections)
             maximumBatch = max(1, configuration.maximumReadBatch)
             boundedWorkers = max(1, maximumWorkers - minimumWorkers)
-            mayRepeat = true
+            mayRetry = true
         case .write, .transaction, .listen:
             maximumWorkers = max(1, configuration.maximumWriteConnections)
             boundedWorkers = maximumWorkers
             boundsEveryStatement = true
-        case .shared:
-            maximumBatch = max(1, configuration.maximumSharedWrites)
-            groupTimeout = configuration.sharedStatementTimeout
+        case .groupCommit:
+            maximumBatch = max(1, configuration.maximumGroupCommit)
+            groupTimeout = configuration.groupCommitTimeout
         }
         tableWorkers = Self.part(configuration.contendedShare, of: boundedWorkers)
         rowWorkers = Self.part(configuration.contendedShare, of: tableWorkers)

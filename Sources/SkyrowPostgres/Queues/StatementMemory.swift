@@ -14,11 +14,11 @@ enum StatementPace: Hashable, Sendable {
 ///
 /// A value without a clock: every method takes the time.
 struct StatementMemory {
-    /// A shape is forgotten so long after it last ran long.
+    /// How long after its last slow run a shape is forgotten.
     static let slowTime: Duration = .seconds(30)
     /// A shape whose time was measured is not suspected again so soon.
     static let trustTime: Duration = .seconds(10)
-    /// A row is forgotten so long after a write last waited for its lock.
+    /// How long after the last wait for its lock a row is forgotten.
     static let heldTime: Duration = .seconds(1)
     /// As many quick runs in a row make a slow shape quick.
     static let patience = 4

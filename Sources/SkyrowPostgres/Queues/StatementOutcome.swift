@@ -1,5 +1,5 @@
 /// What became of everything under one sync.
-enum BatchFate {
+enum BatchOutcome {
     case committed
     case commitFailed(PostgresError)
     /// The connection was lost after the sync was sent.
@@ -9,7 +9,7 @@ enum BatchFate {
 }
 
 /// What the server said to one request of a batch.
-enum RequestAnswer {
+enum StatementOutcome {
     /// Nothing: the connection was lost before.
     case none
     case success(PostgresResult)
@@ -20,9 +20,9 @@ enum RequestAnswer {
     /// Another statement under the same sync failed before.
     case aborted
 
-    init(_ answer: PipelineAnswer, isFresh: Bool, preparationFailure: PostgresError?) {
-        switch answer {
-        case .success(let result): self = .success(result)
+    init(_ result: PipelineResult, isFresh: Bool, preparationFailure: PostgresError?) {
+        switch result {
+        case .success(let rows): self = .success(rows)
         case .failure(let error):
             self = error.isStaleStatement && !isFresh ? .stale : .failure(error, wasRun: true)
         case .aborted:
@@ -32,12 +32,12 @@ enum RequestAnswer {
     }
 }
 
-extension RequestAnswer {
+extension StatementOutcome {
     /// Everything the decision depends on.
     struct Situation {
         var role: ConnectionRole
-        var fate: BatchFate
-        /// Whether a statement spoilt the shared commit this one was part of.
+        var outcome: BatchOutcome
+        /// Whether a statement failed the group commit that this one was part of.
         var groupFailed = false
         var isOnlyOne = true
         /// Whether a cancel was sent while the batch ran, and whether it was meant for this request.
@@ -61,22 +61,22 @@ extension RequestAnswer {
         case succeed(PostgresResult)
         case fail(PostgresError)
         case cancelled
-        case again(Lane.Repetition)
+        case retry(ConnectionPool.RetryReason)
         /// The connection leads to a server that refuses writes by now.
-        case reconnectAndAgain
+        case reconnectAndRetry
         /// Once more, with a commit of its own.
         case alone
     }
 
     /// So often is a statement without effect tried on another connection, or after a deadlock, before its caller
     /// learns of it: a statement that itself brings the server down must not do so for ever.
-    static let repetitions = 3
+    static let maximumRetries = 3
 
     func disposition(in situation: Situation) -> Disposition {
         switch situation.role {
         case .read: readDisposition(in: situation)
         case .write, .transaction, .listen: writeDisposition(in: situation)
-        case .shared: sharedDisposition(in: situation)
+        case .groupCommit: groupDisposition(in: situation)
         }
     }
 
@@ -84,11 +84,11 @@ extension RequestAnswer {
     private func readDisposition(in situation: Situation) -> Disposition {
         switch self {
         case .success: .alreadyFinished
-        case .stale: .again(.innocent)
+        case .stale: .retry(.unrelated)
         case .failure(let error, _): Self.disposition(of: error, in: situation)
         case .none, .aborted:
-            switch situation.fate {
-            case .committed, .commitFailed: .again(.innocent)
+            switch situation.outcome {
+            case .committed, .commitFailed: .retry(.unrelated)
             case .lost(let error): Self.lostRead(error, in: situation)
             case .notSent: Self.lost(nil, in: situation)
             }
@@ -97,35 +97,35 @@ extension RequestAnswer {
 
     /// A write may be run again only if it is certain that it was not committed.
     private func writeDisposition(in situation: Situation) -> Disposition {
-        switch (self, situation.fate) {
-        case (.stale, _): .again(.innocent)
+        switch (self, situation.outcome) {
+        case (.stale, _): .retry(.unrelated)
         case (.failure(let error, _), _): Self.disposition(of: error, in: situation)
         case (.success(let result), .committed): .succeed(result)
         case (.success, .commitFailed(let error)): Self.disposition(of: error, in: situation)
         case (_, .notSent): Self.lost(nil, in: situation)
         case (.success, .lost(let error)), (.none, .lost(let error)), (.aborted, .lost(let error)):
-            .fail(PostgresError(code: error.code == .misuse ? .misuse : .unknownFate, message: error.message))
+            .fail(PostgresError(code: error.code == .misuse ? .misuse : .indeterminateCommit, message: error.message))
         case (.none, .committed), (.none, .commitFailed), (.aborted, .committed), (.aborted, .commitFailed):
-            .again(.innocent)
+            .retry(.unrelated)
         }
     }
 
     /// The member of a group whose failure spoilt it is tried alone, since the others may be the cause of its failure;
     /// the others are grouped again. When the commit itself failed, any of them may be to blame, so all are tried
     /// alone.
-    private func sharedDisposition(in situation: Situation) -> Disposition {
+    private func groupDisposition(in situation: Situation) -> Disposition {
         if case .failure(let error, wasRun: false) = self { return .fail(error) }
         guard situation.groupFailed else { return writeDisposition(in: situation) }
-        switch (self, situation.fate) {
+        switch (self, situation.outcome) {
         case (.failure(let error, _), _):
             guard situation.isOnlyOne else { return .alone }
             switch error.sqlState {
-            // These may come from the short limits of the shared connection alone.
+            // These may come from the short limits of the group-commit connection alone.
             case .lockNotAvailable, .queryCanceled: return .alone
             default: return Self.disposition(of: error, in: situation)
             }
         case (_, .commitFailed): return .alone
-        case (_, .committed): return .again(.innocent)
+        case (_, .committed): return .retry(.unrelated)
         // A group that has failed cannot have been committed.
         case (_, .lost(let error)): return Self.lost(error, in: situation)
         case (_, .notSent): return Self.lost(nil, in: situation)
@@ -136,11 +136,11 @@ extension RequestAnswer {
         switch error.sqlState {
         case .queryCanceled where situation.isCancelled: .cancelled
         // The cancel was meant for a neighbour.
-        case .queryCanceled where situation.wasCancelled: .again(.innocent)
+        case .queryCanceled where situation.wasCancelled: .retry(.unrelated)
         case .serializationFailure, .deadlockDetected:
-            situation.conflicts < repetitions ? .again(.conflict) : .fail(error)
+            situation.conflicts < maximumRetries ? .retry(.conflict) : .fail(error)
         case .readOnlyTransaction:
-            situation.conflicts == 0 ? .reconnectAndAgain : .fail(error)
+            situation.conflicts == 0 ? .reconnectAndRetry : .fail(error)
         default: .fail(error)
         }
     }
@@ -148,7 +148,7 @@ extension RequestAnswer {
     private static func lostRead(_ error: PostgresError, in situation: Situation) -> Disposition {
         switch situation.overdue {
         case .none: lost(error, in: situation)
-        case .neighbour: .again(.innocent)
+        case .neighbour: .retry(.unrelated)
         // On the next connection it would do the same.
         case .itself: situation.isCancelled ? .cancelled : .fail(PostgresError(code: .statementTimeout))
         }
@@ -156,7 +156,7 @@ extension RequestAnswer {
 
     private static func lost(_ error: PostgresError?, in situation: Situation) -> Disposition {
         if let error, error.code == .misuse { return .fail(error) }
-        guard situation.losses >= repetitions else { return .again(.connectionLost) }
+        guard situation.losses >= maximumRetries else { return .retry(.connectionLost) }
         return .fail(PostgresError(code: .connectionLost, sqlState: error?.sqlState, message: error?.message))
     }
 }
@@ -168,14 +168,14 @@ enum GroupFailure {
     /// The commit itself, as a constraint that is checked there does.
     case commit
 
-    /// - Parameter answers: In the order of the statements; those behind a failure were not run.
-    init?(_ answers: [RequestAnswer], fate: BatchFate) {
-        if case .commitFailed = fate {
+    /// - Parameter statements: In the order of the statements; those behind a failure were not run.
+    init?(_ statements: [StatementOutcome], outcome: BatchOutcome) {
+        if case .commitFailed = outcome {
             self = .commit
             return
         }
-        for (place, answer) in answers.enumerated() {
-            switch answer {
+        for (place, outcome) in statements.enumerated() {
+            switch outcome {
             case .failure(let error, wasRun: true):
                 self = .statement(place, error.sqlState)
                 return

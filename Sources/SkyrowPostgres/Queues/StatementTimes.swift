@@ -4,11 +4,11 @@ internal import Synchronization
 ///
 /// A statement costs it one relaxed load as long as nothing of its text's length ran long lately.
 final class StatementTimes: Sendable {
-    /// A read that runs so long by itself is slow.
+    /// A read that runs this long by itself is slow.
     static let slowRead: Duration = .milliseconds(50)
-    /// A write that runs so long by itself gets a commit of its own.
+    /// A write that runs this long by itself gets a commit of its own.
     static let slowWrite: Duration = .milliseconds(20)
-    /// The statements of a pipeline that takes so long travel by themselves once, to be timed.
+    /// The statements of a pipeline that takes this long travel by themselves once, to be timed.
     static let slowPipeline: Duration = .milliseconds(50)
 
     private let memory = Mutex(StatementMemory())

@@ -31,9 +31,9 @@ package protocol PostgresRowBudget: Sendable {
     func giveBackForRows(_ bytes: Int)
 }
 
-/// What the rows of a gathered statement may have together: its members are strangers to each other, and where they are
+/// What the rows of a coalesced statement may have together: its members are strangers to each other, and where they are
 /// this much each is asked by itself, within a budget of its own.
-final class GatheredRowBudget: PostgresRowBudget {
+final class CoalescedRowBudget: PostgresRowBudget {
     private static let limit = 8 << 20
     private let used = Atomic<Int>(0)
 

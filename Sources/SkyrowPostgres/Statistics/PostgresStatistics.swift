@@ -1,7 +1,7 @@
 /// What a client has done and what it has before it, for metrics.
 package struct PostgresStatistics: Hashable, Sendable {
     /// The figures of one queue and its connections; all but the first five only grow.
-    package struct Lane: Hashable, Sendable {
+    package struct Queue: Hashable, Sendable {
         /// The statements that wait now.
         package var queueDepth = 0
         /// Those of them that wait until others of their table or row, or others that ran long, have ended.
@@ -22,16 +22,16 @@ package struct PostgresStatistics: Hashable, Sendable {
         package var wait = Histogram.durations
         package var run = Histogram.durations
         /// The reads that were queued again because a slow one held them up.
-        package var rescued = 0
-        /// The shared commits that failed, so that their writes were tried again.
+        package var retried = 0
+        /// The group commits that failed, so that their writes were tried again.
         package var failedGroups = 0
 
         package init() {}
     }
 
-    package var reads = Lane()
-    package var writes = Lane()
-    package var sharedWrites = Lane()
+    package var reads = Queue()
+    package var writes = Queue()
+    package var groupCommits = Queue()
     /// The shapes of statements that ran long lately and therefore go by themselves.
     package var slowShapes = 0
     /// The connections lent to transactions now, and those that are open.

@@ -36,7 +36,7 @@ extension PostgresTransaction {
 
 /// What `COPY … TO STDOUT` sends: chunks of whole rows, none of them much longer than 256 KB or one row.
 ///
-/// It is read once, and the server waits when nobody reads on. Lent by ``PostgresTransaction/copyOut(_:_:)``.
+/// It is read once, and the server waits while it is not read. Lent by ``PostgresTransaction/copyOut(_:_:)``.
 package final class PostgresCopyOutput: AsyncSequence {
     private static let chunkLength = 256 << 10
 
@@ -77,7 +77,7 @@ package final class PostgresCopyOutput: AsyncSequence {
 }
 
 extension PostgresConnection {
-    /// Waits for rows until there are so many bytes of them; at the end it says how many rows there were in all.
+    /// Waits for rows until there are that many bytes of them; at the end it says how many rows there were in all.
     fileprivate func takeCopyData(upTo length: Int) throws(PostgresError) -> (chunk: [UInt8], rowCount: Int?) {
         var chunk: [UInt8] = []
         while chunk.count < length {

@@ -34,7 +34,7 @@ package final class PostgresTransaction {
     private var savepoints = 0
 
     /// Whether the last failure would not happen again if the transaction were run again from its start.
-    private(set) var hasPassingFailure = false
+    private(set) var hasTransientFailure = false
 
     init(worker: TransactionWorker, isolation: PostgresIsolation) {
         self.worker = worker
@@ -86,7 +86,7 @@ package final class PostgresTransaction {
 
     /// Makes everything durable.
     ///
-    /// - Throws: ``PostgresError``; with `unknownFate` when the connection was lost before the answer.
+    /// - Throws: ``PostgresError``; with `indeterminateCommit` when the connection was lost before the result.
     func commit() async throws {
         isOver = true
         guard hasBegun else { return }
@@ -98,10 +98,10 @@ package final class PostgresTransaction {
                     return try connection.runAlone(commit)
                 } catch {
                     guard error.code == .connectionLost else { throw error }
-                    throw PostgresError(code: .unknownFate, sqlState: error.sqlState, message: error.message)
+                    throw PostgresError(code: .indeterminateCommit, sqlState: error.sqlState, message: error.message)
                 }
             }
-            // The server answers a COMMIT after a failed statement with a rollback and no error.
+            // The server turns a COMMIT after a failed statement into a rollback without an error.
             guard result.commandTag == "COMMIT" else {
                 throw PostgresError(
                     code: .server,
@@ -161,7 +161,7 @@ package final class PostgresTransaction {
 
     private func note(_ error: any Error) {
         guard let error = error as? PostgresError else { return }
-        hasPassingFailure =
+        hasTransientFailure =
             error.code == .connectionLost
             || error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected
     }
@@ -185,15 +185,15 @@ extension PostgresConnection {
         try sendTransactionSettings(steps: &steps)
         try send(sql, index: 1, named: false, steps: &steps)
         guard sync() else { throw PostgresError(code: .connectionLost, message: lastMessage) }
-        var last: PipelineAnswer = .aborted
+        var last: PipelineResult = .aborted
         for step in steps {
             var stepLimit: PostgresRowLimit?
             if case .execute(index: 1, _, _) = step { stepLimit = limit }
             if stepLimit != nil { expectSingleRows() }
-            let answer = receive(step, limit: stepLimit)
-            switch answer {
-            case .success: last = answer
-            case .failure: last = answer
+            let result = receive(step, limit: stepLimit)
+            switch result {
+            case .success: last = result
+            case .failure: last = result
             case .aborted: break
             case .lost(let error):
                 throw PostgresError(code: .connectionLost, sqlState: error.sqlState, message: error.message)

@@ -49,7 +49,7 @@ final class TransactionPool: Sendable {
         self.control = control
     }
 
-    /// Waits for a connection nobody uses; it must be given back with ``release(_:)``.
+    /// Waits for an idle connection; it must be given back with ``release(_:)``.
     ///
     /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
     func acquire() async throws -> TransactionWorker {
@@ -147,7 +147,7 @@ final class TransactionPool: Sendable {
     }
 
     /// Refuses the tasks that waited too long, and looks after the connections.
-    func watch(at time: MonotonicTime) {
+    func enforceTimeLimits(at time: MonotonicTime) {
         let (expired, workers, retired) = state.withLock { state in
             let retired = retireIdle(&state, at: time)
             let expired = state.waiters.filter { $0.deadline <= time }
@@ -160,7 +160,7 @@ final class TransactionPool: Sendable {
         }
         for worker in retired { worker.stop() }
         for continuation in expired { continuation?.resume(throwing: PostgresError(code: .acquireTimeout)) }
-        for worker in workers { worker.gate.severIfOverdue(at: time) }
+        for worker in workers { worker.gate.abortIfOverdue(at: time) }
     }
 
     /// Takes out the connections that have not been lent for long; those that were lent last stay.
@@ -204,7 +204,7 @@ final class TransactionPool: Sendable {
         }
         for continuation in waiting { continuation?.resume(throwing: PostgresError(code: .shutDown)) }
         for worker in workers {
-            worker.gate.sever()
+            worker.gate.abort()
             worker.stop()
         }
     }

@@ -75,7 +75,7 @@ final class TransactionWorker: @unchecked Sendable {
                     state.jobs.append { [self] in
                         let takenAt = MonotonicTime.now
                         let result = run(job, isCancellable: isCancellable, body)
-                        let timing = StatementTiming(takenAt: takenAt, answeredAt: .now)
+                        let timing = StatementTiming(takenAt: takenAt, completedAt: .now)
                         if statement != nil { times.ran(timing.run) }
                         continuation.resume(returning: (result, timing))
                     }
@@ -83,7 +83,7 @@ final class TransactionWorker: @unchecked Sendable {
                 }
                 if hasEnded {
                     // Such as a ROLLBACK after the connection was cut off: the server has seen to it.
-                    let timing = StatementTiming(takenAt: .now, answeredAt: .now)
+                    let timing = StatementTiming(takenAt: .now, completedAt: .now)
                     continuation.resume(returning: (.failure(PostgresError(code: .shutDown)), timing))
                 } else {
                     monitor.signal()
@@ -103,7 +103,7 @@ final class TransactionWorker: @unchecked Sendable {
                 }
             reporting.note(
                 statement.text,
-                lane: .transaction,
+                queue: .transaction,
                 queuedAt: timing.takenAt,
                 timing: timing,
                 failure: failure
@@ -140,7 +140,7 @@ final class TransactionWorker: @unchecked Sendable {
         }
     }
 
-    /// A server that does not answer long after its own time limit is cut off.
+    /// A server that does not respond long after its own time limit is cut off.
     private var hangDeadline: MonotonicTime {
         configuration.statementTimeout.map { .now + $0 + configuration.cancellationTimeout } ?? .distantFuture
     }
@@ -171,7 +171,7 @@ final class TransactionWorker: @unchecked Sendable {
         }
     }
 
-    /// Sleeps; false when nobody waits for the outcome any more.
+    /// Sleeps; false when the outcome is no longer awaited.
     private func pause(until deadline: MonotonicTime) -> Bool {
         let isStopped = monitor.wait(until: deadline) { [currentJob] state -> Bool? in
             let isCancelled = currentJob?.isCancelled.load(ordering: .sequentiallyConsistent) ?? false

@@ -1,6 +1,6 @@
 /// A Swift value that can be bound to a placeholder of a statement.
 package protocol PostgresEncodable: Sendable {
-    /// The type the server is told; ``PostgresOID/unspecified`` leaves it to the server.
+    /// The type that the server gets; ``PostgresOID/unspecified`` leaves it to the server.
     static var postgresType: PostgresOID { get }
 
     /// Whether the value is NULL, in which case it is not encoded.

@@ -43,7 +43,7 @@ extension RecordStore {
             let statement = FetchStatement.one(id: ids[0], table: table, access: access, variables: variables)
             let row = try await client.readOne(
                 statement.sql,
-                gathering: statement.gathering,
+                coalescing: statement.coalescing,
                 limit: .reading,
                 contention: table.contention
             )

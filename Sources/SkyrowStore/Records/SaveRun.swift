@@ -130,12 +130,12 @@ struct SaveRun {
         // Two versions of a row in one commit would have the same revision.
         var contention = group.table.contention
         if group.members.count == 1 { contention.row = plan.writes[group.members[0]].id.hashValue }
-        let sharing = contention.row.map { PostgresCommitSharing.allowedExcept(key: $0) } ?? .never
+        let groupCommit = contention.row.map { PostgresGroupCommit.allowedExcept(key: $0) } ?? .never
         // A row or a few are short enough for anybody.
         let limit = group.members.count > 4 ? PostgresRowLimit.writing(group.table.wholeRow) : nil
         let result = try await runner.write(
             statement.sql(for: group),
-            sharing: sharing,
+            groupCommit: groupCommit,
             limit: limit,
             contention: contention
         )
@@ -257,7 +257,8 @@ extension PostgresError {
             case "22", "23", "54": return true
             default: return sqlState == .raiseException
             }
-        case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .unknownFate, .cannotConnect, .shutDown,
+        case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .indeterminateCommit, .cannotConnect,
+            .shutDown,
             .resultTooLarge, .resultMemoryExhausted, .undecodable, .misuse:
             return false
         }

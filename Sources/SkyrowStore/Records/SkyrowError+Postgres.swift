@@ -10,7 +10,7 @@ extension SkyrowError {
         switch error.code {
         case .overloaded, .acquireTimeout, .cannotConnect, .connectionLost, .shutDown:
             self = .databaseUnavailable
-        case .unknownFate:
+        case .indeterminateCommit:
             self.init(.outcomeUnknown, "The database connection was lost: the change may or may not have been made.")
         case .statementTimeout:
             self.init(.responseTimeout, "The database took too long; nothing was changed.")

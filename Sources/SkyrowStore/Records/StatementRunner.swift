@@ -15,7 +15,7 @@ enum StatementRunner {
     ///   - contention: what it may have to wait for.
     func write(
         _ sql: SQL,
-        sharing: PostgresCommitSharing = .never,
+        groupCommit: PostgresGroupCommit = .never,
         limit: PostgresRowLimit? = nil,
         contention: PostgresContention? = nil
     ) async throws -> PostgresResult {
@@ -23,12 +23,12 @@ enum StatementRunner {
         case .client(let client):
             for _ in 1..<Self.attempts {
                 do {
-                    return try await client.write(sql, sharing: sharing, limit: limit, contention: contention)
-                } catch let error as PostgresError where error.isPassing {
+                    return try await client.write(sql, groupCommit: groupCommit, limit: limit, contention: contention)
+                } catch let error as PostgresError where error.isTransient {
                     continue
                 }
             }
-            return try await client.write(sql, sharing: sharing, limit: limit, contention: contention)
+            return try await client.write(sql, groupCommit: groupCommit, limit: limit, contention: contention)
         case .transaction(let transaction):
             return try await transaction.withSavepoint { try await $0.query(sql, limit: limit) }
         }
@@ -71,7 +71,7 @@ enum StatementRunner {
 
 extension PostgresError {
     /// True when PostgreSQL gave up a statement in favour of another one, so that it may be tried again.
-    fileprivate var isPassing: Bool {
+    fileprivate var isTransient: Bool {
         switch sqlState {
         case .some(.deadlockDetected), .some(.serializationFailure): true
         default: false

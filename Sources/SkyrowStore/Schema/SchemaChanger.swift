@@ -76,14 +76,14 @@ final class SchemaChanger: Sendable {
 
     /// Plans anew when psql, which does not take the lock, made or dropped the same meanwhile.
     private func again(
-        after isPassing: (PostgresError) -> Bool,
+        after isTransient: (PostgresError) -> Bool,
         attempts: Int = 5,
         _ body: () async throws -> Void
     ) async throws {
         for _ in 1..<attempts {
             do {
                 return try await body()
-            } catch let error as PostgresError where isPassing(error) {
+            } catch let error as PostgresError where isTransient(error) {
                 continue
             }
         }

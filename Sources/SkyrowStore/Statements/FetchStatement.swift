@@ -22,12 +22,12 @@ enum FetchStatement {
         table: RecordTable,
         access: AccessScope,
         variables: AccessVariables?
-    ) -> (sql: SQL, gathering: PostgresGathering, plan: RowPlan) {
-        let (shape, gathering) = table.shapes.gathering(access.shape, on: table)
+    ) -> (sql: SQL, coalescing: CoalescedStatement, plan: RowPlan) {
+        let (shape, coalescing) = table.shapes.coalescing(access.shape, on: table)
         var bindings = PostgresBindings()
         bindings.append(StoredID(id, in: access.database).text)
         access.bind(into: &bindings, variables: variables, rows: .one)
-        return (shape.binding(bindings), gathering, table.wholeRow.plan)
+        return (shape.binding(bindings), coalescing, table.wholeRow.plan)
     }
 
     /// The statement for any number of ids.
@@ -55,9 +55,9 @@ enum FetchStatement {
     }
 
     /// Several fetches by one id each, whose values come as rows `q`.
-    static func gatheredText(_ access: AccessShape, on table: RecordTable) -> SQL {
+    static func coalescedText(_ access: AccessShape, on table: RecordTable) -> SQL {
         let condition = oneCondition(access)
-        let values = (0..<condition.bindings.count).map { SQLIdentifier.gatheredValue($0) }
+        let values = (0..<condition.bindings.count).map { SQLIdentifier.coalescedValue($0) }
         return """
             SELECT \(table.wholeRow.columns), "q"."place" \
             FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
@@ -96,7 +96,7 @@ enum FetchStatement {
 
 extension SQLIdentifier {
     /// The column with the value of a placeholder, counted from 0; a condition has a handful.
-    fileprivate static func gatheredValue(_ place: Int) -> SQLIdentifier {
+    fileprivate static func coalescedValue(_ place: Int) -> SQLIdentifier {
         let names: [SQLIdentifier] = ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8"]
         return names[place]
     }

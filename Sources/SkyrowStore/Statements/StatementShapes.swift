@@ -28,7 +28,7 @@ enum StatementText: Hashable, Sendable {
 /// A table keeps them and they go with it: when the schema changes, another table takes its place.
 package final class StatementShapes: Sendable {
     private let shapes = FirstBuilt<StatementText, SQL>()
-    private let gatherings = FirstBuilt<AccessShape, (SQL, PostgresGathering)>()
+    private let coalesced = FirstBuilt<AccessShape, (SQL, CoalescedStatement)>()
 
     package init() {}
 
@@ -37,12 +37,12 @@ package final class StatementShapes: Sendable {
         shapes.value(text) { text.sql(on: table).binding(PostgresBindings()) }
     }
 
-    /// A fetch by one id in its two forms; all uses of a shape get one ``PostgresGathering``, by which they meet.
-    func gathering(_ access: AccessShape, on table: RecordTable) -> (SQL, PostgresGathering) {
-        gatherings.value(access) {
+    /// A fetch by one id in its two forms; all uses of a shape get one ``CoalescedStatement``, by which they meet.
+    func coalescing(_ access: AccessShape, on table: RecordTable) -> (SQL, CoalescedStatement) {
+        coalesced.value(access) {
             let one = FetchStatement.oneText(access, on: table)
-            let many = FetchStatement.gatheredText(access, on: table)
-            return (one.binding(PostgresBindings()), PostgresGathering(many: many.binding(PostgresBindings())))
+            let many = FetchStatement.coalescedText(access, on: table)
+            return (one.binding(PostgresBindings()), CoalescedStatement(many: many.binding(PostgresBindings())))
         }
     }
 }

@@ -21,7 +21,7 @@ struct SlowStatementLog: Sendable {
         count.increment()
         var metadata: Logger.Metadata = [
             "statement": .string(SlowStatementLog.shortened(report.text)),
-            "lane": .string(report.lane),
+            "queue": .string(report.queue),
             "run_milliseconds": .stringConvertible(report.run.milliseconds),
             "wait_milliseconds": .stringConvertible(report.wait.milliseconds),
         ]

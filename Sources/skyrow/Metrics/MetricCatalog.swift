@@ -54,9 +54,9 @@ enum MetricCatalog {
         Entry(
             "skyrow_http_connections_refused_total",
             .counter,
-            "Connections of clients that were one too many."
+            "Connections of clients that were refused for the limit."
         ),
-        Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their answers."),
+        Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their responses."),
     ]
 
     private static let postgres: [Entry] = [
@@ -64,36 +64,36 @@ enum MetricCatalog {
         Entry(
             "skyrow_postgres_queue_length",
             .gauge,
-            ["lane"],
+            ["queue"],
             "Statements, or transactions, that wait for a connection."
         ),
         Entry(
             "skyrow_postgres_queue_held_back",
             .gauge,
-            ["lane"],
+            ["queue"],
             "Statements among them that leave free connections to other tables, rows or quick statements."
         ),
-        Entry("skyrow_postgres_connections", .gauge, ["lane"], "Connections to PostgreSQL that are open."),
-        Entry("skyrow_postgres_connections_busy", .gauge, ["lane"], "Connections to PostgreSQL that are at work."),
+        Entry("skyrow_postgres_connections", .gauge, ["queue"], "Connections to PostgreSQL that are open."),
+        Entry("skyrow_postgres_connections_busy", .gauge, ["queue"], "Connections to PostgreSQL that are at work."),
         Entry(
             "skyrow_postgres_connections_held_up",
             .gauge,
-            ["lane"],
+            ["queue"],
             "Connections among them whose statements have run or waited for a lock for 0.1 s or more."
         ),
-        Entry("skyrow_postgres_connects_total", .counter, ["lane"], "Connections to PostgreSQL that were opened."),
-        Entry("skyrow_postgres_batch_statements", .histogram, ["lane"], "Statements that travelled in one pipeline."),
+        Entry("skyrow_postgres_connects_total", .counter, ["queue"], "Connections to PostgreSQL that were opened."),
+        Entry("skyrow_postgres_batch_statements", .histogram, ["queue"], "Statements that travelled in one pipeline."),
         Entry(
             "skyrow_postgres_wait_seconds",
             .histogram,
-            ["lane"],
+            ["queue"],
             "Time that statements, or transactions, waited for a connection."
         ),
         Entry(
             "skyrow_postgres_run_seconds",
             .histogram,
-            ["lane"],
-            "Time from there to the answer of a statement, for writes to the end of the commit."
+            ["queue"],
+            "Time from there to the result of a statement, for writes to the end of the commit."
         ),
         Entry(
             "skyrow_postgres_slow_statements_total",
@@ -101,7 +101,7 @@ enum MetricCatalog {
             "Statements that ran longer than the threshold of the log."
         ),
         Entry(
-            "skyrow_postgres_rescued_reads_total",
+            "skyrow_postgres_retried_reads_total",
             .counter,
             "Reads that another connection took over because a slow one held them up."
         ),

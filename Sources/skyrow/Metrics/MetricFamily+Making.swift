@@ -17,15 +17,15 @@ extension MetricFamily {
         MetricFamily(name, .gauge, [MetricSeries(value: .number(value))])
     }
 
-    /// One series a lane.
-    static func lanes(
+    /// One series a queue.
+    static func queues(
         _ name: String,
         _ kind: MetricKind,
-        _ statistics: [(lane: String, PostgresStatistics.Lane)],
-        _ value: (PostgresStatistics.Lane) -> MetricValue
+        _ statistics: [(queue: String, PostgresStatistics.Queue)],
+        _ value: (PostgresStatistics.Queue) -> MetricValue
     ) -> MetricFamily {
-        let series = statistics.map { lane, statistics in
-            MetricSeries(labels: [MetricLabel(name: "lane", value: lane)], value: value(statistics))
+        let series = statistics.map { queue, statistics in
+            MetricSeries(labels: [MetricLabel(name: "queue", value: queue)], value: value(statistics))
         }
         return MetricFamily(name, kind, series)
     }

@@ -38,22 +38,22 @@ struct ServiceMetrics: Sendable {
     }
 
     private func postgres(_ statistics: PostgresStatistics) -> [MetricFamily] {
-        let lanes = statistics.lanes
+        let queues = statistics.queues
         // Transactions have a connection to themselves, so nothing of theirs travels together.
-        let pipelines = lanes.filter { $0.lane != "transaction" }
+        let pipelines = queues.filter { $0.queue != "transaction" }
         return [
             .gauge("skyrow_postgres_up", client.isReady ? 1 : 0),
-            .lanes("skyrow_postgres_queue_length", .gauge, lanes) { .integer(Int64($0.queueDepth)) },
-            .lanes("skyrow_postgres_queue_held_back", .gauge, pipelines) { .integer(Int64($0.heldBack)) },
-            .lanes("skyrow_postgres_connections", .gauge, lanes) { .integer(Int64($0.connections)) },
-            .lanes("skyrow_postgres_connections_busy", .gauge, lanes) { .integer(Int64($0.busyConnections)) },
-            .lanes("skyrow_postgres_connections_held_up", .gauge, pipelines) { .integer(Int64($0.heldUpConnections)) },
-            .lanes("skyrow_postgres_connects_total", .counter, pipelines) { .integer(Int64($0.connects)) },
-            .lanes("skyrow_postgres_batch_statements", .histogram, pipelines) { MetricValue($0.batchSize) },
-            .lanes("skyrow_postgres_wait_seconds", .histogram, lanes) { MetricValue(seconds: $0.wait) },
-            .lanes("skyrow_postgres_run_seconds", .histogram, lanes) { MetricValue(seconds: $0.run) },
-            .counter("skyrow_postgres_rescued_reads_total", statistics.reads.rescued),
-            .counter("skyrow_postgres_failed_groups_total", statistics.sharedWrites.failedGroups),
+            .queues("skyrow_postgres_queue_length", .gauge, queues) { .integer(Int64($0.queueDepth)) },
+            .queues("skyrow_postgres_queue_held_back", .gauge, pipelines) { .integer(Int64($0.heldBack)) },
+            .queues("skyrow_postgres_connections", .gauge, queues) { .integer(Int64($0.connections)) },
+            .queues("skyrow_postgres_connections_busy", .gauge, queues) { .integer(Int64($0.busyConnections)) },
+            .queues("skyrow_postgres_connections_held_up", .gauge, pipelines) { .integer(Int64($0.heldUpConnections)) },
+            .queues("skyrow_postgres_connects_total", .counter, pipelines) { .integer(Int64($0.connects)) },
+            .queues("skyrow_postgres_batch_statements", .histogram, pipelines) { MetricValue($0.batchSize) },
+            .queues("skyrow_postgres_wait_seconds", .histogram, queues) { MetricValue(seconds: $0.wait) },
+            .queues("skyrow_postgres_run_seconds", .histogram, queues) { MetricValue(seconds: $0.run) },
+            .counter("skyrow_postgres_retried_reads_total", statistics.reads.retried),
+            .counter("skyrow_postgres_failed_groups_total", statistics.groupCommits.failedGroups),
             .gauge("skyrow_postgres_slow_shapes", statistics.slowShapes),
             .gauge("skyrow_postgres_abandoned_statements", statistics.abandonedStatements),
             .gauge("skyrow_postgres_notifications_up", client.notificationsArrive ? 1 : 0),
@@ -110,14 +110,14 @@ private var compilerVersion: String {
 }
 
 extension PostgresStatistics {
-    /// The figures of every lane, that of transactions among them.
-    fileprivate var lanes: [(lane: String, Lane)] {
-        var transactions = Lane()
+    /// The figures of every queue, that of transactions among them.
+    fileprivate var queues: [(queue: String, Queue)] {
+        var transactions = Queue()
         transactions.queueDepth = transactionsWaiting
         transactions.connections = transactionConnections
         transactions.busyConnections = transactionsInUse
         transactions.wait = transactionWait
         transactions.run = transactionRun
-        return [("read", reads), ("write", writes), ("shared", sharedWrites), ("transaction", transactions)]
+        return [("read", reads), ("write", writes), ("group_commit", groupCommits), ("transaction", transactions)]
     }
 }

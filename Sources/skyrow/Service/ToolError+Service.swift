@@ -27,7 +27,8 @@ extension ToolError {
             self =
                 switch error.code {
                 case .cannotConnect, .acquireTimeout, .connectionLost: .unavailable(sentence)
-                case .server, .statementTimeout, .overloaded, .unknownFate, .shutDown, .invalidValue, .resultTooLarge,
+                case .server, .statementTimeout, .overloaded, .indeterminateCommit, .shutDown, .invalidValue,
+                    .resultTooLarge,
                     .resultMemoryExhausted, .undecodable,
                     .misuse:
                     .failure(sentence)

@@ -33,7 +33,7 @@ enum StatementWatch {
             span.updateAttributes { attributes in
                 attributes["db.system.name"] = "postgresql"
                 attributes["db.query.text"] = SlowStatementLog.shortened(report.text)
-                attributes["skyrow.lane"] = report.lane
+                attributes["skyrow.queue"] = report.queue
                 attributes["skyrow.wait_microseconds"] = report.wait.microseconds
                 attributes["skyrow.pipelined"] = report.pipelined
                 if let action = RequestTrace.current?.action { attributes["skyrow.action"] = action.rawValue }

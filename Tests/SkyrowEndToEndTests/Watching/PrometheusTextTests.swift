@@ -43,18 +43,18 @@ import Testing
         let distribution = MetricDistribution(bounds: [0.5, 1, 2.5], counts: [3, 0, 2, 1], sum: 12.25)
         let family = Self.family(
             .histogram(distribution),
-            labels: [MetricLabel(name: "lane", value: "read")],
+            labels: [MetricLabel(name: "queue", value: "read")],
             .histogram
         )
         #expect(
             PrometheusText.text([family]) == """
                 # TYPE m histogram
-                m_bucket{lane="read",le="0.5"} 3
-                m_bucket{lane="read",le="1"} 3
-                m_bucket{lane="read",le="2.5"} 5
-                m_bucket{lane="read",le="+Inf"} 6
-                m_sum{lane="read"} 12.25
-                m_count{lane="read"} 6
+                m_bucket{queue="read",le="0.5"} 3
+                m_bucket{queue="read",le="1"} 3
+                m_bucket{queue="read",le="2.5"} 5
+                m_bucket{queue="read",le="+Inf"} 6
+                m_sum{queue="read"} 12.25
+                m_count{queue="read"} 6
 
                 """
         )

@@ -91,7 +91,7 @@ import Testing
         let statement = try #require(slow)
         #expect(statement["action"] == "record:fetch")
         #expect(statement["trace_id"] == .text(trace))
-        #expect(statement["lane"] == "read")
+        #expect(statement["queue"] == "read")
         #expect(statement["statement"]?.text?.contains("FROM \"app\".\"note\"") == true)
         #expect(statement["run_milliseconds"]?.number != nil)
         #expect(statement["wait_milliseconds"]?.number != nil)
@@ -237,7 +237,7 @@ import Testing
                 ["x_bucket action job"], ["action", "le"]
             ),
             ("a / (a + b) * 1000 > bool 2 or vector(0)", ["a", "a", "b"], []),
-            (#"histogram_quantile(0.99, sum without(lane)(c{l="\"}"}))"#, ["c l"], ["lane"]),
+            (#"histogram_quantile(0.99, sum without(queue)(c{l="\"}"}))"#, ["c l"], ["queue"]),
             ("a unless b offset 5m", ["a", "b"], []),
         ] as [(String, [String], [String])]
     )

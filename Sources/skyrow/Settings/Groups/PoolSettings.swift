@@ -7,7 +7,7 @@ struct PoolSettings: SettingGroup {
         2,
         in: 1...256,
         unit: "count",
-        "Connections that gather waiting reads into pipelines."
+        "Connections that send waiting reads in pipelines."
     )
 
     let maximumReadConnections = Setting.integer(
