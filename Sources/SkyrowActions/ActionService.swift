@@ -82,10 +82,10 @@ package final class ActionService: Service, Sendable {
     ) async throws(SkyrowError) -> Success {
         do {
             let success = try await body()
-            observe(.answered(action, nil))
+            observe(.completed(action, nil))
             return success
         } catch {
-            observe(.answered(action, error.code))
+            observe(.completed(action, error.code))
             throw error
         }
     }

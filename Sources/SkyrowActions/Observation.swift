@@ -6,7 +6,7 @@ package import SkyrowModel
 /// No case can hold a key, a token, a password or a field's value, so nothing of the kind can be logged by mistake.
 package enum Observation: Sendable, Hashable {
     /// An action ended: with nil well, else with this code.
-    case answered(ActionName, ErrorCode?)
+    case completed(ActionName, ErrorCode?)
     /// Credentials were not enough for what was asked.
     case refused(ErrorCode)
     /// One run of scrypt began.

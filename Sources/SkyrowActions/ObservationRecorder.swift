@@ -34,7 +34,7 @@ package final class ObservationRecorder: Sendable {
 
     private func count(_ observation: Observation) {
         switch observation {
-        case .answered(let action, let code): actions.increment(action.ordinal, code)
+        case .completed(let action, let code): actions.increment(action.ordinal, code)
         case .refused(let code): refusals.increment(0, code)
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
@@ -49,7 +49,7 @@ package final class ObservationRecorder: Sendable {
 
     private func log(_ observation: Observation) {
         switch observation {
-        case .answered(let action, let code):
+        case .completed(let action, let code):
             // What a caller got wrong is for the caller; what we got wrong is for the log.
             guard let code, code.isServerFault else { return }
             logger.error("An action failed", metadata: ["action": "\(action.rawValue)", "error": "\(code.name)"])

@@ -1,7 +1,7 @@
 package import SkyrowModel
 
 /// What `record:save` and `record:delete` answer.
-package enum WriteAnswer: Sendable {
+package enum WriteResult: Sendable {
     /// One outcome an item, in the order of the request.
     case outcomes([RecordOutcome])
     /// The request had an idempotency key: the bytes that the caller's `encode` made of the outcomes, now or when the

@@ -23,9 +23,9 @@ public struct ClientError: Error, Sendable {
         /// No answer came: no connection, a time-out, a proxy without a server behind it.
         ///
         /// A call that changes something may have been carried out all the same.
-        public static let noAnswer = Code(rawValue: "noAnswer")
-        /// What came was no answer of a Skyrow server.
-        public static let invalidAnswer = Code(rawValue: "invalidAnswer")
+        public static let noResponse = Code(rawValue: "noResponse")
+        /// What came was no response of a Skyrow server.
+        public static let invalidResponse = Code(rawValue: "invalidResponse")
         /// The calling task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
     }

@@ -1,13 +1,13 @@
 import SkyrowModel
 import SkyrowWire
 
-/// The bytes of one JSON-RPC call and of its answer.
+/// The bytes of one JSON-RPC call and of its response.
 enum RPCBody {
     /// A request has one call, so one id does for all.
     private static let id = 1
 
     /// Answers may be nested deeper than requests: included records stand inside of records.
-    private static let answerDepthLimit = 128
+    private static let responseDepthLimit = 128
 
     static func call(_ action: ActionName, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {
         let writer = JSONWriter()
@@ -26,37 +26,37 @@ enum RPCBody {
         return writer.bytes
     }
 
-    /// Reads an answer; throws what the server said, or that it was no answer.
+    /// Reads a response; throws what the server said, or that it was no response.
     static func result<Result>(
-        of answer: TransportAnswer,
+        of response: TransportResponse,
         read: (JSONView) throws(SkyrowError) -> Result
     ) throws(ClientError) -> Result {
         let document: JSONDocument
         do throws(JSONParseError) {
-            document = try JSONDocument(answer.body, depthLimit: answerDepthLimit)
+            document = try JSONDocument(response.body, depthLimit: responseDepthLimit)
         } catch {
-            throw foreign(answer, underlying: error)
+            throw foreign(response, underlying: error)
         }
         return try document.withRoot { root throws(ClientError) in
             if let error = root["error"], error.isObject { throw .refused(SkyrowError(rpc: error)) }
-            guard let result = root["result"] else { throw foreign(answer, underlying: nil) }
+            guard let result = root["result"] else { throw foreign(response, underlying: nil) }
             do throws(SkyrowError) {
                 return try read(result)
             } catch {
-                throw ClientError(.invalidAnswer, "The answer cannot be read: \(error.message)", underlying: error)
+                throw ClientError(.invalidResponse, "The response cannot be read: \(error.message)", underlying: error)
             }
         }
     }
 
-    /// An answer that is not the service's own, such as a proxy's.
-    private static func foreign(_ answer: TransportAnswer, underlying: (any Error)?) -> ClientError {
-        switch answer.status {
+    /// A response that is not the service's own, such as a proxy's.
+    private static func foreign(_ response: TransportResponse, underlying: (any Error)?) -> ClientError {
+        switch response.status {
         case 502, 503, 504:
-            ClientError(.noAnswer, "The service is not there (HTTP \(answer.status)).", underlying: underlying)
+            ClientError(.noResponse, "The service is not there (HTTP \(response.status)).", underlying: underlying)
         default:
             ClientError(
-                .invalidAnswer,
-                "What answered is no Skyrow service (HTTP \(answer.status)).",
+                .invalidResponse,
+                "The response is not from a Skyrow service (HTTP \(response.status)).",
                 underlying: underlying
             )
         }

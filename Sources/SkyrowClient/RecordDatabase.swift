@@ -4,7 +4,7 @@ import SkyrowWire
 
 /// The records of one database, as a client sees them.
 ///
-/// Saves and deletes carry an idempotency key of their own, so that the client can repeat them when an answer is lost
+/// Saves and deletes carry an idempotency key of their own, so that the client can repeat them when a response is lost
 /// and the service carries them out once.
 public struct RecordDatabase: Sendable {
     public let name: DatabaseName
@@ -108,7 +108,7 @@ public struct RecordDatabase: Sendable {
         switch results.first {
         case .success(let value): return value
         case .failure(let error): throw .refused(error)
-        case nil: throw ClientError(.invalidAnswer, "The answer has no entry.")
+        case nil: throw ClientError(.invalidResponse, "The response has no entry.")
         }
     }
 }
@@ -122,7 +122,7 @@ public struct QueryPage: Hashable, Sendable {
     public var hasMore = false
 }
 
-/// One result an entry; a list of another length cannot be told apart and so is no answer.
+/// One result an entry; a list of another length cannot be told apart and so is no response.
 private func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
     guard json.isArray, json.count == count else {
         throw .invalidArgument("There is not one entry for each that was asked for.")

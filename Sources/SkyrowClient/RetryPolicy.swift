@@ -64,7 +64,7 @@ extension RetryPolicy {
             case .outcomeUnknown, .responseTimeout, .unexpectedUnableToOpenDatabase: repeatability == .safe
             default: false
             }
-        case .noAnswer: repeatability == .safe
+        case .noResponse: repeatability == .safe
         default: false
         }
     }

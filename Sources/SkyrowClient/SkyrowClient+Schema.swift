@@ -4,7 +4,7 @@ import SkyrowWire
 extension SkyrowClient {
     /// Every record type with its fields.
     public func schema() async throws(ClientError) -> RecordSchema {
-        try await call(.schemaFetch) { json throws(SkyrowError) in try RecordSchema(answer: json) }
+        try await call(.schemaFetch) { json throws(SkyrowError) in try RecordSchema(result: json) }
     }
 
     /// Creates record types, and adds fields to those that exist; answers the whole schema.
@@ -38,7 +38,7 @@ extension SkyrowClient {
         parameters: @escaping (JSONWriter) -> Void
     ) async throws(ClientError) -> RecordSchema {
         try await call(action, repeatability: repeatability, parameters: parameters) { json throws(SkyrowError) in
-            try RecordSchema(answer: json)
+            try RecordSchema(result: json)
         }
     }
 }

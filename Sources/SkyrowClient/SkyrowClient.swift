@@ -130,7 +130,7 @@ extension SkyrowClient {
         }
     }
 
-    private func send(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportAnswer {
+    private func send(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportResponse {
         var headers = [
             (name: "Content-Type", value: "application/json"),
             (name: "Accept", value: "application/json"),
@@ -142,7 +142,11 @@ extension SkyrowClient {
             return try await transport.send(request)
         } catch {
             if Task.isCancelled { throw ClientError(.cancelled, "The call was cancelled.", underlying: error) }
-            throw ClientError(.noAnswer, "The service at \(endpoint.absoluteString) did not answer.", underlying: error)
+            throw ClientError(
+                .noResponse,
+                "The service at \(endpoint.absoluteString) did not respond.",
+                underlying: error
+            )
         }
     }
 }

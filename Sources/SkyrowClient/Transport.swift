@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Carries a request to the server and its answer back.
+/// Carries a request to the server and its response back.
 ///
 /// The client comes with `URLSessionTransport`; another one can be given to it, for tests or for another HTTP library.
-/// `send` throws when no complete answer came, and passes every answer on, whatever its status. It may be called by
+/// `send` throws when no complete answer came, and passes every response on, whatever its status. It may be called by
 /// several tasks at once, and ends early when the calling task is cancelled.
 public protocol Transport: Sendable {
-    func send(_ request: TransportRequest) async throws -> TransportAnswer
+    func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
 /// An HTTP `POST`.
@@ -24,7 +24,7 @@ public struct TransportRequest: Sendable {
 }
 
 /// An HTTP answer.
-public struct TransportAnswer: Sendable {
+public struct TransportResponse: Sendable {
     public var status: Int
     public var body: [UInt8]
 

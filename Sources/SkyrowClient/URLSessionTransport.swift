@@ -8,7 +8,7 @@ import Foundation
 public final class URLSessionTransport: Transport {
     private let session: URLSession
 
-    /// - Parameter timeout: how long an answer may take.
+    /// - Parameter timeout: how long a response may take.
     public init(timeout: Duration = .seconds(60)) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = timeout / .seconds(1)
@@ -22,18 +22,18 @@ public final class URLSessionTransport: Transport {
     }
 
     /// Posts a request; throws `URLError` when no complete answer came.
-    public func send(_ request: TransportRequest) async throws -> TransportAnswer {
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = "POST"
         urlRequest.httpBody = Data(request.body)
         for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
         let (data, response) = try await session.data(for: urlRequest)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        return TransportAnswer(status: response.statusCode, body: Array(data))
+        return TransportResponse(status: response.statusCode, body: Array(data))
     }
 }
 
-/// Keeps key and token from going wherever an answer points.
+/// Keeps key and token from going wherever a response points.
 private final class RedirectionRefusal: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession,

@@ -74,11 +74,11 @@ package struct SetDisabledRequest: Sendable {
     }
 }
 
-/// The one answer of `auth:signup`, `auth:login`, `auth:password` and `me`.
-package struct AuthAnswer: Sendable {
+/// The one result of `auth:signup`, `auth:login`, `auth:password` and `me`.
+package struct AuthResult: Sendable {
     package var userID: UserID
     package var profile: any RecordSource
-    /// Left out of the answer when empty.
+    /// Left out of the result when empty.
     package var roles: [String]
     package var accessToken: String
     /// The values before this call, so both are absent at signup.

@@ -4,7 +4,7 @@ extension ActionCatalog {
     static let authSignUp = ActionDescription(
         .authSignUp,
         "Makes an account and its user record, and logs in; without any parameter the account is anonymous.",
-        need: .key,
+        requirement: .key,
         parameters: [
             ActionParameter(
                 "auth_data",
@@ -18,20 +18,20 @@ extension ActionCatalog {
                 .nullable(.object([], others: .named(.value)))
             ),
         ],
-        result: .named(.authAnswer),
+        result: .named(.authResult),
         errors: [.duplicated, .incompatibleSchema],
         changesData: true
     )
 
     static let authLogIn = ActionDescription(
         .authLogIn,
-        "Answers a new access token for a login key and its password.",
-        need: .key,
+        "Returns a new access token for a login key and its password.",
+        requirement: .key,
         parameters: [
             authData,
             ActionParameter("password", "The password.", .string(), isRequired: true),
         ],
-        result: .named(.authAnswer),
+        result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled],
         changesData: true
     )
@@ -39,7 +39,7 @@ extension ActionCatalog {
     static let authLogOut = ActionDescription(
         .authLogOut,
         "Ends the session of the access token that comes with the request.",
-        need: .keyOrToken,
+        requirement: .keyOrToken,
         result: .named(.status),
         errors: [],
         changesData: true
@@ -47,13 +47,13 @@ extension ActionCatalog {
 
     static let authPassword = ActionDescription(
         .authPassword,
-        "Changes the password, ends every session and answers a new access token.",
-        need: .user,
+        "Changes the password, ends every session and returns a new access token.",
+        requirement: .user,
         parameters: [
             ActionParameter("old_password", "The password so far.", .string(), isRequired: true),
             ActionParameter("password", "The new password.", .string(), isRequired: true),
         ],
-        result: .named(.authAnswer),
+        result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled],
         changesData: true
     )
@@ -61,7 +61,7 @@ extension ActionCatalog {
     static let authDisableSet = ActionDescription(
         .authDisableSet,
         "Shuts an account, which ends its sessions, or opens it again.",
-        need: .administrator,
+        requirement: .administrator,
         parameters: [
             ActionParameter("auth_id", "The user id of the account.", .string(maximum: 255), isRequired: true),
             ActionParameter("disabled", "Whether the account is shut from now on.", .boolean, isRequired: true),
@@ -83,9 +83,9 @@ extension ActionCatalog {
 
     static let me = ActionDescription(
         .me,
-        "Answers the account of the logged-in user and the access token that came along.",
-        need: .user,
-        result: .named(.authAnswer),
+        "Returns the account of the logged-in user and the access token that came along.",
+        requirement: .user,
+        result: .named(.authResult),
         errors: [.userDisabled],
         changesData: true
     )
@@ -93,7 +93,7 @@ extension ActionCatalog {
     static let roleAssign = ActionDescription(
         .roleAssign,
         "Gives roles to users; unknown users are ignored, unknown roles come into being.",
-        need: .administrator,
+        requirement: .administrator,
         parameters: [roleNames, userIDs],
         result: .oneOfStrings(["OK"]),
         errors: [.permissionDenied, .userDisabled],
@@ -103,7 +103,7 @@ extension ActionCatalog {
     static let roleRevoke = ActionDescription(
         .roleRevoke,
         "Takes roles away from users.",
-        need: .administrator,
+        requirement: .administrator,
         parameters: [roleNames, userIDs],
         result: .oneOfStrings(["OK"]),
         errors: [.permissionDenied, .userDisabled],
@@ -112,8 +112,8 @@ extension ActionCatalog {
 
     static let roleGet = ActionDescription(
         .roleGet,
-        "Answers the roles of users; those of others only to an administrator.",
-        need: .userOrMaster,
+        "Returns the roles of users; those of others only to an administrator.",
+        requirement: .userOrMaster,
         parameters: [userIDs],
         result: .object([], others: .array(of: .string())),
         errors: [.permissionDenied, .userDisabled],
@@ -123,7 +123,7 @@ extension ActionCatalog {
     static let roleDefault = ActionDescription(
         .roleDefault,
         "Replaces the set of roles that new users get.",
-        need: .masterOrDevelopment,
+        requirement: .masterOrDevelopment,
         parameters: [roleNames],
         result: .array(of: .string()),
         errors: [.permissionDenied],
@@ -133,7 +133,7 @@ extension ActionCatalog {
     static let roleAdmin = ActionDescription(
         .roleAdmin,
         "Replaces the set of roles that make an administrator.",
-        need: .masterOrDevelopment,
+        requirement: .masterOrDevelopment,
         parameters: [roleNames],
         result: .array(of: .string()),
         errors: [.permissionDenied],

@@ -4,7 +4,7 @@ extension ActionCatalog {
     static let recordSave = ActionDescription(
         .recordSave,
         "Creates records and merges fields into existing ones.",
-        need: .userOrMaster,
+        requirement: .userOrMaster,
         parameters: [
             ActionParameter(
                 "records",
@@ -25,8 +25,8 @@ extension ActionCatalog {
 
     static let recordFetch = ActionDescription(
         .recordFetch,
-        "Answers records by their ids.",
-        need: .keyOrToken,
+        "Returns records by their ids.",
+        requirement: .keyOrToken,
         parameters: [
             ActionParameter(
                 "ids",
@@ -43,8 +43,8 @@ extension ActionCatalog {
 
     static let recordQuery = ActionDescription(
         .recordQuery,
-        "Answers the records of one type that match a predicate.",
-        need: .keyOrToken,
+        "Returns the records of one type that match a predicate.",
+        requirement: .keyOrToken,
         parameters: [
             ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             database,
@@ -87,7 +87,7 @@ extension ActionCatalog {
     static let recordDelete = ActionDescription(
         .recordDelete,
         "Deletes records by their ids.",
-        need: .userOrMaster,
+        requirement: .userOrMaster,
         parameters: [
             ActionParameter(
                 "ids",
@@ -107,8 +107,8 @@ extension ActionCatalog {
 
     static let schemaFetch = ActionDescription(
         .schemaFetch,
-        "Answers every record type with its fields.",
-        need: .masterOrDevelopment,
+        "Returns every record type with its fields.",
+        requirement: .masterOrDevelopment,
         result: .named(.schema),
         errors: [.permissionDenied],
         changesData: false
@@ -117,11 +117,11 @@ extension ActionCatalog {
     static let schemaCreate = ActionDescription(
         .schemaCreate,
         "Creates record types and adds fields to existing ones.",
-        need: .masterOrDevelopment,
+        requirement: .masterOrDevelopment,
         parameters: [
             ActionParameter(
                 "record_types",
-                "Fields by record type, as schema:fetch answers them.",
+                "Fields by record type, as schema:fetch returns them.",
                 .object([], others: fieldList),
                 isRequired: true
             )
@@ -134,7 +134,7 @@ extension ActionCatalog {
     static let schemaRename = ActionDescription(
         .schemaRename,
         "Renames a field.",
-        need: .masterOrDevelopment,
+        requirement: .masterOrDevelopment,
         parameters: [
             ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
@@ -148,7 +148,7 @@ extension ActionCatalog {
     static let schemaDelete = ActionDescription(
         .schemaDelete,
         "Drops a field with its data.",
-        need: .masterOrDevelopment,
+        requirement: .masterOrDevelopment,
         parameters: [
             ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
@@ -170,7 +170,7 @@ extension ActionCatalog {
     )
     private static let idempotencyKey = ActionParameter(
         "idempotency_key",
-        "A text of up to 64 bytes that the caller chose; a retry with it gets the first answer, for 24 hours.",
+        "A text of up to 64 bytes that the caller chose; a retry with it gets the first result, for 24 hours.",
         .nullable(.string(maximum: 64))
     )
 }

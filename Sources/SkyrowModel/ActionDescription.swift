@@ -8,20 +8,20 @@ package struct ActionDescription: Hashable, Sendable {
     package let name: ActionName
     /// One sentence.
     package let summary: String
-    package let need: ActionNeed
+    package let requirement: ActionRequirement
     /// Named parameters, those that must be there first.
     package let parameters: [ActionParameter]
     package let result: JSONShape
     /// What stands beside the result in `info`, if anything does.
     package let info: JSONShape?
-    /// The codes an answer or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
+    /// The codes a result or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
     package let errors: [ErrorCode]
     package let changesData: Bool
 
     init(
         _ name: ActionName,
         _ summary: String,
-        need: ActionNeed,
+        requirement: ActionRequirement,
         parameters: [ActionParameter] = [],
         result: JSONShape,
         info: JSONShape? = nil,
@@ -30,7 +30,7 @@ package struct ActionDescription: Hashable, Sendable {
     ) {
         self.name = name
         self.summary = summary
-        self.need = need
+        self.requirement = requirement
         self.parameters = parameters
         self.result = result
         self.info = info
@@ -104,7 +104,7 @@ package enum JSONShapeName: String, Hashable, Sendable, CaseIterable {
     case deletedEntry = "DeletedEntry"
     case keyPath = "KeyPath"
     case predicate = "Predicate"
-    case authAnswer = "AuthAnswer"
+    case authResult = "AuthResult"
     case schema = "Schema"
     case status = "Status"
 }

@@ -30,7 +30,7 @@ extension ActionName {
 }
 
 /// What an action asks of its caller before it looks at anything else.
-package enum ActionNeed: String, Hashable, Sendable, CaseIterable {
+package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
     /// A valid API or master key; an access token may come along.
     case key
     /// A valid key or a valid access token.

@@ -20,7 +20,7 @@ extension ActionCatalog {
                 JSONMember("$val", .string(), isRequired: true),
             ])
         case .predicate: .tuple([.string()], rest: .any)
-        case .authAnswer: authAnswer
+        case .authResult: authResult
         case .schema:
             .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
         case .status:
@@ -86,7 +86,7 @@ extension ActionCatalog {
         JSONMember("info", .object([], others: .any)),
     ])
 
-    private static let authAnswer = JSONShape.object([
+    private static let authResult = JSONShape.object([
         JSONMember("user_id", .string(), isRequired: true),
         JSONMember("profile", .named(.record), isRequired: true),
         JSONMember("roles", .array(of: .string())),

@@ -33,8 +33,8 @@ package struct FieldRule: Hashable, Sendable {
 ///
 /// ```swift
 /// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
-/// rules.withheld(from: .anonymous)  // [username, email]
-/// rules.isSeenByOwnersOnly(email, caller: ann)  // true
+/// rules.hidden(from: .anonymous)  // [username, email]
+/// rules.isVisibleToOwnersOnly(email, caller: ann)  // true
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
@@ -91,7 +91,7 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// The fields that the caller does not see, in any record.
-    package func withheld(from caller: Caller) -> Set<FieldName> {
+    package func hidden(from caller: Caller) -> Set<FieldName> {
         Set(
             rules.lazy.filter { _, rule in
                 switch rule.readers {
@@ -104,7 +104,7 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// Whether the caller sees the field in records of its own only.
-    package func isSeenByOwnersOnly(_ field: FieldName, caller: Caller) -> Bool {
+    package func isVisibleToOwnersOnly(_ field: FieldName, caller: Caller) -> Bool {
         !caller.isMaster && isForOwnersEyes(field)
     }
 

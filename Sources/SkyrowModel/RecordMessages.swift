@@ -10,7 +10,7 @@ package struct SaveRequest: Sendable {
     package var database: DatabaseName
     package var items: [Item]
     package var isAtomic: Bool
-    /// Up to 64 bytes; a retry with the same key gets the first answer.
+    /// Up to 64 bytes; a retry with the same key gets the first result.
     package var idempotencyKey: String?
     /// The SHA-256 of the request's canonical text is made from these bytes when a key is given.
     package var fingerprintSource: [UInt8]
@@ -65,8 +65,8 @@ package enum RecordOutcome: Sendable {
     case failure(SkyrowError, id: String?)
 }
 
-/// The answer of `record:query`.
-package struct QueryAnswer: Sendable {
+/// The result of `record:query`.
+package struct QueryResult: Sendable {
     package var records: [any RecordSource]
     /// How many records match before limit and offset, when it was asked.
     package var count: Int?

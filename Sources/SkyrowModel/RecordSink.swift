@@ -14,7 +14,7 @@ package struct MemberKey: Sendable, Hashable {
 
 /// A member's name, lent for the duration of one call.
 ///
-/// Rows of one answer are told on several threads at once, and counting references to the same few names on all of them
+/// Rows of one result are told on several threads at once, and counting references to the same few names on all of them
 /// costs more than writing the values; so a sink gets bytes that nobody counts.
 package struct BorrowedKey {
     /// `"title":`

@@ -1,7 +1,7 @@
 /// An instant with the precision and range of PostgreSQL's `timestamptz`.
 ///
 /// Counted in microseconds since 2000-01-01T00:00:00Z, PostgreSQL's own epoch, so that a value crosses from a binary
-/// row to an answer without arithmetic. `infinity` and `-infinity` are values of their own, as in PostgreSQL.
+/// row to a result without arithmetic. `infinity` and `-infinity` are values of their own, as in PostgreSQL.
 public struct Timestamp: Hashable, Sendable, Comparable {
     public var microseconds: Int64
 

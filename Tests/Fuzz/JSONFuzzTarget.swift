@@ -53,7 +53,7 @@ private func readEveryMessage(_ json: JSONView) {
     _ = try? SchemaCreateRequest(parameters: json)
     _ = try? SchemaRenameRequest(parameters: json)
     _ = try? SchemaDeleteRequest(parameters: json)
-    _ = try? RecordSchema(answer: json)
+    _ = try? RecordSchema(result: json)
     _ = try? RecordEntry(json)
     _ = SkyrowError(rpc: json)
     if let query = try? QueryRequest(parameters: json).query {

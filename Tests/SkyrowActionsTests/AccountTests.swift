@@ -8,16 +8,16 @@ import Testing
 @Suite struct AccountTests {
     @Test func signingUpMakesAnAccountWithAProfileAndASession() async throws {
         try await withService { fixture in
-            let answer = try await fixture.service.signUp(
+            let result = try await fixture.service.signUp(
                 SignUpRequest(
                     authData: ["username": "ann", "email": "ann@example.org"],
                     password: "secret",
                     profile: [(field("age"), .integer(3))]
                 )
             )
-            #expect(answer.lastLoginAt == nil && answer.lastSeenAt == nil && answer.roles.isEmpty)
-            let caller = try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
-            #expect(caller == Caller(kind: .user(answer.userID)))
+            #expect(result.lastLoginAt == nil && result.lastSeenAt == nil && result.roles.isEmpty)
+            let caller = try await fixture.service.authenticate(.token(result.accessToken), for: .user)
+            #expect(caller == Caller(kind: .user(result.userID)))
             #expect(
                 try await fixture.psql("SELECT username, email, age, _owner = _id, _access IS NULL FROM \"user\"")
                     == "ann|ann@example.org|3|t|t"
@@ -28,11 +28,11 @@ import Testing
 
     @Test func nothingStoredIsAPasswordOrAToken() async throws {
         try await withService { fixture in
-            let answer = try await fixture.service.signUp("ann", password: "correct horse").answer
+            let result = try await fixture.service.signUp("ann", password: "correct horse").result
             let dump = try await fixture.psql(
                 "SELECT * FROM _session; SELECT * FROM _user; SELECT encode(token_hash, 'escape') FROM _session;"
             )
-            #expect(!dump.contains(answer.accessToken) && !dump.contains("correct horse"))
+            #expect(!dump.contains(result.accessToken) && !dump.contains("correct horse"))
         }
     }
 
@@ -100,8 +100,8 @@ import Testing
                 #expect(error?.info["arguments"] == .list(row.arguments.map { .string($0) }))
                 #expect(try await fixture.psql("SELECT count(*) FROM _user") == "0")
             } else {
-                let answer = try await fixture.service.signUp(request)
-                #expect(try await fixture.psql("SELECT id FROM _user") == answer.userID)
+                let result = try await fixture.service.signUp(request)
+                #expect(try await fixture.psql("SELECT id FROM _user") == result.userID)
             }
         }
     }
@@ -110,9 +110,9 @@ import Testing
     func loginKeysIgnoreCaseAndNormalisation(name: String) async throws {
         let isAccented = !name.unicodeScalars.allSatisfy(\.isASCII)
         try await withService { fixture in
-            let answer = try await fixture.service.signUp(isAccented ? "a\u{301}nn" : "ann").answer
+            let result = try await fixture.service.signUp(isAccented ? "a\u{301}nn" : "ann").result
             let login = try await fixture.service.logIn(LogInRequest(authData: ["username": name], password: "secret"))
-            #expect(login.userID == answer.userID)
+            #expect(login.userID == result.userID)
             try await expectError(.duplicated) { try await fixture.service.signUp(name) }
         }
     }
@@ -127,11 +127,11 @@ import Testing
         try await withService { fixture in
             let (ann, caller) = try await fixture.service.signUp("ann")
             _ = try await fixture.service.signUp("bob")
-            let answer = try await fixture.service.save(
+            let result = try await fixture.service.save(
                 SaveRequest(draft("user/\(ann.userID)", ["username": value])),
                 by: caller
             )
-            #expect(answer.summaries == [expected])
+            #expect(result.summaries == [expected])
             let name = if case .string(let name) = value, expected == "saved" { name } else { "ann" }
             let request = LogInRequest(authData: ["username": name], password: "secret")
             if value == .null {
@@ -209,8 +209,8 @@ import Testing
                     #expect(error?.message == "No account has this login key and password; check both.")
                 }
             } else {
-                let answer = try await fixture.service.logIn(request)
-                _ = try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+                let result = try await fixture.service.logIn(request)
+                _ = try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             }
             #expect(fixture.observations.count { $0 == .passwordHashed } == row.hashes)
         }
@@ -218,8 +218,8 @@ import Testing
 
     @Test func anAnonymousAccountHasNoPassword() async throws {
         try await withService { fixture in
-            let answer = try await fixture.service.signUp(SignUpRequest())
-            let caller = try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+            let result = try await fixture.service.signUp(SignUpRequest())
+            let caller = try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             for password in ["x", "null"] {
                 try await expectError(.invalidCredentials) {
                     try await fixture.service.changePassword(
@@ -337,7 +337,7 @@ import Testing
 
     @Test func aDisabledAccountIsToldSoAfterTheRightPasswordOnly() async throws {
         try await withService { fixture in
-            let (answer, _) = try await fixture.service.signUp("ann")
+            let (result, _) = try await fixture.service.signUp("ann")
             try await fixture.psql(
                 "UPDATE _user SET disabled = true, disabled_message = 'be nice', disabled_until = now() + interval '1 hour'"
             )
@@ -351,12 +351,12 @@ import Testing
             // The trigger's notice reaches the service by itself.
             try await fixture.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
             try await expectError(.userDisabled) {
-                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+                try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             }
-            #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .keyOrToken) == .anonymous)
+            #expect(try await fixture.service.authenticate(.token(result.accessToken), for: .keyOrToken) == .anonymous)
             fixture.clock.advance(by: .seconds(3700))
             _ = try await fixture.service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
-            _ = try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+            _ = try await fixture.service.authenticate(.token(result.accessToken), for: .user)
         }
     }
 

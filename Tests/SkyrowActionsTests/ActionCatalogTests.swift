@@ -32,7 +32,7 @@ import Testing
 
     @Test func whatNeedsAUserTellsThatTheUserMayBeDisabled() {
         for action in ActionCatalog.all {
-            switch action.need {
+            switch action.requirement {
             case .user, .userOrMaster, .administrator: #expect(action.errors.contains(.userDisabled))
             case .key, .keyOrToken, .masterOrDevelopment: break
             }

@@ -41,7 +41,7 @@ extension RecordOutcome {
     }
 }
 
-extension WriteAnswer {
+extension WriteResult {
     var summaries: [String] {
         switch self {
         case .outcomes(let outcomes): outcomes.map(\.summary)
@@ -56,7 +56,7 @@ extension WriteAnswer {
 }
 
 extension ActionService {
-    func save(_ request: SaveRequest, by caller: Caller) async throws(SkyrowError) -> WriteAnswer {
+    func save(_ request: SaveRequest, by caller: Caller) async throws(SkyrowError) -> WriteResult {
         try await save(request, by: caller, encode: summarize)
     }
 
@@ -67,7 +67,7 @@ extension ActionService {
         key: String? = nil,
         by caller: Caller
     )
-        async throws(SkyrowError) -> WriteAnswer
+        async throws(SkyrowError) -> WriteResult
     {
         try await delete(
             RecordIDsRequest(database: database, ids: ids.map { id($0) }, isAtomic: atomic, idempotencyKey: key),
@@ -84,10 +84,10 @@ extension ActionService {
 
     /// Signs up and answers with the caller that the new token makes.
     func signUp(_ name: String, password: String = "secret") async throws(SkyrowError) -> (
-        answer: AuthAnswer, caller: Caller
+        result: AuthResult, caller: Caller
     ) {
-        let answer = try await signUp(SignUpRequest(authData: ["username": name], password: password))
-        return (answer, try await authenticate(Credentials(accessToken: answer.accessToken), for: .user))
+        let result = try await signUp(SignUpRequest(authData: ["username": name], password: password))
+        return (result, try await authenticate(Credentials(accessToken: result.accessToken), for: .user))
     }
 }
 

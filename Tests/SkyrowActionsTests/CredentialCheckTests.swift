@@ -41,7 +41,7 @@ import Testing
     static let rootCaller = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
 
     struct Row: Sendable, CustomTestStringConvertible {
-        var need: ActionNeed
+        var requirement: ActionRequirement
         var key: String?
         var token: String?
         var acting: UserID?
@@ -50,28 +50,35 @@ import Testing
         var code: ErrorCode?
 
         var testDescription: String {
-            "\(need) key=\(key ?? "-") token=\(token ?? "-") as=\(acting ?? "-") dev=\(isDevelopment)"
+            "\(requirement) key=\(key ?? "-") token=\(token ?? "-") as=\(acting ?? "-") dev=\(isDevelopment)"
         }
 
         static func grant(
-            _ need: ActionNeed,
+            _ requirement: ActionRequirement,
             key: String? = nil,
             token: String? = nil,
             as acting: UserID? = nil,
             development: Bool = false,
             _ caller: Caller
         ) -> Row {
-            Row(need: need, key: key, token: token, acting: acting, isDevelopment: development, caller: caller)
+            Row(
+                requirement: requirement,
+                key: key,
+                token: token,
+                acting: acting,
+                isDevelopment: development,
+                caller: caller
+            )
         }
 
         static func refuse(
-            _ need: ActionNeed,
+            _ requirement: ActionRequirement,
             key: String? = nil,
             token: String? = nil,
             as acting: UserID? = nil,
             _ code: ErrorCode
         ) -> Row {
-            Row(need: need, key: key, token: token, acting: acting, code: code)
+            Row(requirement: requirement, key: key, token: token, acting: acting, code: code)
         }
     }
 
@@ -143,7 +150,7 @@ import Testing
 
     @Test(arguments: rows)
     func credentialsAreJudged(row: Row) {
-        let check = CredentialCheck(need: row.need, isDevelopment: row.isDevelopment)
+        let check = CredentialCheck(requirement: row.requirement, isDevelopment: row.isDevelopment)
         let credentials = Credentials(key: row.key, accessToken: row.token, actingUserID: row.acting)
         let result = Result { () throws(SkyrowError) -> Caller in
             let step = try check.start(credentials, keys: Self.keys)

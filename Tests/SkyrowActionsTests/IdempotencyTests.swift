@@ -30,12 +30,12 @@ import Testing
             var note = draft("note/1", ["title": .string("x")])
             note.precondition = .isNew
             let request = SaveRequest(note, key: "k")
-            let answers = try await withThrowingTaskGroup(of: WriteAnswer.self) { group in
+            let results = try await withThrowingTaskGroup(of: WriteResult.self) { group in
                 for _ in 0..<20 { group.addTask { try await fixture.service.save(request, by: caller) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.allSatisfy { $0.summaries == ["saved"] })
-            let replays = answers.count { if case .encoded(_, isReplay: true) = $0 { true } else { false } }
+            #expect(results.allSatisfy { $0.summaries == ["saved"] })
+            let replays = results.count { if case .encoded(_, isReplay: true) = $0 { true } else { false } }
             #expect(replays == 19)
             #expect(try await fixture.psql(Self.countNotes) == "1")
         }
@@ -94,8 +94,8 @@ import Testing
             }
             #expect(try await fixture.psql(Self.countNotes) == "1")
             // The key is free, for another request too.
-            let answer = try await fixture.service.save(SaveRequest(drafts.1, key: "k"), by: bob)
-            #expect(answer.summaries == ["saved"])
+            let result = try await fixture.service.save(SaveRequest(drafts.1, key: "k"), by: bob)
+            #expect(result.summaries == ["saved"])
         }
     }
 
@@ -166,12 +166,12 @@ import Testing
             let ann = try await fixture.service.signUp("ann").caller
             _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")]), key: "k"), by: ann)
             try await fixture.psql("UPDATE _idempotency SET created_at = created_at - interval '25 hours'")
-            let answer = try await fixture.service.save(
+            let result = try await fixture.service.save(
                 SaveRequest(draft("note/2", ["title": .string("x")]), key: "k"),
                 by: ann
             )
-            guard case .encoded(_, isReplay: false) = answer else {
-                Issue.record("\(answer)")
+            guard case .encoded(_, isReplay: false) = result else {
+                Issue.record("\(result)")
                 return
             }
         }

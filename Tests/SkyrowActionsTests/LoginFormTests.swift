@@ -34,14 +34,14 @@ import Testing
     func namesThatLookAlikeAreOneAccount(_ first: String, _ second: String, _ isAlike: Bool) async throws {
         try await withService { fixture in
             let service = service(fixture, AccountPolicy(loginScripts: .any))
-            let (answer, _) = try await service.signUp(first, password: Self.password)
+            let (result, _) = try await service.signUp(first, password: Self.password)
             let login = LogInRequest(authData: ["username": second], password: Self.password)
             if isAlike {
                 let error = try await expectError(.duplicated) {
                     try await service.signUp(second, password: Self.password)
                 }
                 #expect(error?.info["arguments"] == .list([.string("username")]))
-                #expect(try await service.logIn(login).userID == answer.userID)
+                #expect(try await service.logIn(login).userID == result.userID)
             } else {
                 try await expectError(.invalidCredentials) { try await service.logIn(login) }
                 _ = try await service.signUp(second, password: Self.password)
@@ -80,13 +80,13 @@ import Testing
         try await withService { fixture in
             let lax = service(fixture, AccountPolicy(loginScripts: .any))
             let strict = service(fixture, AccountPolicy())
-            let (answer, caller) = try await lax.signUp("z\u{43E}e", password: Self.password)
+            let (result, caller) = try await lax.signUp("z\u{43E}e", password: Self.password)
             let login = LogInRequest(authData: ["username": "Z\u{43E}E"], password: Self.password)
-            #expect(try await strict.logIn(login).userID == answer.userID)
+            #expect(try await strict.logIn(login).userID == result.userID)
             // A client that sends back the whole record.
-            let whole = draft("user/\(answer.userID)", ["username": .string("z\u{43E}e"), "city": .string("Bern")])
+            let whole = draft("user/\(result.userID)", ["username": .string("z\u{43E}e"), "city": .string("Bern")])
             #expect(try await strict.save(SaveRequest(whole), by: caller).summaries == ["saved"])
-            let other = draft("user/\(answer.userID)", ["username": .string("zo\u{435}")])
+            let other = draft("user/\(result.userID)", ["username": .string("zo\u{435}")])
             #expect(try await strict.save(SaveRequest(other), by: caller).summaries == ["InvalidArgument"])
         }
     }

@@ -16,7 +16,7 @@ import Testing
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
                 guard
                     case .outcomes(let outcomes) = try await fixture.service.save(request, by: ann, encode: { _ in [] })
-                else { throw SkyrowError(.unexpectedError, "Not the expected answer.") }
+                else { throw SkyrowError(.unexpectedError, "Not the expected result.") }
                 return outcomes[0]
             }
             _ = try await save("note/0", ["title": .string("x"), "extra": .integer(1)])
@@ -98,8 +98,8 @@ import Testing
                     precondition: precondition
                 )
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
-                let answer = try await fixture.service.save(request, by: caller, encode: { _ in [] })
-                guard case .outcomes(let outcomes) = answer, case .failure(let error, _) = outcomes[0] else {
+                let result = try await fixture.service.save(request, by: caller, encode: { _ in [] })
+                guard case .outcomes(let outcomes) = result, case .failure(let error, _) = outcomes[0] else {
                     return nil
                 }
                 return error

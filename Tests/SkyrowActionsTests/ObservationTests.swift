@@ -13,11 +13,11 @@ import Testing
     @Test func countersHaveBoundedLabels() {
         let metrics = TestMetrics()
         let recorder = ObservationRecorder(logger: .quiet, factory: metrics)
-        recorder.record(.answered(.recordFetch, nil))
-        recorder.record(.answered(.recordFetch, nil))
-        recorder.record(.answered(.recordSave, .permissionDenied))
-        recorder.record(.answered(.recordSave, ErrorCode(rawValue: 4711)))
-        recorder.record(.answered(.recordSave, ErrorCode(rawValue: 4712)))
+        recorder.record(.completed(.recordFetch, nil))
+        recorder.record(.completed(.recordFetch, nil))
+        recorder.record(.completed(.recordSave, .permissionDenied))
+        recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4711)))
+        recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4712)))
         recorder.record(.refused(.accessKeyNotAccepted))
         recorder.record(.passwordHashed)
         recorder.record(.purged(sessions: 3, idempotencyKeys: 0))
@@ -78,7 +78,7 @@ import Testing
                 logger: logger,
                 observe: { recorder.record($0) }
             )
-            let (answer, caller) = try await service.signUp("ann", password: "correct horse")
+            let (result, caller) = try await service.signUp("ann", password: "correct horse")
             for credentials in [
                 Credentials(key: "wrong-key"), .token("stale-token"), Credentials(key: "the-api-key", accessToken: "x"),
             ] {
@@ -95,11 +95,11 @@ import Testing
                 by: caller
             )
             await service.purge()
-            try await service.logOut(.token(answer.accessToken))
+            try await service.logOut(.token(result.accessToken))
             let log = lines.text
             #expect(!log.isEmpty)
             for secret in [
-                "the-api-key", "the-master-key", "horse", "wrong-key", "stale-token", answer.accessToken, "a diary",
+                "the-api-key", "the-master-key", "horse", "wrong-key", "stale-token", result.accessToken, "a diary",
                 "scrypt",
             ] {
                 #expect(!log.contains(secret))

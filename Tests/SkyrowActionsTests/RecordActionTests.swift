@@ -92,8 +92,8 @@ import Testing
             )
             let before = try await people.service.psql("SELECT count(*) FROM \"user\"")
             do {
-                let answer = try await people.service.service.save(request, by: people.callers[row.who]!)
-                #expect(answer.summaries == [row.expected])
+                let result = try await people.service.service.save(request, by: people.callers[row.who]!)
+                #expect(result.summaries == [row.expected])
             } catch let error as SkyrowError {
                 #expect("!\(error.code.name)" == row.expected)
             }
@@ -108,11 +108,11 @@ import Testing
             var opened = draft("user/\(people.ann)")
             opened.access = AccessList([AccessEntry(.everyone, .write)])
             _ = try await people.service.service.save(SaveRequest(opened), by: people.callers[.ann]!)
-            let answer = try await people.service.service.save(
+            let result = try await people.service.service.save(
                 SaveRequest(draft("user/\(people.ann)", ["title": .string("of bob")])),
                 by: people.callers[.bob]!
             )
-            #expect(answer.summaries == ["saved"])
+            #expect(result.summaries == ["saved"])
         }
     }
 
@@ -126,8 +126,8 @@ import Testing
             }
             #expect(error?.info.keys.sorted() == ["user/new"])
             #expect(try await people.service.psql("SELECT count(*) FROM note WHERE _id = '1'") == "0")
-            let answer = try await service.save(SaveRequest(drafts[0], drafts[1]), by: ann)
-            #expect(answer.summaries == ["saved", "PermissionDenied"])
+            let result = try await service.save(SaveRequest(drafts[0], drafts[1]), by: ann)
+            #expect(result.summaries == ["saved", "PermissionDenied"])
         }
     }
 
@@ -150,8 +150,8 @@ import Testing
         try await withPeople { people in
             let id = row.id.replacing("$ann", with: people.ann)
             do {
-                let answer = try await people.service.service.delete([id], by: people.callers[row.who]!)
-                #expect(answer.summaries == [row.expected])
+                let result = try await people.service.service.delete([id], by: people.callers[row.who]!)
+                #expect(result.summaries == [row.expected])
             } catch let error as SkyrowError {
                 #expect("!\(error.code.name)" == row.expected)
             }
@@ -166,11 +166,11 @@ import Testing
                     "saved", "ResourceNotFound",
                 ]
             )
-            let answer = try await people.service.service.query(
+            let result = try await people.service.service.query(
                 QueryRequest(database: .everyone, query: RecordQuery(type: type("note"), countsMatches: true)),
                 by: .anonymous
             )
-            #expect(answer.records.count == 1 && answer.count == 1)
+            #expect(result.records.count == 1 && result.count == 1)
             try await expectError(.notAuthenticated) {
                 try await people.service.service.fetch("note/ann", in: .own, by: .anonymous)
             }
@@ -276,11 +276,11 @@ import Testing
                 SchemaCreateRequest(types: [RecordType(name: type("fresh"), fields: [field("title"): .string])])
             )
             #expect(schema.types[type("fresh")]?.fields == [field("title"): .string])
-            let answer = try await people.service.service.save(
+            let result = try await people.service.service.save(
                 SaveRequest(draft("fresh/1", ["title": .string("x")])),
                 by: people.callers[.ann]!
             )
-            #expect(answer.summaries == ["saved"])
+            #expect(result.summaries == ["saved"])
         }
     }
 

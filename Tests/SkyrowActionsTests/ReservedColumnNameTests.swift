@@ -107,7 +107,7 @@ import Testing
     ) async throws -> Caller {
         let service = fixture.service
         let first = LogInRequest(authData: ["username": "ann"], password: "correct horse")
-        let answer = try await service.signUp(
+        let result = try await service.signUp(
             SignUpRequest(
                 authData: first.authData,
                 password: first.password,
@@ -115,8 +115,8 @@ import Testing
             )
         )
         _ = try await service.signUp(SignUpRequest(profile: names.map { ($0, kind.value) }))
-        let caller = try await service.authenticate(.token(answer.accessToken), for: .user)
-        let roles = RoleMembersRequest(roles: ["editor"], users: [answer.userID])
+        let caller = try await service.authenticate(.token(result.accessToken), for: .user)
+        let roles = RoleMembersRequest(roles: ["editor"], users: [result.userID])
         try await service.assignRoles(roles, by: ServiceFixture.masterCaller)
         #expect(try await service.logIn(first).roles == ["editor"])
         try await service.revokeRoles(roles, by: ServiceFixture.masterCaller)
@@ -129,7 +129,7 @@ import Testing
         let second = LogInRequest(authData: first.authData, password: "battery staple")
         for isDisabled in [true, false] {
             try await service.setDisabled(
-                SetDisabledRequest(userID: answer.userID, isDisabled: isDisabled, message: "Later."),
+                SetDisabledRequest(userID: result.userID, isDisabled: isDisabled, message: "Later."),
                 by: ServiceFixture.masterCaller
             )
             if isDisabled { try await expectError(.userDisabled) { try await service.logIn(second) } }
@@ -137,7 +137,7 @@ import Testing
         let login = try await service.logIn(second)
         try await service.logOut(.token(login.accessToken))
         let names = try await service.store.users.accounts(named: "ANN").map(\.id)
-        #expect(names == [answer.userID])
+        #expect(names == [result.userID])
         #expect(try await service.store.users.newest(10).count == 2)
         return caller
     }
@@ -192,9 +192,9 @@ import Testing
             query.countsMatches = counts
             for database in [DatabaseName.everyone, .union] {
                 let caller = database == .everyone ? caller : ServiceFixture.masterCaller
-                let answer = try await service.query(QueryRequest(database: database, query: query), by: caller)
-                #expect(answer.records.count >= 1, "\(name).\(field)")
-                #expect(answer.count == nil || answer.count == answer.records.count, "\(name).\(field)")
+                let result = try await service.query(QueryRequest(database: database, query: query), by: caller)
+                #expect(result.records.count >= 1, "\(name).\(field)")
+                #expect(result.count == nil || result.count == result.records.count, "\(name).\(field)")
             }
         }
     }

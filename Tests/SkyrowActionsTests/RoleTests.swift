@@ -79,9 +79,9 @@ import Testing
         try await withService { fixture in
             let defaults = try await fixture.service.setDefaultRoles(["reader", "writer"])
             #expect(defaults == ["reader", "writer"])
-            #expect(try await fixture.service.signUp("ann").answer.roles == ["reader", "writer"])
+            #expect(try await fixture.service.signUp("ann").result.roles == ["reader", "writer"])
             #expect(try await fixture.service.setDefaultRoles([]) == [])
-            #expect(try await fixture.service.signUp("bob").answer.roles == [])
+            #expect(try await fixture.service.signUp("bob").result.roles == [])
             #expect(try await fixture.service.signUp(SignUpRequest()).roles == [])
         }
     }

@@ -34,9 +34,9 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             for round in 0..<20 {
-                let (answer, caller) = try await service.signUp("ann\(round)", password: "correct horse")
-                let uses = (0..<4).map { _ in Task { try await Self.useUp(answer.accessToken, service) } }
-                try await fixture.observations.wait(for: "a use of the token") { $0 == .answered(.me, nil) }
+                let (result, caller) = try await service.signUp("ann\(round)", password: "correct horse")
+                let uses = (0..<4).map { _ in Task { try await Self.useUp(result.accessToken, service) } }
+                try await fixture.observations.wait(for: "a use of the token") { $0 == .completed(.me, nil) }
                 switch ending {
                 case .changedPassword:
                     _ = try await service.changePassword(
@@ -46,15 +46,15 @@ import Testing
                 case .disabledAndEnabled:
                     for isDisabled in [true, false] {
                         try await service.setDisabled(
-                            SetDisabledRequest(userID: answer.userID, isDisabled: isDisabled),
+                            SetDisabledRequest(userID: result.userID, isDisabled: isDisabled),
                             by: ServiceFixture.masterCaller
                         )
                     }
                 case .loggedOut:
-                    try await service.logOut(.token(answer.accessToken))
+                    try await service.logOut(.token(result.accessToken))
                 }
                 // From here on nothing that is remembered admits it, nor the database.
-                #expect((try? service.cachedCaller(.token(answer.accessToken), for: .user)) == .some(nil))
+                #expect((try? service.cachedCaller(.token(result.accessToken), for: .user)) == .some(nil))
                 var tokens: Set<String> = []
                 for use in uses { tokens.formUnion(try await use.value) }
                 for token in tokens {
@@ -98,10 +98,10 @@ import Testing
     @Test(arguments: ["infinity", "-infinity", "294000-01-01"])
     func aLastUseBeyondAllTimesIsNoMistake(_ lastUse: String) async throws {
         try await withService { fixture in
-            let (answer, caller) = try await fixture.service.signUp("ann")
+            let (result, caller) = try await fixture.service.signUp("ann")
             try await fixture.psql("UPDATE _session SET last_used_at = '\(lastUse)'")
             fixture.service.forget(.all)
-            let token = Credentials.token(answer.accessToken)
+            let token = Credentials.token(result.accessToken)
             if lastUse.hasPrefix("-") {
                 try await expectError(.accessTokenNotAccepted) {
                     try await fixture.service.authenticate(token, for: .user)

@@ -8,16 +8,16 @@ import Testing
 @Suite struct SessionTests {
     @Test func aTokenOfAKnownSessionIsAnsweredWithoutTheDatabase() async throws {
         try await withService { fixture in
-            let (answer, caller) = try await fixture.service.signUp("ann")
+            let (result, caller) = try await fixture.service.signUp("ann")
             #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 0)
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
             fixture.clock.advance(by: .milliseconds(999))
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
             fixture.clock.advance(by: .milliseconds(1))
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
-            #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
+            #expect(try await fixture.service.authenticate(.token(result.accessToken), for: .user) == caller)
             #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 1)
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
         }
     }
 
@@ -40,14 +40,14 @@ import Testing
     @Test func aLogoutIsSeenByTheOtherProcessThroughItsNotice() async throws {
         try await withService { fixture in
             try await fixture.withSecondService { second in
-                let (answer, caller) = try await fixture.service.signUp("ann")
-                #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
-                #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
-                try await fixture.service.logOut(.token(answer.accessToken))
+                let (result, caller) = try await fixture.service.signUp("ann")
+                #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
+                #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+                try await fixture.service.logOut(.token(result.accessToken))
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
-                #expect(try second.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
+                #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
                 try await expectError(.accessTokenNotAccepted) {
-                    try await second.service.authenticate(.token(answer.accessToken), for: .user)
+                    try await second.service.authenticate(.token(result.accessToken), for: .user)
                 }
             }
         }
@@ -55,7 +55,7 @@ import Testing
 
     @Test func aLogoutIsSeenWithinASecondWhereNoNoticeComes() async throws {
         try await withService { fixture in
-            let (answer, caller) = try await fixture.service.signUp("ann")
+            let (result, caller) = try await fixture.service.signUp("ann")
             // A process that does not listen.
             let deaf = TestClock()
             let service = ActionService(
@@ -65,49 +65,49 @@ import Testing
                 logger: .quiet,
                 observe: { _ in }
             )
-            #expect(try await service.authenticate(.token(answer.accessToken), for: .user) == caller)
-            try await fixture.service.logOut(.token(answer.accessToken))
+            #expect(try await service.authenticate(.token(result.accessToken), for: .user) == caller)
+            try await fixture.service.logOut(.token(result.accessToken))
             deaf.advance(by: .seconds(1))
             try await expectError(.accessTokenNotAccepted) {
-                try await service.authenticate(.token(answer.accessToken), for: .user)
+                try await service.authenticate(.token(result.accessToken), for: .user)
             }
         }
     }
 
     @Test func afterAnInterruptionOfTheNoticesNothingIsRemembered() async throws {
         try await withService { fixture in
-            let (answer, caller) = try await fixture.service.signUp("ann")
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == caller)
+            let (result, caller) = try await fixture.service.signUp("ann")
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
             fixture.service.forget(.listening(again: true))
-            #expect(try fixture.service.cachedCaller(.token(answer.accessToken), for: .user) == nil)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
         }
     }
 
     @Test func whatEndsInPsqlEndsHere() async throws {
         try await withService { fixture in
-            let (answer, _) = try await fixture.service.signUp("ann")
+            let (result, _) = try await fixture.service.signUp("ann")
             try await fixture.psql("DELETE FROM _session")
             try await fixture.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
             try await expectError(.accessTokenNotAccepted) {
-                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+                try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             }
         }
     }
 
     @Test func aTokenExpires() async throws {
         try await withService { fixture in
-            let (answer, caller) = try await fixture.service.signUp("ann")
+            let (result, caller) = try await fixture.service.signUp("ann")
             try await fixture.psql("UPDATE _session SET last_used_at = 'infinity'")
             fixture.clock.advance(by: .seconds(30 * 86_400 - 1))
-            #expect(try await fixture.service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            #expect(try await fixture.service.authenticate(.token(result.accessToken), for: .user) == caller)
             fixture.clock.advance(by: .seconds(1))
             // Both where it is remembered and where it is not.
             try await expectError(.accessTokenNotAccepted) {
-                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+                try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             }
             fixture.service.forget(.all)
             try await expectError(.accessTokenNotAccepted) {
-                try await fixture.service.authenticate(.token(answer.accessToken), for: .user)
+                try await fixture.service.authenticate(.token(result.accessToken), for: .user)
             }
         }
     }
@@ -125,20 +125,20 @@ import Testing
                 logger: .quiet,
                 observe: { _ in }
             )
-            let (answer, caller) = try await service.signUp("ann")
+            let (result, caller) = try await service.signUp("ann")
             clock.advance(by: .seconds(100 * 365 * 86_400))
             await service.purge()
-            #expect(try await service.authenticate(.token(answer.accessToken), for: .user) == caller)
+            #expect(try await service.authenticate(.token(result.accessToken), for: .user) == caller)
         }
     }
 
     @Test func whatHasExpiredIsPurgedAndTheRestIsNot() async throws {
         try await withService { fixture in
-            let (answer, _) = try await fixture.service.signUp("ann")
+            let (result, _) = try await fixture.service.signUp("ann")
             _ = try await fixture.service.signUp("bob")
             try await fixture.psql(
                 """
-                UPDATE _session SET expires_at = now() - interval '1 s' WHERE user_id = '\(answer.userID)';
+                UPDATE _session SET expires_at = now() - interval '1 s' WHERE user_id = '\(result.userID)';
                 INSERT INTO _idempotency (scope, key, fingerprint, created_at) VALUES
                     ('a', 'old', '', now() - interval '25 hours'), ('a', 'new', '', now());
                 """
@@ -162,14 +162,14 @@ import Testing
 
     @Test func theMasterKeyActsAsAUserWhoThenOwnsWhatIsCreated() async throws {
         try await withService { fixture in
-            let (answer, _) = try await fixture.service.signUp("ann")
+            let (result, _) = try await fixture.service.signUp("ann")
             let acting = try await fixture.service.authenticate(
-                Credentials(key: "master", actingUserID: answer.userID),
+                Credentials(key: "master", actingUserID: result.userID),
                 for: .userOrMaster
             )
-            #expect(acting == Caller(kind: .master(actingAs: answer.userID)))
+            #expect(acting == Caller(kind: .master(actingAs: result.userID)))
             _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")])), by: acting)
-            #expect(try await fixture.psql("SELECT _owner FROM note") == answer.userID)
+            #expect(try await fixture.psql("SELECT _owner FROM note") == result.userID)
         }
     }
 }

@@ -14,19 +14,19 @@ import Testing
     @Test func aShutAccountLogsNobodyInAndItsSessionsEndForGood() async throws {
         try await withService { fixture in
             let service = fixture.service
-            let (answer, _) = try await service.signUp("ann")
+            let (result, _) = try await service.signUp("ann")
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(shut(answer.userID, "Be nice."), by: master)
+            try await service.setDisabled(shut(result.userID, "Be nice."), by: master)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["message": .string("Be nice.")])
             try await expectError(.userDisabled) {
-                try await service.authenticate(.token(answer.accessToken), for: .user)
+                try await service.authenticate(.token(result.accessToken), for: .user)
             }
-            #expect(try await service.authenticate(.token(answer.accessToken), for: .keyOrToken) == .anonymous)
+            #expect(try await service.authenticate(.token(result.accessToken), for: .keyOrToken) == .anonymous)
 
-            try await service.setDisabled(SetDisabledRequest(userID: answer.userID, isDisabled: false), by: master)
+            try await service.setDisabled(SetDisabledRequest(userID: result.userID, isDisabled: false), by: master)
             try await expectError(.accessTokenNotAccepted) {
-                try await service.authenticate(.token(answer.accessToken), for: .keyOrToken)
+                try await service.authenticate(.token(result.accessToken), for: .keyOrToken)
             }
             let again = try await service.logIn(logIn)
             _ = try await service.authenticate(.token(again.accessToken), for: .user)
@@ -41,14 +41,14 @@ import Testing
     @Test func aSuspensionEndsByItselfAndTheTokenOfBeforeStaysRevoked() async throws {
         try await withService { fixture in
             let service = fixture.service
-            let (answer, _) = try await service.signUp("ann")
+            let (result, _) = try await service.signUp("ann")
             let end = fixture.clock.clock.now().adding(.seconds(60))
-            try await service.setDisabled(shut(answer.userID, until: end), by: ServiceFixture.masterCaller)
+            try await service.setDisabled(shut(result.userID, until: end), by: ServiceFixture.masterCaller)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["expiry": .datetime(end)])
             fixture.clock.advance(by: .seconds(60))
             try await expectError(.accessTokenNotAccepted) {
-                try await service.authenticate(.token(answer.accessToken), for: .user)
+                try await service.authenticate(.token(result.accessToken), for: .user)
             }
             _ = try await service.logIn(logIn)
         }
@@ -58,27 +58,27 @@ import Testing
     @Test func theSessionOfAnAnonymousAccountIsBarredAndGoesOn() async throws {
         try await withService { fixture in
             let service = fixture.service
-            let answer = try await service.signUp(SignUpRequest())
+            let result = try await service.signUp(SignUpRequest())
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(shut(answer.userID), by: master)
+            try await service.setDisabled(shut(result.userID), by: master)
             try await expectError(.userDisabled) {
-                try await service.authenticate(.token(answer.accessToken), for: .user)
+                try await service.authenticate(.token(result.accessToken), for: .user)
             }
-            try await service.setDisabled(SetDisabledRequest(userID: answer.userID, isDisabled: false), by: master)
-            let caller = try await service.authenticate(.token(answer.accessToken), for: .user)
-            #expect(caller.userID == answer.userID)
+            try await service.setDisabled(SetDisabledRequest(userID: result.userID, isDisabled: false), by: master)
+            let caller = try await service.authenticate(.token(result.accessToken), for: .user)
+            #expect(caller.userID == result.userID)
         }
     }
 
     @Test func anotherProcessLearnsOfItByNotice() async throws {
         try await withService { fixture in
             try await fixture.withSecondService { second in
-                let (answer, caller) = try await fixture.service.signUp("ann")
-                #expect(try await second.service.authenticate(.token(answer.accessToken), for: .user) == caller)
-                try await fixture.service.setDisabled(shut(answer.userID), by: ServiceFixture.masterCaller)
+                let (result, caller) = try await fixture.service.signUp("ann")
+                #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
+                try await fixture.service.setDisabled(shut(result.userID), by: ServiceFixture.masterCaller)
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 try await expectError(.userDisabled) {
-                    try await second.service.authenticate(.token(answer.accessToken), for: .user)
+                    try await second.service.authenticate(.token(result.accessToken), for: .user)
                 }
             }
         }
@@ -134,10 +134,10 @@ import Testing
             #expect(found.map(\.id) == [id])
             #expect(found.first?.roles == ["Admin", "reader"] && found.first?.isAdministrator == true)
             #expect(found.first?.loginKeys == [field("username"): "ann", field("email"): "ann@example.org"])
-            let answer = try await fixture.service.logIn(
+            let result = try await fixture.service.logIn(
                 LogInRequest(authData: ["email": "ann@example.org"], password: "secret")
             )
-            #expect(answer.userID == id && answer.roles == ["Admin", "reader"])
+            #expect(result.userID == id && result.roles == ["Admin", "reader"])
             #expect(try await fixture.service.store.users.accounts(named: id).first?.sessionCount == 1)
         }
     }

@@ -131,7 +131,7 @@ import Testing
         let error = await #expect(throws: ClientError.self) {
             try await scripted.client.publicDatabase.fetch([RecordID("note/1")])
         }
-        #expect(error?.code == .invalidAnswer)
+        #expect(error?.code == .invalidResponse)
     }
 
     @Test func nothingIsSentForNothing() async throws {
@@ -221,8 +221,8 @@ import Testing
     }
 
     @Test func schemasAreSentAndRead() async throws {
-        let answer = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
-        let scripted = ScriptedClient(Array(repeating: .result(answer), count: 4))
+        let response = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
+        let scripted = ScriptedClient(Array(repeating: .result(response), count: 4))
         let note = RecordType(name: try RecordTypeName("note"), fields: [try FieldName("stars"): .integer])
         #expect(try await scripted.client.schema().types == [note.name: note])
         try await scripted.client.createTypes([note])
@@ -230,7 +230,7 @@ import Testing
         try await scripted.client.deleteField(FieldName("b"), of: note.name)
         #expect(
             (0..<4).map { parameters(scripted, $0) } == [
-                "schema:fetch -", "schema:create \(answer)",
+                "schema:fetch -", "schema:create \(response)",
                 #"schema:rename {"record_type":"note","item_name":"a","new_name":"b"}"#,
                 #"schema:delete {"record_type":"note","item_name":"b"}"#,
             ]

@@ -41,15 +41,15 @@ import Testing
 
     @Test(
         arguments: [
-            ("<html>", 200, .invalidAnswer), ("", 200, .invalidAnswer), ("{}", 200, .invalidAnswer),
-            ("[]", 200, .invalidAnswer),
-            ("<html>", 404, .invalidAnswer),
-            (#"{"jsonrpc":"2.0","id":1,"result":{"record_types":{"_x":{}}}}"#, 200, .invalidAnswer),
-            ("<html>", 502, .noAnswer), ("", 503, .noAnswer), ("", 504, .noAnswer),
+            ("<html>", 200, .invalidResponse), ("", 200, .invalidResponse), ("{}", 200, .invalidResponse),
+            ("[]", 200, .invalidResponse),
+            ("<html>", 404, .invalidResponse),
+            (#"{"jsonrpc":"2.0","id":1,"result":{"record_types":{"_x":{}}}}"#, 200, .invalidResponse),
+            ("<html>", 502, .noResponse), ("", 503, .noResponse), ("", 504, .noResponse),
         ] as [(String, Int, ClientError.Code)]
     )
     func whatIsNoAnswerIsToldApart(body: String, status: Int, code: ClientError.Code) async {
-        let scripted = ScriptedClient([.answer(body, status: status)], retryPolicy: .never)
+        let scripted = ScriptedClient([.response(body, status: status)], retryPolicy: .never)
         let error = await #expect(throws: ClientError.self) { _ = try await scripted.client.schema() }
         #expect(error?.code == code)
     }

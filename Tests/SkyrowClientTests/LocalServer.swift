@@ -20,7 +20,7 @@ final class LocalServer: Sendable {
     var receivedBodies: [[UInt8]] { bodies.withLock { $0 } }
 
     /// - Parameter answers: what is written back on each connection before it is closed.
-    init(_ answers: [String]) throws {
+    init(_ responses: [String]) throws {
         heads = Mutex([])
         bodies = Mutex([])
         #if canImport(Glibc)
@@ -43,12 +43,12 @@ final class LocalServer: Sendable {
         self.socket = socket
         port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread { [self] in
-            for answer in answers { serve(answer) }
+            for response in responses { serve(response) }
             close(socket)
         }
     }
 
-    private func serve(_ answer: String) {
+    private func serve(_ response: String) {
         let connection = accept(socket, nil, nil)
         guard connection >= 0 else { return }
         defer { close(connection) }
@@ -72,7 +72,7 @@ final class LocalServer: Sendable {
             guard count > 0 else { return }
             received += buffer[..<count]
         }
-        var rest = Array(answer.utf8)[...]
+        var rest = Array(response.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(connection, $0.baseAddress, $0.count) }
             guard count > 0 else { return }

@@ -11,7 +11,7 @@ import Testing
 
     @Test func callsThatReadAreRepeated() async throws {
         let scripted = ScriptedClient([
-            .lost, .answer("", status: 503), .error(135, "Overloaded", status: 503), RetryTests.empty,
+            .lost, .response("", status: 503), .error(135, "Overloaded", status: 503), RetryTests.empty,
         ])
         _ = try await scripted.client.schema()
         #expect(scripted.transport.isAtItsEnd)
@@ -21,7 +21,7 @@ import Testing
     @Test func theyAreRepeatedOnlySoOften() async {
         let scripted = ScriptedClient([.lost, .lost, .lost, .lost, RetryTests.empty])
         let error = await #expect(throws: ClientError.self) { _ = try await scripted.client.schema() }
-        #expect(error?.code == .noAnswer)
+        #expect(error?.code == .noResponse)
         #expect(error?.underlying is ScriptedTransport.Lost)
         #expect(scripted.transport.requests.count == 4)
         for (pause, longest) in zip(scripted.pauses, [200, 400, 800]) {
@@ -87,7 +87,7 @@ import Testing
 
     @Test func delaysGrowUpToTheLongest() {
         let policy = RetryPolicy(maximumAttempts: 50, initialDelay: .milliseconds(100), maximumDelay: .seconds(1))
-        let failure = ClientError(.noAnswer, "")
+        let failure = ClientError(.noResponse, "")
         func delay(_ attempt: Int, _ share: Double) -> Duration? {
             policy.delay(afterAttempt: attempt, failure: failure, repeatability: .safe, share: share)
         }

@@ -6,7 +6,7 @@ import Synchronization
 /// Answers each request with the next line of a script and keeps what was sent.
 final class ScriptedTransport: Transport {
     enum Line: Sendable {
-        case answer(String, status: Int = 200)
+        case response(String, status: Int = 200)
         /// The connection breaks.
         case lost
     }
@@ -27,13 +27,13 @@ final class ScriptedTransport: Transport {
 
     var isAtItsEnd: Bool { state.withLock { $0.lines.isEmpty } }
 
-    func send(_ request: TransportRequest) async throws -> TransportAnswer {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
         let line = state.withLock { state in
             state.requests.append(request)
             return state.lines.isEmpty ? nil : state.lines.removeFirst()
         }
         switch line {
-        case .answer(let text, let status): return TransportAnswer(status: status, body: Array(text.utf8))
+        case .response(let text, let status): return TransportResponse(status: status, body: Array(text.utf8))
         case .lost: throw Lost()
         case nil: throw EndOfScript()
         }
@@ -42,14 +42,14 @@ final class ScriptedTransport: Transport {
 
 extension ScriptedTransport.Line {
     static func result(_ json: String) -> ScriptedTransport.Line {
-        .answer(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#)
+        .response(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#)
     }
 
     static func error(_ code: Int, _ name: String = "Name", info: String? = nil, status: Int = 200)
         -> ScriptedTransport.Line
     {
         let info = info.map { ",\"info\":\($0)" } ?? ""
-        return .answer(
+        return .response(
             #"{"jsonrpc":"2.0","id":1,"error":{"code":\#(code),"message":"No.","data":{"name":"\#(name)"\#(info)}}}"#,
             status: status
         )

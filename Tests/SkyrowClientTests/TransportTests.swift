@@ -17,9 +17,9 @@ import Testing
 
     @Test func itPostsHeadersAndBody() async throws {
         let server = try LocalServer(["HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"])
-        let answer = try await transport.send(request(server.url, #"{"é":1}"#))
-        #expect(answer.status == 200)
-        #expect(answer.body == Array("{}".utf8))
+        let response = try await transport.send(request(server.url, #"{"é":1}"#))
+        #expect(response.status == 200)
+        #expect(response.body == Array("{}".utf8))
         let head = try #require(server.receivedHeads.first)
         #expect(head.hasPrefix("POST /rpc HTTP/1.1\r\n"))
         let lines = head.lowercased().split(separator: "\r\n")
@@ -32,16 +32,16 @@ import Testing
     @Test(arguments: [400, 401, 404, 409, 500, 503])
     func itPassesEveryStatusOn(status: Int) async throws {
         let server = try LocalServer(["HTTP/1.1 \(status) X\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"])
-        let answer = try await transport.send(request(server.url))
-        #expect(answer.status == status)
-        #expect(answer.body == Array("body".utf8))
+        let response = try await transport.send(request(server.url))
+        #expect(response.status == status)
+        #expect(response.body == Array("body".utf8))
     }
 
     @Test func itReadsAnEmptyAnswer() async throws {
         let server = try LocalServer(["HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"])
-        let answer = try await transport.send(request(server.url))
-        #expect(answer.status == 204)
-        #expect(answer.body.isEmpty)
+        let response = try await transport.send(request(server.url))
+        #expect(response.status == 204)
+        #expect(response.body.isEmpty)
     }
 
     /// A redirection must not carry key and token to another host.
@@ -51,14 +51,14 @@ import Testing
         let head =
             "HTTP/1.1 \(status) X\r\nLocation: \(other.url.absoluteString)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let server = try LocalServer([head])
-        let answer = try await transport.send(request(server.url))
-        #expect(answer.status == status)
+        let response = try await transport.send(request(server.url))
+        #expect(response.status == status)
         #expect(other.receivedHeads.isEmpty)
     }
 
     @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"])
-    func itThrowsWhenTheConnectionBreaks(answer: String) async throws {
-        let server = try LocalServer([answer])
+    func itThrowsWhenTheConnectionBreaks(response: String) async throws {
+        let server = try LocalServer([response])
         await #expect(throws: (any Error).self) { try await transport.send(request(server.url)) }
     }
 

@@ -81,7 +81,7 @@ import Testing
     func theSectionOfAnActionNamesItsNeedAndParameters(_ name: ActionName) throws {
         let action = ActionCatalog[name]
         let section = try #require(manual.section("### \(name.rawValue)")).replacing("\n", with: " ")
-        #expect(section.contains("*Needs: \(action.need.words)"))
+        #expect(section.contains("*Needs: \(action.requirement.words)"))
         for parameter in action.parameters {
             #expect(section.contains("`\(parameter.name)`"), "\(name.rawValue) has a parameter \(parameter.name)")
         }
@@ -125,7 +125,7 @@ extension ProtocolManual {
     }
 }
 
-extension ActionNeed {
+extension ActionRequirement {
     /// How the manual says it.
     fileprivate var words: String {
         switch self {

@@ -15,9 +15,9 @@ import Testing
         (Caller.anonymous, true), (ann, false), (bob, false), (master, false),
         (Caller(kind: .master(actingAs: "bob")), false),
     ])
-    func loginKeysAreWithheldFromWhoIsNotLoggedIn(_ caller: Caller, _ isWithheld: Bool) {
-        #expect(Self.rules.withheld(from: caller) == (isWithheld ? [Self.username, Self.email] : []))
-        #expect(FieldRules.none.withheld(from: caller).isEmpty)
+    func loginKeysAreHiddenFromAnonymousCallers(_ caller: Caller, _ isHidden: Bool) {
+        #expect(Self.rules.hidden(from: caller) == (isHidden ? [Self.username, Self.email] : []))
+        #expect(FieldRules.none.hidden(from: caller).isEmpty)
     }
 
     /// A caller, the owner of a record whose username is "Zo\u{E9}", the username that is sent, and whether that passes.
@@ -57,17 +57,17 @@ import Testing
             #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: Self.master).isEmpty)
         }
         for (caller, expected) in [(Self.ann, true), (.anonymous, true), (Self.master, false)] {
-            #expect(rules.isSeenByOwnersOnly(Self.email, caller: caller) == expected)
-            #expect(!rules.isSeenByOwnersOnly(Self.username, caller: caller))
+            #expect(rules.isVisibleToOwnersOnly(Self.email, caller: caller) == expected)
+            #expect(!rules.isVisibleToOwnersOnly(Self.username, caller: caller))
         }
     }
 
     @Test func whoSeesAFieldIsConfigured() {
         let phone = try! FieldName("phone")
         let rules = FieldRules.ofLoginKeys([phone], readers: [Self.email: .everyone, Self.username: .users])
-        #expect(rules.withheld(from: .anonymous) == [phone, Self.username])
-        #expect(rules.isSeenByOwnersOnly(phone, caller: Self.ann))
-        #expect(!rules.isSeenByOwnersOnly(Self.email, caller: Self.ann))
+        #expect(rules.hidden(from: .anonymous) == [phone, Self.username])
+        #expect(rules.isVisibleToOwnersOnly(phone, caller: Self.ann))
+        #expect(!rules.isVisibleToOwnersOnly(Self.email, caller: Self.ann))
         // Only login keys are their owner's to change.
         #expect(rules.isForOwners(phone, caller: Self.bob) && !rules.isForOwners(Self.email, caller: Self.bob))
     }

@@ -161,13 +161,13 @@ import Testing
                             )
                         )
                         for count in [AccessScope.Rows.one, .many] {
-                            let answer = try await f.client.read(
+                            let result = try await f.client.read(
                                 """
                                 SELECT "_id" FROM app.note AS "r" WHERE \
                                 \(scope.condition(on: "r", variables: nil, rows: count))
                                 """
                             )
-                            let admitted = Set(try answer.decodeColumn(0, as: String.self))
+                            let admitted = Set(try result.decodeColumn(0, as: String.self))
                             #expect(admitted == expected, "seed \(random.seed): \(caller) \(level) \(database)")
                         }
                     }

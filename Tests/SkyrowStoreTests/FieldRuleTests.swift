@@ -32,10 +32,10 @@ import Testing
             )
             query.sort = [SortKey(path("_id"))]
             query.countsMatches = true
-            let answer = try await f.store.query(query, in: .everyone, caller: caller)
-            #expect(answer.count == 2)
-            #expect(answer.records.first?.collected()?.fields[Self.username] == name)
-            #expect(answer.records.first?.collected()?.fields[field("city")] == .string("Bern"))
+            let result = try await f.store.query(query, in: .everyone, caller: caller)
+            #expect(result.count == 2)
+            #expect(result.records.first?.collected()?.fields[Self.username] == name)
+            #expect(result.records.first?.collected()?.fields[field("city")] == .string("Bern"))
             // A profile that travels with another record.
             query = RecordQuery(type: type("note"), include: [Inclusion(name: "by", keyPath: path("_owner"))])
             let note = try #require(
@@ -238,14 +238,14 @@ import Testing
 
     @Test func callersOfAKindShareOneFormOfATable() throws {
         let table = try #require(SchemaCatalog.notes[.user])
-        #expect(table.seen(by: .ann) === table)
-        #expect(table.seen(by: .master) === table)
-        let narrowed = table.seen(by: .anonymous)
-        #expect(narrowed === table.seen(by: .anonymous))
-        #expect(narrowed.columns.isEmpty && narrowed.withheld == [Self.username, field("email")])
+        #expect(table.visible(to: .ann) === table)
+        #expect(table.visible(to: .master) === table)
+        let narrowed = table.visible(to: .anonymous)
+        #expect(narrowed === table.visible(to: .anonymous))
+        #expect(narrowed.columns.isEmpty && narrowed.hidden == [Self.username, field("email")])
         #expect(!narrowed.wholeRow.columns.text.contains("username"))
         let note = SchemaCatalog.notes.note
-        #expect(note.seen(by: .anonymous) === note)
-        #expect(SchemaCatalog.notes.seen(by: .anonymous)[.user] === narrowed)
+        #expect(note.visible(to: .anonymous) === note)
+        #expect(SchemaCatalog.notes.visible(to: .anonymous)[.user] === narrowed)
     }
 }

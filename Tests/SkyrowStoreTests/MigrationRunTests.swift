@@ -169,7 +169,7 @@ import Testing
 
     @Test func aDumpRestoredIntoAnotherClusterGrowsOn() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [
+            try await fixture.store.createMissingSchema(for: [
                 draft("hen/1", ["egg": .reference(id("egg/1"))]), draft("egg/1", ["hen": .reference(id("hen/1"))]),
             ])
             try await fixture.psql(

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// The address of a user as a caller sees it.
-    private static func seen(_ user: String, by caller: Caller) -> RecordValue? {
+    private static func visible(_ user: String, to caller: Caller) -> RecordValue? {
         caller.isMaster || caller.userID == user ? .string("\(user)@example.org") : nil
     }
 
@@ -39,16 +39,16 @@ import Testing
                 for ids in [["ann"], ["bob"], users] {
                     let records = try await f.store.fetch(ids.map { id("user/\($0)") }, in: .everyone, caller: caller)
                     for (name, record) in zip(ids, records) {
-                        #expect(try record.record.fields[Self.email] == Self.seen(name, by: caller))
+                        #expect(try record.record.fields[Self.email] == Self.visible(name, to: caller))
                     }
                 }
                 for counts in [false, true] {
                     var query = RecordQuery(type: .user, sort: [SortKey(path("_id"))])
                     query.countsMatches = counts
-                    let answer = try await f.store.query(query, in: .everyone, caller: caller)
+                    let result = try await f.store.query(query, in: .everyone, caller: caller)
                     #expect(
-                        answer.records.map { $0.collected()?.fields[Self.email] }
-                            == users.map { Self.seen($0, by: caller) }
+                        result.records.map { $0.collected()?.fields[Self.email] }
+                            == users.map { Self.visible($0, to: caller) }
                     )
                     query = RecordQuery(
                         type: type("note"),
@@ -59,7 +59,7 @@ import Testing
                     let notes = try await f.store.query(query, in: .everyone, caller: caller)
                     #expect(
                         notes.records.map { ($0.collected()?.transient["by"] ?? nil)?.fields[Self.email] }
-                            == users.map { Self.seen($0, by: caller) }
+                            == users.map { Self.visible($0, to: caller) }
                     )
                 }
             }
@@ -72,14 +72,14 @@ import Testing
             try await f.store.cache.reload()
             for caller in [Caller.ann, .bob, .master] {
                 let saved = try await f.save("user/ann", ["city": .string("Bern")], caller)
-                #expect(saved.fields[Self.email] == Self.seen("ann", by: caller))
+                #expect(saved.fields[Self.email] == Self.visible("ann", to: caller))
                 let stale = draft("user/ann", ["city": .string("Basel")], precondition: .revision(0))
                 let conflict = try await f.store.save([.draft(stale)], in: .everyone, caller: caller, atomic: false)
                 guard case .record(let current) = conflict[0].error?.info["record"] else {
                     Issue.record("The conflict is without its record.")
                     return
                 }
-                #expect(current.fields[Self.email] == Self.seen("ann", by: caller))
+                #expect(current.fields[Self.email] == Self.visible("ann", to: caller))
             }
             // A right guess is refused as a wrong one is.
             for guess in [RecordValue.string("ann@example.org"), .string("else@example.org"), .null] {
@@ -167,7 +167,7 @@ import Testing
                 let predicate = randomPredicate(3, &random)
                 let caller = Self.callers[round % Self.callers.count]
                 let expected = ["ann", "bob"].filter { user in
-                    guard case .string(let email)? = Self.seen(user, by: caller) else {
+                    guard case .string(let email)? = Self.visible(user, to: caller) else {
                         return holds(predicate, nil) == true
                     }
                     return holds(predicate, email) == true

@@ -141,12 +141,12 @@ import Testing
             #expect(try await f.query(.compare(.eq, "category.name", .string("Secret")), .bob).isEmpty)
             #expect(try await f.query(.compare(.eq, "category.name", .null), .bob) == ["3", "4", "hidden"])
             #expect(try await f.query(.compare(.eq, "category.name", .string("Secret")), .ann) == ["3"])
-            let answer = try await f.store.query(
+            let result = try await f.store.query(
                 included(["c": "category"], sort: []),
                 in: .everyone,
                 caller: .bob
             )
-            let categories = answer.records.map { $0.collected()?.transient["c"] ?? nil }
+            let categories = result.records.map { $0.collected()?.transient["c"] ?? nil }
             #expect(categories.map { $0?.id.id } == ["home", "work", nil, nil, nil])
         }
     }
@@ -162,18 +162,18 @@ import Testing
     @Test func includedRecordsTravelWithTheirRow() async throws {
         try await withRecords { f in
             try await fill(f)
-            let answer = try await f.store.query(
+            let result = try await f.store.query(
                 included(["c": "category", "again": "category", "o": "_owner", "deep": "next.category"], sort: []),
                 in: .everyone,
                 caller: .ann
             )
-            let first = try #require(answer.records[0].collected())
+            let first = try #require(result.records[0].collected())
             #expect(first.transient.keys.sorted() == ["again", "c", "deep", "o"])
             #expect(first.transient["c"]??.fields[field("name")] == .string("Home"))
             #expect(first.transient["again"]??.id == id("category/home"))
             #expect(first.transient["o"]??.fields[field("username")] == .string("ann"))
             #expect(first.transient["deep"] == .some(nil))
-            let last = try #require(answer.records[3].collected())
+            let last = try #require(result.records[3].collected())
             #expect(last.transient["c"] == .some(nil))
         }
     }
@@ -190,12 +190,12 @@ import Testing
                 .ann,
                 in: .user("ann")
             )
-            let answer = try await f.store.query(
+            let result = try await f.store.query(
                 included(["c": "category", "o": "_created_by"], sort: []),
                 in: .user("ann"),
                 caller: .ann
             )
-            let records = answer.records.map { $0.collected() }
+            let records = result.records.map { $0.collected() }
             #expect(records.map { $0?.transient["c"]??.id.id } == ["own", "work"])
             #expect(records.map { $0?.transient["o"]??.id.id } == ["ann", "ann"])
         }
@@ -227,9 +227,9 @@ import Testing
                 query.offset = offset
                 query.countsMatches = true
                 query.sort = [SortKey(path("stars"))]
-                let answer = try await f.store.query(query, in: .everyone, caller: .ann)
-                #expect(answer.count == 31)
-                #expect(answer.records.count == rows)
+                let result = try await f.store.query(query, in: .everyone, caller: .ann)
+                #expect(result.count == 31)
+                #expect(result.records.count == rows)
             }
             let nothing = try await f.store.query(
                 RecordQuery(type: type("nothing"), countsMatches: true),
@@ -270,12 +270,12 @@ import Testing
         try await withRecords { f in
             try await fill(f)
             for (caller, count) in [(Caller.anonymous, 4), (.ann, 4), (.bob, 5), (.master, 5)] {
-                let answer = try await f.store.query(
+                let result = try await f.store.query(
                     RecordQuery(type: type("note"), countsMatches: true),
                     in: .everyone,
                     caller: caller
                 )
-                #expect(answer.count == count)
+                #expect(result.count == count)
             }
         }
     }

@@ -57,7 +57,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                 draft("writer/1", ["best": .reference(id("post/1")), "n": .sequence, "gone": .null]),
             ]
             #expect(try !fixture.store.schemaPlan(saving: drafts).isEmpty)
-            try await fixture.store.makeRoom(for: drafts)
+            try await fixture.store.createMissingSchema(for: drafts)
             #expect(try fixture.store.schemaPlan(saving: drafts).isEmpty)
             #expect(
                 fields(fixture.store, "post")
@@ -89,7 +89,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                         let store = number % 2 == 0 ? fixture.store : other
                         group.addTask {
                             let mine = draft("rush/\(number)", ["field\(number)": .integer(1), "shared": .string("x")])
-                            try await store.makeRoom(for: [mine])
+                            try await store.createMissingSchema(for: [mine])
                             #expect(try store.schemaPlan(saving: [mine]).isEmpty)
                         }
                     }
@@ -105,7 +105,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func recordsThatReferToEachOtherCanBeSavedDeferred() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [
+            try await fixture.store.createMissingSchema(for: [
                 draft("hen/1", ["egg": .reference(id("egg/1"))]), draft("egg/1", ["hen": .reference(id("hen/1"))]),
             ])
             try await fixture.psql(
@@ -121,11 +121,11 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func anIntegerFieldIsWidenedByAFraction() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("item/1", ["price": .integer(1)])])
+            try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .integer(1)])])
             try await fixture.psql("INSERT INTO item (_id, price) VALUES ('1', 3)")
-            try await fixture.store.makeRoom(for: [draft("item/1", ["price": .number(2)])])
+            try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .number(2)])])
             #expect(fields(fixture.store, "item") == [field("price"): .integer])
-            try await fixture.store.makeRoom(for: [draft("item/1", ["price": .number(2.5)])])
+            try await fixture.store.createMissingSchema(for: [draft("item/1", ["price": .number(2.5)])])
             #expect(fields(fixture.store, "item") == [field("price"): .number])
             #expect(try await fixture.psql("SELECT price, pg_typeof(price) FROM item") == "3|double precision")
         }
@@ -136,7 +136,7 @@ func until(_ condition: () async throws -> Bool) async throws {
             let wanted = draft("post/1", ["title": .string("x")])
             #expect(
                 await code { () async throws(SkyrowError) in
-                    try await fixture.store.makeRoom(for: [wanted])
+                    try await fixture.store.createMissingSchema(for: [wanted])
                 } == .incompatibleSchema
             )
             #expect(try await fixture.psql("SELECT to_regclass('post') IS NULL") == "t")
@@ -144,17 +144,17 @@ func until(_ condition: () async throws -> Bool) async throws {
             _ = try await fixture.store.createTypes(
                 SchemaCreateRequest(types: [RecordType(name: type("post"), fields: [field("title"): .string])])
             )
-            try await fixture.store.makeRoom(for: [wanted])
+            try await fixture.store.createMissingSchema(for: [wanted])
         }
     }
 
     @Test func aConflictMeetsTheFieldThatAnotherProcessMade() async throws {
         try await withStore { fixture in
             try await withOther(fixture) { other in
-                try await other.makeRoom(for: [draft("post/1", ["title": .string("x")])])
+                try await other.createMissingSchema(for: [draft("post/1", ["title": .string("x")])])
                 #expect(
                     await code { () async throws(SkyrowError) in
-                        try await fixture.store.makeRoom(for: [draft("post/1", ["title": .integer(1)])])
+                        try await fixture.store.createMissingSchema(for: [draft("post/1", ["title": .integer(1)])])
                     } == .incompatibleSchema
                 )
             }
@@ -166,7 +166,7 @@ func until(_ condition: () async throws -> Bool) async throws {
     @Test func otherProcessesLearnOfAChange() async throws {
         try await withStore { fixture in
             try await withOther(fixture) { other in
-                try await fixture.store.makeRoom(for: [draft("post/1", ["title": .string("x")])])
+                try await fixture.store.createMissingSchema(for: [draft("post/1", ["title": .string("x")])])
                 try await until { other.cache.current[type("post")] != nil }
             }
         }
@@ -198,9 +198,9 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func unchangedTablesKeepTheirObjects() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("a/1", ["x": .integer(1)]), draft("b/1")])
+            try await fixture.store.createMissingSchema(for: [draft("a/1", ["x": .integer(1)]), draft("b/1")])
             let before = fixture.store.cache.current
-            try await fixture.store.makeRoom(for: [draft("b/1", ["y": .integer(1)])])
+            try await fixture.store.createMissingSchema(for: [draft("b/1", ["y": .integer(1)])])
             let after = fixture.store.cache.current
             #expect(after.version > before.version)
             #expect(before[type("a")] === after[type("a")])
@@ -227,7 +227,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                     let name = "field\(round)"
                     let before = (fixture.store.cache.statistics, other.cache.statistics)
                     let untouched = other.cache.current[type("type2")]
-                    try await fixture.store.makeRoom(for: [draft("type1/1", [name: .string("x")])])
+                    try await fixture.store.createMissingSchema(for: [draft("type1/1", [name: .string("x")])])
                     try await until { fields(other, "type1")?[field(name)] != nil }
                     let own = fixture.store.cache.statistics.rows - before.0.rows
                     let others = other.cache.statistics.rows - before.1.rows
@@ -363,7 +363,7 @@ func until(_ condition: () async throws -> Bool) async throws {
             #expect(!catalog.otherNames.contains { $0.hasPrefix("_") })
             #expect(
                 await code { () async throws(SkyrowError) in
-                    try await fixture.store.makeRoom(for: [draft("plain/1")])
+                    try await fixture.store.createMissingSchema(for: [draft("plain/1")])
                 } == .incompatibleSchema
             )
         }
@@ -373,7 +373,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aLockThatIsReleasedIsWaitedFor() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("busy/1")])
+            try await fixture.store.createMissingSchema(for: [draft("busy/1")])
             async let change: Void = withPostgresClient(fixture.database.url) { client in
                 try await client.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.busy IN SHARE MODE")
@@ -388,7 +388,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                     where: "mode = 'ShareLock' AND granted AND relation = 'app.busy'::regclass"
                 ) == 1
             }
-            try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
+            try await fixture.store.createMissingSchema(for: [draft("busy/1", ["late": .integer(1)])])
             try await change
             #expect(fields(fixture.store, "busy") == [field("late"): .integer])
         }
@@ -396,16 +396,16 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aLockThatIsKeptIsReportedAndHoldsNobodyUp() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("busy/1")])
+            try await fixture.store.createMissingSchema(for: [draft("busy/1")])
             try await fixture.store.client.withTransaction { transaction in
                 try await transaction.execute("LOCK TABLE app.busy IN SHARE MODE")
                 #expect(
                     await code { () async throws(SkyrowError) in
-                        try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
+                        try await fixture.store.createMissingSchema(for: [draft("busy/1", ["late": .integer(1)])])
                     } == .overloaded
                 )
             }
-            try await fixture.store.makeRoom(for: [draft("busy/1", ["late": .integer(1)])])
+            try await fixture.store.createMissingSchema(for: [draft("busy/1", ["late": .integer(1)])])
         }
     }
 
@@ -430,7 +430,9 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aFieldIsRenamedAndDeletedWithItsData() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("post/1", ["title": .string("x"), "body": .string("x")])])
+            try await fixture.store.createMissingSchema(for: [
+                draft("post/1", ["title": .string("x"), "body": .string("x")])
+            ])
             try await fixture.psql("INSERT INTO post (_id, title) VALUES ('1', 'kept')")
             let renamed = try await fixture.store.renameField(
                 SchemaRenameRequest(type: type("post"), field: field("title"), newName: field("name"))
@@ -453,7 +455,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func aFieldThatAViewShowsIsNotDeleted() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("post/1", ["title": .string("x")])])
+            try await fixture.store.createMissingSchema(for: [draft("post/1", ["title": .string("x")])])
             try await fixture.psql("CREATE VIEW titles AS SELECT title FROM post")
             #expect(
                 await code { () async throws(SkyrowError) in
@@ -480,7 +482,7 @@ func until(_ condition: () async throws -> Bool) async throws {
 
     @Test func preparedStatementsOutliveAChange() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [draft("post/1", ["stars": .integer(1)])])
+            try await fixture.store.createMissingSchema(for: [draft("post/1", ["stars": .integer(1)])])
             try await fixture.psql("INSERT INTO post (_id, stars) VALUES ('1', 3)")
             func stars() async throws -> [FieldName: RecordValue]? {
                 let outcome = try await fixture.store.fetch([id("post/1")], in: .everyone, caller: .anonymous)
@@ -488,7 +490,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                 return source.collected()?.fields
             }
             #expect(try await stars() == [field("stars"): .integer(3)])
-            try await fixture.store.makeRoom(for: [draft("post/1", ["stars": .number(1.5)])])
+            try await fixture.store.createMissingSchema(for: [draft("post/1", ["stars": .number(1.5)])])
             #expect(try await stars() == [field("stars"): .number(3)])
             _ = try await fixture.store.renameField(
                 SchemaRenameRequest(type: type("post"), field: field("stars"), newName: field("points"))

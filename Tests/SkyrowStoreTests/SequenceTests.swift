@@ -24,7 +24,7 @@ import Testing
 
     @Test func anExplicitNumberMovesTheSequenceOnAndIsUnique() async throws {
         try await withStore { f async throws in
-            try await f.store.makeRoom(for: [draft("ticket/1", ["number": .sequence])])
+            try await f.store.createMissingSchema(for: [draft("ticket/1", ["number": .sequence])])
             #expect(try await save("1", .sequence, f).get() == 1)
             #expect(try await save("2", .integer(7), f).get() == 7)
             #expect(try await save("3", nil, f).get() == 8)
@@ -47,7 +47,7 @@ import Testing
 
     @Test func manyWritersGetEachNumberOnce() async throws {
         try await withStore { f async throws in
-            try await f.store.makeRoom(for: [draft("ticket/1", ["number": .sequence])])
+            try await f.store.createMissingSchema(for: [draft("ticket/1", ["number": .sequence])])
             let failures = try await withThrowingTaskGroup(of: Int.self) { group in
                 for writer in 0..<8 {
                     group.addTask {
@@ -69,7 +69,7 @@ import Testing
 
     @Test func whatIsThereIsBroughtUpToDate() async throws {
         try await withStore { f async throws in
-            try await f.store.makeRoom(for: [draft("ticket/1")])
+            try await f.store.createMissingSchema(for: [draft("ticket/1")])
             try await f.psql(
                 """
                 ALTER TABLE ticket ADD number bigserial, ADD twice bigserial;

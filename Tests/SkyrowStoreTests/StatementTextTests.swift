@@ -43,7 +43,7 @@ import Testing
     ) throws -> [String: Statement] {
         let variables = AccessVariablesCache().variables(of: caller)
         let read = AccessScope(caller: caller, level: .read, database: scope)
-        let table = catalog.note.seen(by: caller)
+        let table = catalog.note.visible(to: caller)
         var statements: [String: Statement] = [:]
         if scope != .union {
             let fetch = FetchStatement.one(id: "1", table: table, access: read, variables: variables)
@@ -61,7 +61,7 @@ import Testing
                 try QueryStatement(
                     query,
                     table: table,
-                    catalog: catalog.seen(by: caller),
+                    catalog: catalog.visible(to: caller),
                     scope: scope,
                     caller: caller,
                     variables: variables

@@ -41,7 +41,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             let values: KeyValuePairs<String, RecordValue> = [
                 "age": .integer(3), "likes": .json(JSONText(validated: Array(#"["tea"]"#.utf8))), "note": .null,
             ]
-            try await store.makeRoom(for: [draft("user/x", values)])
+            try await store.createMissingSchema(for: [draft("user/x", values)])
             let made = try await store.users.create(account("Ann", values), session: session("t1"))
             let profile = try #require(made.profile.collected())
             #expect(profile.id == id("user/id-Ann"))

@@ -12,14 +12,14 @@ import Testing
         _ key: String = "k",
         scope: String = "ann",
         fingerprint: [UInt8] = [1],
-        answer: [UInt8],
+        result: [UInt8],
         working: () async throws -> Void = {}
     ) async throws -> IdempotencyTable.Claim {
         try await store.client.withTransaction { transaction in
             let claim = try await store.idempotency.claim(key, scope: scope, fingerprint: fingerprint, in: transaction)
             guard claim == .claimed else { return claim }
             try await working()
-            try await store.idempotency.complete(key, scope: scope, answer: answer, in: transaction)
+            try await store.idempotency.complete(key, scope: scope, result: result, in: transaction)
             return claim
         }
     }
@@ -27,19 +27,19 @@ import Testing
     @Test func aRetryGetsTheFirstAnswer() async throws {
         try await withStore { fixture async throws in
             let store = fixture.store
-            #expect(try await handle(store, answer: [7]) == .claimed)
-            #expect(try await handle(store, answer: [8]) == .answered([7]))
-            #expect(try await handle(store, "other", answer: [9]) == .claimed)
-            #expect(try await handle(store, scope: "bob", answer: [9]) == .claimed)
-            #expect(try await handle(store, answer: [8]) == .answered([7]))
+            #expect(try await handle(store, result: [7]) == .claimed)
+            #expect(try await handle(store, result: [8]) == .completed([7]))
+            #expect(try await handle(store, "other", result: [9]) == .claimed)
+            #expect(try await handle(store, scope: "bob", result: [9]) == .claimed)
+            #expect(try await handle(store, result: [8]) == .completed([7]))
         }
     }
 
     @Test func anotherRequestUnderTheKeyIsRefused() async throws {
         try await withStore { fixture async throws in
-            _ = try await handle(fixture.store, answer: [7])
+            _ = try await handle(fixture.store, result: [7])
             let error = await #expect(throws: SkyrowError.self) {
-                try await handle(fixture.store, fingerprint: [2], answer: [8])
+                try await handle(fixture.store, fingerprint: [2], result: [8])
             }
             #expect(error?.code == .idempotencyKeyReused)
         }
@@ -49,18 +49,18 @@ import Testing
         struct Failure: Error {}
         try await withStore { fixture async throws in
             await #expect(throws: Failure.self) {
-                try await handle(fixture.store, answer: [7]) { throw Failure() }
+                try await handle(fixture.store, result: [7]) { throw Failure() }
             }
-            #expect(try await handle(fixture.store, fingerprint: [2], answer: [8]) == .claimed)
+            #expect(try await handle(fixture.store, fingerprint: [2], result: [8]) == .claimed)
         }
     }
 
     @Test func aKeyIsFreeAfterADay() async throws {
         try await withStore { fixture async throws in
-            _ = try await handle(fixture.store, answer: [7])
+            _ = try await handle(fixture.store, result: [7])
             try await fixture.psql("UPDATE _idempotency SET created_at = now() - interval '25 hours'")
-            #expect(try await handle(fixture.store, fingerprint: [2], answer: [8]) == .claimed)
-            #expect(try await handle(fixture.store, fingerprint: [2], answer: [9]) == .answered([8]))
+            #expect(try await handle(fixture.store, fingerprint: [2], result: [8]) == .claimed)
+            #expect(try await handle(fixture.store, fingerprint: [2], result: [9]) == .completed([8]))
             #expect(try await fixture.store.idempotency.purgeExpired() == 0)
             try await fixture.psql("UPDATE _idempotency SET created_at = now() - interval '25 hours'")
             #expect(try await fixture.store.idempotency.purgeExpired() == 1)
@@ -74,9 +74,9 @@ import Testing
                 try await until {
                     try await fixture.database.locks(where: "locktype = 'advisory'") == 1
                 }
-                return try await handle(store, answer: [8])
+                return try await handle(store, result: [8])
             }()
-            let first = try await handle(store, answer: [7]) {
+            let first = try await handle(store, result: [7]) {
                 // Tells the second to come, and waits until it stands in line.
                 try await store.client.withTransaction { transaction in
                     _ = try await transaction.query("SELECT pg_advisory_xact_lock(1)")
@@ -86,7 +86,7 @@ import Testing
                 }
             }
             #expect(first == .claimed)
-            #expect(try await second == .answered([7]))
+            #expect(try await second == .completed([7]))
         }
     }
 }

@@ -34,7 +34,7 @@ import Testing
                         logger: .quiet
                     )
                     try await store.prepare()
-                    try await store.makeRoom(for: [draft("note/1", ["title": .string("x")])])
+                    try await store.createMissingSchema(for: [draft("note/1", ["title": .string("x")])])
                     let readings = store.cache.statistics.readings
                     try await withRunning {
                         try await store.run()

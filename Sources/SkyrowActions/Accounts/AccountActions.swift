@@ -16,7 +16,7 @@ extension ActionService {
     package func signUp(
         _ request: SignUpRequest,
         from client: ClientKey = .none
-    ) async throws(SkyrowError) -> AuthAnswer {
+    ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
             let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
             let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
@@ -34,7 +34,7 @@ extension ActionService {
     package func logIn(
         _ request: LogInRequest,
         from client: ClientKey = .none
-    ) async throws(SkyrowError) -> AuthAnswer {
+    ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authLogIn) { () async throws(SkyrowError) in
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
@@ -45,7 +45,7 @@ extension ActionService {
             }
             guard let credentials, verdict.isRight else { throw .loginRefused }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
-            let answer = try await openSession(for: credentials.id) { session throws(SkyrowError) in
+            let result = try await openSession(for: credentials.id) { session throws(SkyrowError) in
                 guard let account = try await store.users.logIn(credentials, session: session) else {
                     throw .loginRefused
                 }
@@ -55,7 +55,7 @@ extension ActionService {
                 // The login stands without it, and the next one tries again.
                 try? await store.users.rehash(credentials, as: hash)
             }
-            return answer
+            return result
         }
     }
 
@@ -73,7 +73,7 @@ extension ActionService {
     /// session it was asked with. For the master key and a user id a session is opened.
     ///
     /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
-    package func me(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> AuthAnswer {
+    package func me(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> AuthResult {
         try await observed(.me) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             if let token = credentials.accessToken, !token.isEmpty, credentials.actingUserID == nil {
@@ -82,7 +82,7 @@ extension ActionService {
                     forget(.token(hash: hash))
                     throw CredentialCheck.tokenNotAccepted
                 }
-                return AuthAnswer(account, of: user, accessToken: token)
+                return AuthResult(account, of: user, accessToken: token)
             }
             return try await openSession(for: user) { session throws(SkyrowError) in
                 guard let account = try await store.users.open(user, session: session) else {
@@ -100,7 +100,7 @@ extension ActionService {
         _ request: ChangePasswordRequest,
         by caller: Caller,
         from client: ClientKey = .none
-    ) async throws(SkyrowError) -> AuthAnswer {
+    ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authPassword) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             let old = try Password.checked(request.oldPassword, argument: "old_password")
@@ -137,7 +137,7 @@ extension ActionService {
     private func openSession(
         for user: UserID,
         _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount
-    ) async throws(SkyrowError) -> AuthAnswer {
+    ) async throws(SkyrowError) -> AuthResult {
         let token = AccessToken()
         let expiresAt = configuration.tokenLifetime.map { clock.now().adding($0) }
         let moment = momentOfLoading
@@ -154,11 +154,11 @@ extension ActionService {
             for: token.hash,
             loadedAt: moment
         )
-        return AuthAnswer(account, of: user, accessToken: token.text)
+        return AuthResult(account, of: user, accessToken: token.text)
     }
 }
 
-extension AuthAnswer {
+extension AuthResult {
     fileprivate init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
         self.init(
             userID: user,
@@ -181,7 +181,7 @@ extension NewAccount {
     ) async throws(SkyrowError) {
         let id = UUID().uuidString.lowercased()
         let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
-        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
+        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
         var hash: String?
         if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
         self.init(id: id, passwordHash: hash, profile: data.fields)
@@ -199,7 +199,7 @@ extension Caller {
 }
 
 extension SkyrowError {
-    /// One answer for every login that fails, so that it does not tell who has an account.
+    /// One result for every login that fails, so that it does not tell who has an account.
     fileprivate static let loginRefused = SkyrowError(
         .invalidCredentials,
         "No account has this login key and password; check both."

@@ -32,7 +32,7 @@ final class PasswordHasher: Sendable {
     private let state: Mutex<State>
     private let observe: @Sendable (Observation) -> Void
     private let instant: @Sendable () -> ContinuousClock.Instant
-    /// What an unknown user's password is compared with, so that the answer costs the same.
+    /// What an unknown user's password is compared with, so that the result costs the same.
     private let decoy: PasswordHash
 
     init(
@@ -208,7 +208,7 @@ final class PasswordHasher: Sendable {
         for follow in follows { follow() }
     }
 
-    /// Nobody waits for the answer of a cancelled request, so its turn goes to the next.
+    /// Nobody waits for the result of a cancelled request, so its turn goes to the next.
     private func cancel(_ place: Place) {
         let job = place.state.withLock { placed -> Job? in
             defer { placed = .over }

@@ -9,7 +9,7 @@ extension ActionService {
         _ request: RecordIDsRequest,
         by caller: Caller,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteAnswer {
+    ) async throws(SkyrowError) -> WriteResult {
         try await observed(.recordDelete) { () async throws(SkyrowError) in
             let scope = try writableScope(request.database, caller: caller)
             guard !request.ids.isEmpty else {

@@ -4,15 +4,15 @@ import SkyrowStore
 extension ActionService {
     /// Runs a write of a request with an idempotency key, once for all its retries.
     ///
-    /// Claiming the key, writing and storing the answer are one transaction: a retry that comes meanwhile waits for its
-    /// end, one that comes later finds the answer, and when the write fails as a whole nothing is left of the claim.
+    /// Claiming the key, writing and storing the result are one transaction: a retry that comes meanwhile waits for its
+    /// end, one that comes later finds the result, and when the write fails as a whole nothing is left of the claim.
     ///
     /// Throws `133 IdempotencyKeyReused` when the key came with another request before.
     func once(
         _ claim: IdempotencyClaim,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8],
         _ write: @Sendable (StoreTransaction) async throws -> [RecordOutcome]
-    ) async throws(SkyrowError) -> WriteAnswer {
+    ) async throws(SkyrowError) -> WriteResult {
         try await store.withTransaction { transaction in
             let claimed = try await store.idempotency.claim(
                 claim.key,
@@ -21,14 +21,14 @@ extension ActionService {
                 in: transaction
             )
             switch claimed {
-            case .answered(let bytes):
+            case .completed(let bytes):
                 return .encoded(bytes, isReplay: true)
             case .claimed:
                 let bytes = try encode(try await write(transaction))
                 try await store.idempotency.complete(
                     claim.key,
                     scope: claim.scope,
-                    answer: bytes,
+                    result: bytes,
                     in: transaction
                 )
                 return .encoded(bytes, isReplay: false)
@@ -36,13 +36,13 @@ extension ActionService {
         }
     }
 
-    /// The answer that the key already has.
-    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteAnswer? {
-        let answer = try await store.idempotency.answer(
+    /// The result that the key already has.
+    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult? {
+        let result = try await store.idempotency.result(
             claim.key,
             scope: claim.scope,
             fingerprint: claim.fingerprint
         )
-        return answer.map { .encoded($0, isReplay: true) }
+        return result.map { .encoded($0, isReplay: true) }
     }
 }

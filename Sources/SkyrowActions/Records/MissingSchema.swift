@@ -7,13 +7,13 @@ extension ActionService {
     /// Answers the items with a refusal in the place of each of the others, since what they lack is not made. Throws
     /// `114 IncompatibleSchema` when a value does not go with its field or the schema is frozen, and
     /// `115 AtomicOperationFailure` when the request is atomic and an item is refused.
-    func makeRoom(
+    func createMissingSchema(
         for items: [SaveRequest.Item],
         in scope: DatabaseScope,
         caller: Caller,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
-        guard try store.needsRoom(for: items) else { return items }
+        guard try store.lacksSchema(for: items) else { return items }
         try store.requireMayCreate(in: scope, caller: caller)
         let refusals = try await store.reporting {
             try await store.refusals(saving: items.compactMap(\.draft), in: scope, caller: caller)
@@ -24,14 +24,14 @@ extension ActionService {
             return refusals[place]
         }
         let drafts = permitted.compactMap { $0.draft }
-        if !drafts.isEmpty { try await store.makeRoom(for: drafts) }
+        if !drafts.isEmpty { try await store.createMissingSchema(for: drafts) }
         return permitted
     }
 }
 
 extension RecordStore {
     /// Whether saving these items takes a change of the schema; nothing waits.
-    func needsRoom(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
+    func lacksSchema(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
         try !schemaPlan(saving: items.compactMap(\.draft)).isEmpty
     }
 }

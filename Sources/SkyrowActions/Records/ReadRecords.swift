@@ -14,7 +14,7 @@ extension ActionService {
     }
 
     /// `record:query`
-    package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryAnswer {
+    package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
             let scope = try DatabaseScope(request.database, caller: caller)
             return try await store.reporting { try await store.query(request.query, in: scope, caller: caller) }

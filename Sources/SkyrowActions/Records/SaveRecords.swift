@@ -12,7 +12,7 @@ extension ActionService {
         _ request: SaveRequest,
         by caller: Caller,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteAnswer {
+    ) async throws(SkyrowError) -> WriteResult {
         try await observed(.recordSave) { () async throws(SkyrowError) in
             let scope = try writableScope(request.database, caller: caller)
             guard !request.items.isEmpty else {
@@ -33,7 +33,7 @@ extension ActionService {
                 caller: caller,
                 isAtomic: request.isAtomic
             )
-            if let claim, try store.needsRoom(for: judged), let answer = try await replay(of: claim) { return answer }
+            if let claim, try store.lacksSchema(for: judged), let result = try await replay(of: claim) { return result }
             // A field can be dropped between making room for it and saving: nothing is written then, and both are done again.
             for _ in 1..<Self.attemptsAtMovingSchema {
                 do throws(SkyrowError) {
@@ -57,8 +57,8 @@ extension ActionService {
         by caller: Caller,
         under claim: IdempotencyClaim?,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteAnswer {
-        let items = try await makeRoom(for: items, in: scope, caller: caller, isAtomic: request.isAtomic)
+    ) async throws(SkyrowError) -> WriteResult {
+        let items = try await createMissingSchema(for: items, in: scope, caller: caller, isAtomic: request.isAtomic)
         guard let claim else {
             let outcomes = try await store.reporting {
                 try await store.save(items, in: scope, caller: caller, atomic: request.isAtomic, fitsSchema: true)

@@ -7,11 +7,13 @@ extension ActionService {
     ///
     /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied`
     /// or `127 UserDisabled`.
-    package func authenticate(_ credentials: Credentials, for need: ActionNeed) async throws(SkyrowError) -> Caller {
+    package func authenticate(_ credentials: Credentials, for requirement: ActionRequirement) async throws(SkyrowError)
+        -> Caller
+    {
         try await refusing { () async throws(SkyrowError) in
-            if let caller = try cachedCaller(credentials, for: need) { return caller }
+            if let caller = try cachedCaller(credentials, for: requirement) { return caller }
             // The cache had no fresh session, so there is a token to look up.
-            let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
+            let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment)
             switch try check.start(credentials, keys: keys) {
             case .settled(let caller):
                 return caller
@@ -27,8 +29,10 @@ extension ActionService {
     /// The same without waiting: nil when the database must be asked, which `authenticate` does.
     ///
     /// Nobody is told of a refusal; its request may not be the current one yet. `noteRefusal` does that.
-    package func cachedCaller(_ credentials: Credentials, for need: ActionNeed) throws(SkyrowError) -> Caller? {
-        let check = CredentialCheck(need: need, isDevelopment: isDevelopment)
+    package func cachedCaller(_ credentials: Credentials, for requirement: ActionRequirement) throws(SkyrowError)
+        -> Caller?
+    {
+        let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment)
         switch try check.start(credentials, keys: keys) {
         case .settled(let caller):
             return caller

@@ -23,7 +23,7 @@ struct CredentialCheck {
         case master(actingAs: UserID?)
     }
 
-    let need: ActionNeed
+    let requirement: ActionRequirement
     let isDevelopment: Bool
 
     /// Judges everything but the session.
@@ -31,7 +31,7 @@ struct CredentialCheck {
     /// - Parameter keys: the service's own.
     func start(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Step {
         let key = try self.key(credentials, keys: keys)
-        switch need {
+        switch requirement {
         case .key, .masterOrDevelopment:
             guard key != .none else {
                 throw SkyrowError(.notAuthenticated, "Send an API key with this request.")
@@ -59,17 +59,17 @@ struct CredentialCheck {
         switch key {
         case .master(let acting):
             caller = Caller(kind: .master(actingAs: acting ?? session?.userID))
-            guard need != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
+            guard requirement != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
         case .none, .api:
             caller = session?.caller ?? .anonymous
         }
         if let suspension = session?.suspension(at: now) {
-            guard !need.requiresUser else { throw suspension.error }
+            guard !requirement.requiresUser else { throw suspension.error }
             // As in Skygear, where a user is optional a disabled one counts as nobody.
             caller = .anonymous
         }
-        switch need {
+        switch requirement {
         case .key, .keyOrToken:
             return caller
         case .masterOrDevelopment:
@@ -126,7 +126,7 @@ func isUserID(_ text: String) -> Bool {
     return !utf8.contains(0)
 }
 
-extension ActionNeed {
+extension ActionRequirement {
     /// Whether a disabled user is refused rather than treated as nobody.
     fileprivate var requiresUser: Bool {
         switch self {

@@ -25,14 +25,14 @@ struct ActionDispatcher: Sendable {
 
     /// What became of a call.
     enum Outcome: Sendable {
-        case answer(Answer)
+        case succeeded(ActionResult)
         /// The credentials were not enough.
         case refused(SkyrowError)
         case failed(SkyrowError)
 
         var error: SkyrowError? {
             switch self {
-            case .answer: nil
+            case .succeeded: nil
             case .refused(let error), .failed(let error): error
             }
         }
@@ -47,7 +47,7 @@ struct ActionDispatcher: Sendable {
         let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
             let caller = Result { () throws(SkyrowError) in
-                try service.cachedCaller(credentials, for: ActionCatalog[action].need)
+                try service.cachedCaller(credentials, for: ActionCatalog[action].requirement)
             }
             // Wrong credentials count too.
             try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
@@ -97,7 +97,10 @@ struct ActionDispatcher: Sendable {
             caller = settled
         case .success(nil):
             do throws(SkyrowError) {
-                caller = try await service.authenticate(call.sender.credentials, for: ActionCatalog[call.action].need)
+                caller = try await service.authenticate(
+                    call.sender.credentials,
+                    for: ActionCatalog[call.action].requirement
+                )
                 try service.admit(caller)
             } catch {
                 return (.refused(error.reported(as: id)), nil)
@@ -107,8 +110,8 @@ struct ActionDispatcher: Sendable {
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
-            let answer = try await run(call.call.get(), by: caller, sender: call.sender, id: id)
-            return (.answer(answer), caller.userID)
+            let result = try await run(call.call.get(), by: caller, sender: call.sender, id: id)
+            return (.succeeded(result), caller.userID)
         } catch {
             return (.failed(error.reported(as: id).about(call.action, limit: context.account.limit)), caller.userID)
         }
@@ -119,16 +122,16 @@ struct ActionDispatcher: Sendable {
         by caller: Caller,
         sender: Sender,
         id: RequestID
-    ) async throws(SkyrowError) -> Answer {
+    ) async throws(SkyrowError) -> ActionResult {
         switch call {
         case .saveRecords(let request):
-            return Answer(try await service.save(request, by: caller) { encode($0, id: id) }, id: id)
+            return ActionResult(try await service.save(request, by: caller) { encode($0, id: id) }, id: id)
         case .fetchRecords(let request):
             return .outcomes(reported(try await service.fetch(request, by: caller), as: id))
         case .queryRecords(let request):
             return .query(try await service.query(request, by: caller))
         case .deleteRecords(let request):
-            return Answer(try await service.delete(request, by: caller) { encode($0, id: id) }, id: id)
+            return ActionResult(try await service.delete(request, by: caller) { encode($0, id: id) }, id: id)
         case .fetchSchema:
             return .schema(try await service.schema())
         case .createTypes(let request):
@@ -167,9 +170,9 @@ struct ActionDispatcher: Sendable {
     }
 }
 
-extension Answer {
-    fileprivate init(_ answer: WriteAnswer, id: RequestID) {
-        switch answer {
+extension ActionResult {
+    fileprivate init(_ result: WriteResult, id: RequestID) {
+        switch result {
         case .outcomes(let outcomes): self = .written(reported(outcomes, as: id))
         case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
         }

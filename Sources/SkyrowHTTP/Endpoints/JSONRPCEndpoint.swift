@@ -165,7 +165,7 @@ struct JSONRPCEndpoint: Sendable {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
             case .action(let prepared): await dispatcher.perform(prepared, context: context)
-            case .discover: (.answer(.json(description)), nil)
+            case .discover: (.succeeded(.json(description)), nil)
             case .failure(let error): (.failed(error), nil)
             }
         guard let callID = call.id else { return CallOutcome(text: nil, error: outcome.error?.code, userID: user) }

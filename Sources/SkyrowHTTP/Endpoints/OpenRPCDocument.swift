@@ -41,7 +41,7 @@ extension JSONWriter {
         beginObject()
         member("name", action.name.rawValue)
         member("summary", action.summary)
-        member("description", action.need.sentence)
+        member("description", action.requirement.sentence)
         key("tags")
         beginArray()
         beginObject()
@@ -202,7 +202,7 @@ extension ActionDescription {
     }
 }
 
-extension ActionNeed {
+extension ActionRequirement {
     /// What a caller must bring, in one sentence.
     fileprivate var sentence: String {
         switch self {

@@ -19,11 +19,11 @@ struct ResponseText: Sendable {
         isPart: Bool = false
     ) {
         switch outcome {
-        case .answer(let answer):
+        case .succeeded(let result):
             let writer = JSONWriter(account: account)
-            writer.answer(answer, in: envelope)
+            writer.response(result, in: envelope)
             let refusal = writer.settle(isPart: isPart)
-            error = refusal.map { SkyrowError($0, answer: answer).about(action, limit: account.limit) }
+            error = refusal.map { SkyrowError($0, result: result).about(action, limit: account.limit) }
             body = error.map { ByteBuffer(failure: $0, in: envelope, account: account) } ?? ByteBuffer(taking: writer)
         case .refused(let error), .failed(let error):
             self.error = error
@@ -77,9 +77,9 @@ extension ByteBufferAllocator {
 
 extension SkyrowError {
     /// Why a result that was made is not sent.
-    fileprivate init(_ refusal: ResponseAccount.Refusal, answer: Answer) {
+    fileprivate init(_ refusal: ResponseAccount.Refusal, result: ActionResult) {
         self.init(refusal)
-        if case .encodedOutcomes = answer {
+        if case .encodedOutcomes = result {
             message =
                 "The request of this idempotency key was carried out, but there is no room for its result: "
                 + "send it again by itself, with the same key."

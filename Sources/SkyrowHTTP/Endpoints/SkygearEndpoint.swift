@@ -38,7 +38,10 @@ struct SkygearEndpoint: Sendable {
             let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: context.account)
             var status = text.error?.code.httpStatus ?? .ok
             if case .refused(let error) = outcome {
-                status = SkygearEndpoint.status(refusal: error.code, need: ActionCatalog[call.action].need)
+                status = SkygearEndpoint.status(
+                    refusal: error.code,
+                    requirement: ActionCatalog[call.action].requirement
+                )
             }
             var result = RequestOutcome(
                 HTTPResponse(status: status, body: text.body),
@@ -117,8 +120,8 @@ struct SkygearEndpoint: Sendable {
     // MARK: - Responding
 
     /// Skygear's checks before an action force a status of their own: who is no administrator gets 401, not 403.
-    private static func status(refusal code: ErrorCode, need: ActionNeed) -> HTTPResponseStatus {
-        switch need {
+    private static func status(refusal code: ErrorCode, requirement: ActionRequirement) -> HTTPResponseStatus {
+        switch requirement {
         case .administrator: code == .permissionDenied ? .unauthorized : code.httpStatus
         case .key, .keyOrToken, .user, .userOrMaster, .masterOrDevelopment: code.httpStatus
         }
@@ -146,7 +149,7 @@ extension ActionDispatcher.Outcome {
     /// The same, with a failure as v1 spells it.
     fileprivate var spelledForV1: ActionDispatcher.Outcome {
         switch self {
-        case .answer: self
+        case .succeeded: self
         case .refused(let error): .refused(error.spelledForV1)
         case .failed(let error): .failed(error.spelledForV1)
         }

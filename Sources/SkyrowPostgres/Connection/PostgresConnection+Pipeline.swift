@@ -89,7 +89,7 @@ extension PostgresConnection {
         PQsetSingleRowMode(handle)
     }
 
-    /// The result to the oldest step without one; blocks until it is there.
+    /// The result of the oldest step without one; blocks until it is there.
     ///
     /// - Parameters:
     ///   - limit: bounds the rows, which were announced by ``expectSingleRows()``.

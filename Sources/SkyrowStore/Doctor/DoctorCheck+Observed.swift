@@ -1,4 +1,4 @@
-// Checks whose rows are not the answer to one query; DoctorRun brings them.
+// Checks whose rows are not the result of one query; DoctorRun brings them.
 
 extension DoctorCheck {
     /// Every check of the database, in the order in which they are told.

@@ -1,6 +1,6 @@
 package import SkyrowPostgres
 
-/// One thing that `skyrow doctor` looks at: what is asked, and what is made of the answer.
+/// One thing that `skyrow doctor` looks at: what is asked, and what is made of the result.
 ///
 /// ```swift
 /// let check = DoctorCheck.timeZone

@@ -4,7 +4,7 @@ package import SkyrowPostgres
 extension RecordStore {
     /// Deletes records, each in its own right or, when `atomic`, all or none: one statement for each type among them.
     ///
-    /// The answer has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or
+    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or
     /// may not be read, `102 PermissionDenied` for what may be read only and for profiles, `113 ConstraintViolated` for
     /// what other records refer to. Throws `101 NotAuthenticated` without a user, `111 NotSupported` in `_union`, `115
     /// AtomicOperationFailure` when `atomic` and a record is refused, and what the database itself failed with.

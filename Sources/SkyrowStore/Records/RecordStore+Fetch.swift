@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 extension RecordStore {
     /// Fetches records by their ids: one statement and one round trip for each type among them.
     ///
-    /// The answer has an outcome for each id, in the order of the ids. A record that the caller may not read is as one
+    /// The result has an outcome for each id, in the order of the ids. A record that the caller may not read is as one
     /// that does not exist: `110 ResourceNotFound`.
     package func fetch(
         _ ids: [RecordID],
@@ -38,7 +38,7 @@ extension RecordStore {
         _ caller: Caller,
         _ variables: AccessVariables?
     ) async throws -> RowsByID {
-        guard let table = try await self.table(of: type)?.seen(by: caller) else { return .none }
+        guard let table = try await self.table(of: type)?.visible(to: caller) else { return .none }
         if ids.count == 1, access.database != .union {
             let statement = FetchStatement.one(id: ids[0], table: table, access: access, variables: variables)
             let row = try await client.readOne(
@@ -55,10 +55,10 @@ extension RecordStore {
     }
 }
 
-/// The rows of an answer, found by the id that clients see.
+/// The rows of a result, found by the id that clients see.
 private enum RowsByID: Sendable {
     case none
-    /// The answer to one id.
+    /// The result of one id.
     case one(StoredRow)
     case many([TextKey: StoredRow])
 

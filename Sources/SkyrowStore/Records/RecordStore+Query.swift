@@ -6,36 +6,36 @@ extension RecordStore {
     ///
     /// Records the caller may not read are neither sent nor counted. A type without a table has no records. Throws
     /// `108 InvalidArgument` for a query that refuses to be cut at its limit and has more records, `108`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning, and
-    /// `124 RecordQueryDenied` for one that names a field which is withheld from the caller.
+    /// `124 RecordQueryDenied` for one that names a field which is hidden from the caller.
     package func query(
         _ query: RecordQuery,
         in scope: DatabaseScope,
         caller: Caller
-    ) async throws -> QueryAnswer {
+    ) async throws -> QueryResult {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
         return try await withCatalog { _ in
-            guard let table = try await self.table(of: query.type)?.seen(by: caller) else {
-                return QueryAnswer(records: [], count: query.countsMatches ? 0 : nil)
+            guard let table = try await self.table(of: query.type)?.visible(to: caller) else {
+                return QueryResult(records: [], count: query.countsMatches ? 0 : nil)
             }
             let statement = try QueryStatement(
                 query,
                 table: table,
-                catalog: self.cache.current.seen(by: caller),
+                catalog: self.cache.current.visible(to: caller),
                 scope: scope,
                 caller: caller,
                 variables: accessVariables.variables(of: caller)
             )
             let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
-            let answer = try statement.answer(result)
-            guard !answer.hasMore || query.overflow == .cut else {
+            let found = try statement.read(result)
+            guard !found.hasMore || query.overflow == .cut else {
                 throw SkyrowError.invalidArgument(
                     "More than \(query.limit) records match; ask for parts of them with limit and offset.",
                     "limit"
                 )
             }
-            return answer
+            return found
         }
     }
 }

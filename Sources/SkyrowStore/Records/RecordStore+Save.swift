@@ -4,8 +4,8 @@ package import SkyrowPostgres
 extension RecordStore {
     /// Saves records, each in its own right or, when `atomic`, all or none.
     ///
-    /// The records fit the schema by now (``makeRoom(for:)``). Records of one type and shape are one statement and one
-    /// round trip; the answer has an outcome for each item, in the order of the items. Throws `101 NotAuthenticated`
+    /// The records fit the schema by now (``createMissingSchema(for:)``). Records of one type and shape are one statement and one
+    /// round trip; the result has an outcome for each item, in the order of the items. Throws `101 NotAuthenticated`
     /// without a user, `111 NotSupported` in `_union`, `115 AtomicOperationFailure` when `atomic` and a record fails,
     /// and what the database itself failed with.
     ///

@@ -190,7 +190,7 @@ struct SaveRun {
 
     // MARK: Refusals
 
-    /// Asks why records were refused: one question a type, and another write where the answer is out of date.
+    /// Asks why records were refused: one question a type, and another write where the result is out of date.
     private mutating func settleRefusals() async throws {
         for attempt in 1... {
             let open = progress.refused.sorted()

@@ -5,9 +5,9 @@ extension RecordStore {
     /// What saving these records would change of the schema as this process knows it; nothing waits.
     ///
     /// An empty plan is the rule. Where it is not empty, the caller's right to write is to be judged before
-    /// ``makeRoom(for:)``, so that nothing is created for one who may not. Throws `114 IncompatibleSchema` when a value
+    /// ``createMissingSchema(for:)``, so that nothing is created for one who may not. Throws `114 IncompatibleSchema` when a value
     /// does not go with its field and `108 InvalidArgument` for a name that is reserved. In production mode a missing
-    /// type or field is a matter for ``makeRoom(for:)``: it may exist by now.
+    /// type or field is a matter for ``createMissingSchema(for:)``: it may exist by now.
     package func schemaPlan(saving drafts: [RecordDraft]) throws(SkyrowError) -> SchemaPlan {
         try SchemaPlan(.save(drafts), in: cache.current, mode: .development)
     }
@@ -15,7 +15,7 @@ extension RecordStore {
     /// Creates the types and fields that these records lack; the catalogue holds them when it returns.
     ///
     /// Throws `114 IncompatibleSchema` in production mode and when a value does not go with its field.
-    package func makeRoom(for drafts: [RecordDraft]) async throws(SkyrowError) {
+    package func createMissingSchema(for drafts: [RecordDraft]) async throws(SkyrowError) {
         try await changing {
             guard case .production = mode else {
                 return try await changer.apply(.save(drafts), mode: mode)

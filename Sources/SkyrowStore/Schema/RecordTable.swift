@@ -42,7 +42,7 @@ package struct RecordColumn: Hashable, Sendable {
 
 /// A record type as the table that holds it.
 ///
-/// An object and not a value, because every row of an answer refers to it as its column plan. A reload of the catalogue
+/// An object and not a value, because every row of a result refers to it as its column plan. A reload of the catalogue
 /// keeps the object of a table that did not change, so that what is derived from a table may be kept by its identity.
 package final class RecordTable: Sendable {
     package let name: RecordTypeName
@@ -60,10 +60,10 @@ package final class RecordTable: Sendable {
     /// Who sees and who changes single fields.
     package let rules: FieldRules
     /// The fields that this form of the table is without, since its callers do not see them.
-    package let withheld: Set<FieldName>
+    package let hidden: Set<FieldName>
     /// What its statements may have to wait for.
     package let contention: PostgresContention
-    /// What ``seen(by:)`` has made.
+    /// What ``visible(to:)`` has made.
     private let narrowed = Mutex<[Set<FieldName>: RecordTable]>([:])
 
     package convenience init(
@@ -79,7 +79,7 @@ package final class RecordTable: Sendable {
             identifier: identifier,
             columns: columns,
             rules: rules,
-            withheld: []
+            hidden: []
         )
     }
 
@@ -89,7 +89,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         rules: FieldRules,
-        withheld: Set<FieldName>
+        hidden: Set<FieldName>
     ) {
         self.name = name
         self.schema = schema
@@ -101,7 +101,7 @@ package final class RecordTable: Sendable {
             return column
         }
         self.rules = rules
-        self.withheld = withheld
+        self.hidden = hidden
         contention = PostgresContention(table: name.hashValue)
         positions = Dictionary(
             self.columns.enumerated().map { ($1.field, $0) },
@@ -110,24 +110,24 @@ package final class RecordTable: Sendable {
         wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
     }
 
-    /// The table as a caller may read it: without the columns of fields that are withheld from it.
+    /// The table as a caller may read it: without the columns of fields that are hidden from it.
     ///
     /// Callers to whom the same fields are open share one object, and so its statements.
-    package func seen(by caller: Caller) -> RecordTable {
+    package func visible(to caller: Caller) -> RecordTable {
         guard !rules.isEmpty else { return self }
-        let withheld = rules.withheld(from: caller)
-        guard !withheld.isEmpty else { return self }
+        let hidden = rules.hidden(from: caller)
+        guard !hidden.isEmpty else { return self }
         return narrowed.withLock { narrowed in
-            if let known = narrowed[withheld] { return known }
+            if let known = narrowed[hidden] { return known }
             let table = RecordTable(
                 name: name,
                 schema: schema,
                 identifier: identifier,
-                columns: columns.filter { !withheld.contains($0.field) },
+                columns: columns.filter { !hidden.contains($0.field) },
                 rules: rules,
-                withheld: withheld
+                hidden: hidden
             )
-            narrowed[withheld] = table
+            narrowed[hidden] = table
             return table
         }
     }

@@ -127,7 +127,7 @@ package final class SchemaCache: Sendable {
             }
             for follower in followers { follower.continuation.resume(returning: .loaded) }
         } catch is CancellationError {
-            // Only the task that happened to read was cancelled; the others still want an answer.
+            // Only the task that happened to read was cancelled; the others still wait for a result.
             unserved = followers
             throw CancellationError()
         } catch {

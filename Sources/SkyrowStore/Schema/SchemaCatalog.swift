@@ -32,11 +32,11 @@ package struct SchemaCatalog: Sendable {
     /// The table of a type, nil when there is no such type.
     package subscript(type: RecordTypeName) -> RecordTable? {
         guard let reader else { return tables[type] }
-        return tables[type]?.seen(by: reader)
+        return tables[type]?.visible(to: reader)
     }
 
     /// The same with every table as a caller may read it, for statements that read.
-    package func seen(by caller: Caller) -> SchemaCatalog {
+    package func visible(to caller: Caller) -> SchemaCatalog {
         var view = self
         view.reader = caller
         return view
@@ -47,7 +47,7 @@ package struct SchemaCatalog: Sendable {
         tables.count == other.tables.count && tables.allSatisfy { other.tables[$0.key] === $0.value }
     }
 
-    /// The answer of `schema:fetch`.
+    /// The result of `schema:fetch`.
     package var recordSchema: RecordSchema {
         RecordSchema(types: tables.mapValues(\.recordType))
     }

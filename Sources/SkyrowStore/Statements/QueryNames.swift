@@ -57,7 +57,7 @@ enum StoredIDForms: Hashable {
 ///
 /// A path through a reference joins the referenced record by its primary key, so that rows never multiply, and by the
 /// condition that the caller may read it: a forbidden record is as one that is missing, and all its fields are NULL.
-/// Catalogue and root are those that the caller sees (``SchemaCatalog/seen(by:)``). A field that owners alone see is
+/// Catalogue and root are those that the caller sees (``SchemaCatalog/visible(to:)``). A field that owners alone see is
 /// NULL in the records of others.
 ///
 /// ```sql
@@ -99,7 +99,7 @@ struct QueryNames {
     /// The column of a path of one or two components.
     ///
     /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is no reference, and a path
-    /// of three or more components; `124 RecordQueryDenied` for a field that is withheld from the caller.
+    /// of three or more components; `124 RecordQueryDenied` for a field that is hidden from the caller.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> QueryColumn {
         switch path.components.count {
         case 1:
@@ -218,13 +218,13 @@ struct QueryNames {
             return QueryColumn(sql: "\(alias).\(reserved.identifier)", kind: kind, path: path, ids: ids)
         }
         guard let field = try? FieldName(name), let column = table[field] else {
-            if let field = try? FieldName(name), table.withheld.contains(field) {
+            if let field = try? FieldName(name), table.hidden.contains(field) {
                 throw .recordQueryDenied(path.description)
             }
             throw .recordQueryInvalid("There is no such field in this record type.", path)
         }
         var sql: SQL = "\(alias).\(column.identifier)"
-        if table.rules.isSeenByOwnersOnly(field, caller: caller) {
+        if table.rules.isVisibleToOwnersOnly(field, caller: caller) {
             // As absent from the records of others, whatever is asked about it.
             guard let user = caller.userID else { throw .recordQueryDenied(path.description) }
             sql = "(CASE WHEN \(alias).\"_owner\" = \(user) THEN \(sql) END)"

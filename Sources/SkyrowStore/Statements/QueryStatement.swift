@@ -110,8 +110,8 @@ struct QueryStatement {
         }
     }
 
-    /// The answer that a result of the statement is.
-    func answer(_ result: PostgresResult) throws(PostgresError) -> QueryAnswer {
+    /// The result of the query in the rows of the statement.
+    func read(_ result: PostgresResult) throws(PostgresError) -> QueryResult {
         var records: [any RecordSource] = []
         let rowCount = min(result.rowCount, max(limit, hasCount ? 1 : 0))
         records.reserveCapacity(rowCount)
@@ -121,7 +121,7 @@ struct QueryStatement {
             records.append(rows[row])
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
-        return QueryAnswer(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
+        return QueryResult(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
     }
 
     /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
@@ -138,7 +138,7 @@ struct QueryStatement {
         var names = Set<FieldName>()
         for name in desired where !name.hasPrefix("_") {
             guard let field = try? FieldName(name), table[field] != nil else {
-                if let field = try? FieldName(name), table.withheld.contains(field) { throw .recordQueryDenied(name) }
+                if let field = try? FieldName(name), table.hidden.contains(field) { throw .recordQueryDenied(name) }
                 throw SkyrowError(
                     .recordQueryInvalid,
                     "There is no such field in this record type.",

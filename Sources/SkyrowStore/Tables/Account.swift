@@ -52,7 +52,7 @@ package struct AccountSuspension: Hashable, Sendable {
     }
 }
 
-/// An account as the answer to logging in shows it.
+/// An account as the result of logging in shows it.
 package struct SignedInAccount: Sendable {
     package var profile: any RecordSource
     /// Sorted.

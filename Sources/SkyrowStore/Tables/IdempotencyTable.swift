@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The answers that requests with an `idempotency_key` got, kept for a day.
+/// The results that requests with an `idempotency_key` got, kept for a day.
 ///
 /// It is used inside the transaction of the request's own work, so that both are committed together:
 ///
@@ -19,7 +19,7 @@ package struct IdempotencyTable: Sendable {
         /// It is the first: do the work, then ``IdempotencyTable/complete(_:scope:answer:in:)``.
         case claimed
         /// It was answered before.
-        case answered([UInt8])
+        case completed([UInt8])
     }
 
     let store: RecordStore
@@ -55,14 +55,14 @@ package struct IdempotencyTable: Sendable {
             guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
                 throw SkyrowError.keyReused
             }
-            return .answered(try known.decode(row: 0, column: 1))
+            return .completed(try known.decode(row: 0, column: 1))
         }
     }
 
-    /// The answer that a request with this key already got, if it did; claims nothing.
+    /// The result that a request with this key already got, if it did; claims nothing.
     ///
     /// Throws `133 IdempotencyKeyReused` when the key was used for another request.
-    package func answer(_ key: String, scope: String, fingerprint: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
+    package func result(_ key: String, scope: String, fingerprint: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
         try await store.reporting {
             let known = try await store.client.read(
                 """
@@ -78,19 +78,19 @@ package struct IdempotencyTable: Sendable {
         }
     }
 
-    /// Remembers the answer of the request that claimed the key.
+    /// Remembers the result of the request that claimed the key.
     package func complete(
         _ key: String,
         scope: String,
-        answer: [UInt8],
+        result: [UInt8],
         in transaction: PostgresTransaction
     ) async throws {
         try await transaction.execute(
-            "UPDATE \(schema)._idempotency SET answer = \(answer) WHERE scope = \(scope) AND key = \(key)"
+            "UPDATE \(schema)._idempotency SET answer = \(result) WHERE scope = \(scope) AND key = \(key)"
         )
     }
 
-    /// Forgets the answers that are older than a day; returns how many.
+    /// Forgets the results that are older than a day; returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
         try await store.reporting {

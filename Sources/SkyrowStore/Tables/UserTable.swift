@@ -9,7 +9,7 @@ package struct UserTable: Sendable {
 
     /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
     ///
-    /// The profile's fields must exist (``RecordStore/makeRoom(for:)``). Throws `109 Duplicated` when the id or a login
+    /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
     /// key is taken; `info.arguments` names the key.
     ///
     /// - Parameter roles: further roles, of those that there are.

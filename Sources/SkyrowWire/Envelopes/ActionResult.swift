@@ -1,17 +1,17 @@
 package import SkyrowModel
 
-/// The result of an action, whichever door it leaves by.
-package enum Answer: Sendable {
+/// The result of an action, the same at both endpoints.
+package enum ActionResult: Sendable {
     /// `record:fetch`
     case outcomes([RecordOutcome])
     /// `record:save`, `record:delete`: what has happened, which a bound on the response cannot undo.
     case written([RecordOutcome])
-    /// The same, already written: the first answer under an idempotency key.
+    /// The same, already written: the first result under an idempotency key.
     case encodedOutcomes([UInt8])
     /// `record:query`
-    case query(QueryAnswer)
+    case query(QueryResult)
     /// `auth:signup`, `auth:login`, `auth:password`, `me`
-    case auth(AuthAnswer)
+    case auth(AuthResult)
     /// `{"status":"OK"}`: `auth:logout`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
@@ -26,7 +26,7 @@ package enum Answer: Sendable {
     case json(JSONText)
 }
 
-/// How an answer is wrapped.
+/// How a result is wrapped.
 package enum Envelope: Hashable, Sendable {
     /// Skygear v1: `{"result":…,"info":…}` or `{"error":…}`
     case v1
@@ -39,23 +39,23 @@ extension JSONWriter {
     ///
     /// JSON-RPC has no room beside the result, so there `record:query` answers `{"records":[…],"info":{"count":…}}`
     /// where v1 answers `{"result":[…],"info":{"count":…}}`; every other result is the same in both.
-    package func answer(_ answer: Answer, in envelope: Envelope) {
+    package func response(_ result: ActionResult, in envelope: Envelope) {
         beginObject()
         switch envelope {
         case .v1:
             key("result")
-            switch answer {
+            switch result {
             case .query(let query):
                 records(query.records)
                 // A v1 client that sends a limit does not expect to hear of more.
                 if query.count != nil { info(count: query.count, hasMore: false) }
             case .outcomes, .written, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
-                result(answer)
+                self.result(result)
             }
         case .rpc(let id):
             rpcHead(id)
             key("result")
-            result(answer)
+            self.result(result)
         }
         endObject()
     }
@@ -81,8 +81,8 @@ extension JSONWriter {
         json(id.text)
     }
 
-    private func result(_ answer: Answer) {
-        switch answer {
+    private func result(_ result: ActionResult) {
+        switch result {
         case .outcomes(let outcomes): self.outcomes(outcomes)
         case .written(let outcomes): written(outcomes)
         case .encodedOutcomes(let bytes):
@@ -94,7 +94,7 @@ extension JSONWriter {
             records(query.records)
             if query.count != nil || query.hasMore { info(count: query.count, hasMore: query.hasMore) }
             endObject()
-        case .auth(let answer): authAnswer(answer)
+        case .auth(let auth): authResult(auth)
         case .status:
             beginObject()
             key("status")

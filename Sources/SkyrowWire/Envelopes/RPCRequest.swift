@@ -8,7 +8,7 @@ package struct RPCID: Hashable, Sendable {
         text = json.jsonText
     }
 
-    /// What an answer carries when the call's own id could not be read.
+    /// What a result carries when the call's own id could not be read.
     package static let null = RPCID(text: JSONText(validated: Array("null".utf8)))
 
     /// A number of the client's own.
@@ -26,14 +26,14 @@ package struct RPCCall {
     package let method: String
     /// The named parameters; nil when the call has none.
     package let parameters: JSONView?
-    /// nil for a notification, which gets no answer.
+    /// nil for a notification, which gets no result.
     package let id: RPCID?
 }
 
 /// What stands where a call should be.
 package enum RPCEntry {
     case call(RPCCall)
-    /// To be answered with this error and id; a notification (nil) gets no answer even then.
+    /// To be answered with this error and id; a notification (nil) gets no result even then.
     case invalid(SkyrowError, RPCID?)
 }
 
@@ -66,13 +66,13 @@ extension RPCEntry {
             self = .invalid(SkyrowError(.invalidRequest, "\"id\" is a string, a number or null."), .null)
             return
         }
-        let answerID = id.map { RPCID($0) }
+        let responseID = id.map { RPCID($0) }
         guard let version = json["jsonrpc"], version.equals("2.0") else {
-            self = .invalid(SkyrowError(.invalidRequest, "\"jsonrpc\" must be \"2.0\"."), answerID ?? .null)
+            self = .invalid(SkyrowError(.invalidRequest, "\"jsonrpc\" must be \"2.0\"."), responseID ?? .null)
             return
         }
         guard let method = json["method"]?.string else {
-            self = .invalid(SkyrowError(.invalidRequest, "\"method\" must be a string."), answerID ?? .null)
+            self = .invalid(SkyrowError(.invalidRequest, "\"method\" must be a string."), responseID ?? .null)
             return
         }
         var parameters = json["params"]
@@ -84,13 +84,13 @@ extension RPCEntry {
         case .array:
             self = .invalid(
                 SkyrowError(.invalidParams, "Parameters go by name: \"params\" must be an object."),
-                answerID
+                responseID
             )
             return
         case .null, .false, .true, .integer, .number, .string, .escapedString:
-            self = .invalid(SkyrowError(.invalidRequest, "\"params\" must be an object."), answerID ?? .null)
+            self = .invalid(SkyrowError(.invalidRequest, "\"params\" must be an object."), responseID ?? .null)
             return
         }
-        self = .call(RPCCall(method: method, parameters: parameters, id: answerID))
+        self = .call(RPCCall(method: method, parameters: parameters, id: responseID))
     }
 }

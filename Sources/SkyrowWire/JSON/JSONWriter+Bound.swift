@@ -33,7 +33,7 @@ extension JSONWriter {
     }
 
     /// Writes what may be too much, and in its place, when it is, what must be there: for the outcome of a write, which
-    /// is never withheld. From then on the text is not bounded, so that what follows has to be short.
+    /// is never left out. From then on the text is not bounded, so that what follows has to be short.
     func bounded(_ body: () -> Void, otherwise short: () -> Void) {
         guard bound.refusal == nil else {
             liftBound()

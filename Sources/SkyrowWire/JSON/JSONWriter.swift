@@ -12,7 +12,7 @@ package import SkyrowModel
 /// ```
 ///
 /// The writer trusts its caller to balance what it begins and to write a key before each value of an object. It is for
-/// one thread at a time; `removeAll` keeps the memory for the next answer.
+/// one thread at a time; `removeAll` keeps the memory for the next result.
 package final class JSONWriter {
     /// Behind a pointer, because the members of a class are checked for exclusive access at each use.
     private struct Storage {

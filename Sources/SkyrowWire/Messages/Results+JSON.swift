@@ -10,7 +10,7 @@ extension JSONWriter {
 
     /// The result of `record:save` and `record:delete`: one entry an outcome.
     ///
-    /// What was written is never withheld: beyond the writer's bound a record goes without its fields.
+    /// What was written is never left out: beyond the writer's bound a record goes without its fields.
     package func written(_ outcomes: [RecordOutcome]) {
         beginArray()
         for outcome in outcomes {
@@ -73,23 +73,23 @@ extension JSONWriter {
     }
 
     /// The result of `auth:signup`, `auth:login`, `auth:password` and `me`.
-    package func authAnswer(_ answer: AuthAnswer) {
+    package func authResult(_ result: AuthResult) {
         beginObject()
         key("user_id")
-        string(answer.userID)
+        string(result.userID)
         key("profile")
-        record(answer.profile)
-        if !answer.roles.isEmpty {
+        record(result.profile)
+        if !result.roles.isEmpty {
             key("roles")
-            strings(answer.roles)
+            strings(result.roles)
         }
         key("access_token")
-        string(answer.accessToken)
-        if let lastLoginAt = answer.lastLoginAt {
+        string(result.accessToken)
+        if let lastLoginAt = result.lastLoginAt {
             key("last_login_at")
             timestamp(lastLoginAt)
         }
-        if let lastSeenAt = answer.lastSeenAt {
+        if let lastSeenAt = result.lastSeenAt {
             key("last_seen_at")
             timestamp(lastSeenAt)
         }

@@ -61,8 +61,8 @@ extension SchemaDeleteRequest {
 }
 
 extension RecordSchema {
-    /// Reads the answer of the `schema:*` actions.
-    package init(answer json: JSONView) throws(SkyrowError) {
+    /// Reads the result of the `schema:*` actions.
+    package init(result json: JSONView) throws(SkyrowError) {
         self.init()
         for (name, value) in json["record_types"]?.uniqueMembers ?? [] {
             let type = try RecordTypeName(name)
@@ -78,7 +78,7 @@ extension RecordSchema {
 }
 
 extension JSONWriter {
-    /// The answer of the `schema:*` actions, types and fields sorted by name.
+    /// The result of the `schema:*` actions, types and fields sorted by name.
     package func schema(_ schema: RecordSchema) {
         recordTypes(Array(schema.types.values))
     }

@@ -8,7 +8,7 @@ package enum RecordEntry: Sendable {
 }
 
 extension RecordEntry {
-    /// Reads an entry of the answer of `record:save`, `record:fetch`, `record:query` or `record:delete`.
+    /// Reads an entry of the result of `record:save`, `record:fetch`, `record:query` or `record:delete`.
     package init(_ json: JSONView) throws(SkyrowError) {
         if json["_type"]?.equals("error") ?? false {
             self = .failure(SkyrowError(json), id: json["_id"]?.string)

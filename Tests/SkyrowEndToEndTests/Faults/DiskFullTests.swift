@@ -37,7 +37,7 @@ private struct SmallFileSystem: ~Copyable {
         }
     }
 
-    func makeRoom() throws {
+    func freeSpace() throws {
         try FileManager.default.removeItem(atPath: path + "/filler")
     }
 }
@@ -66,7 +66,7 @@ private struct SmallFileSystem: ~Copyable {
             // Without room for the write-ahead log PostgreSQL itself gives up, and cannot start either.
             _ = try? await service.psql("SELECT pg_switch_wal()")
             try await load.awaitRefusals(20)
-            try disk.makeRoom()
+            try disk.freeSpace()
             try await load.awaitProgress(20)
             load.stop()
             await running

@@ -153,7 +153,7 @@ import Testing
 
     @Test func indexesAndDefaultsOfPsqlAreLeftAloneWhereAFileCannotSayThem() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [
+            try await fixture.store.createMissingSchema(for: [
                 draft("note/1", ["title": .string(""), "at": .datetime(Timestamp(microseconds: 0))])
             ])
             try await fixture.psql(

@@ -85,7 +85,7 @@ import Testing
 
     @Test func whatIsLostIsCountedFirst() async throws {
         try await withStore { fixture in
-            try await fixture.store.makeRoom(for: [
+            try await fixture.store.createMissingSchema(for: [
                 draft("gone/1", ["x": .integer(1)]), draft("note/1", ["old": .string("")]),
             ])
             try await fixture.psql(
@@ -232,7 +232,7 @@ import Testing
 extension StoreFixture {
     /// Saves a record after making what it lacks.
     func keep(_ draft: RecordDraft) async throws {
-        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.makeRoom(for: [draft]) }
+        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
         let caller = Caller(kind: .master(actingAs: nil))
         for outcome in try await store.save([.draft(draft)], in: .everyone, caller: caller, atomic: true) {
             if case .failure(let error, _) = outcome { throw error }

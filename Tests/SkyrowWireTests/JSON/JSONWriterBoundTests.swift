@@ -75,8 +75,8 @@ import Testing
         let writer = JSONWriter(account: account(100_000))
         writer.written([.failure(error, id: "note/1"), .failure(error, id: "note/1"), .failure(error, id: "note/1")])
         #expect(writer.settle() == nil)
-        let answer = String(decoding: writer.bytes, as: UTF8.self)
-        #expect(answer.hasSuffix(#"{"_id":"note/1","_type":"error","name":"Conflict","code":130,"message":"No."}]"#))
+        let written = String(decoding: writer.bytes, as: UTF8.self)
+        #expect(written.hasSuffix(#"{"_id":"note/1","_type":"error","name":"Conflict","code":130,"message":"No."}]"#))
     }
 
     @Test func shortTextsOfOneResponseCountTogether() {

@@ -73,7 +73,7 @@ import Testing
     private static let note = Record(id: recordID("note/1"), fields: [fieldName("a"): .integer(1)])
     private static let noteJSON = #"{"_id":"note/1","_type":"record","_access":null,"a":1}"#
 
-    static let answers: [(Answer, result: String, v1Info: String)] = [
+    static let results: [(ActionResult, result: String, v1Info: String)] = [
         (
             .outcomes([
                 .record(note), .deleted(recordID("note/2")),
@@ -86,7 +86,7 @@ import Testing
         (.outcomes([]), "[]", ""), (.encodedOutcomes(Array("[1]".utf8)), "[1]", ""),
         (
             .auth(
-                AuthAnswer(
+                AuthResult(
                     userID: "u1",
                     profile: note,
                     roles: ["writer"],
@@ -99,7 +99,7 @@ import Testing
             ""
         ),
         (
-            .auth(AuthAnswer(userID: "u1", profile: note, roles: [], accessToken: "t")),
+            .auth(AuthResult(userID: "u1", profile: note, roles: [], accessToken: "t")),
             #"{"user_id":"u1","profile":\#(noteJSON),"access_token":"t"}"#, ""
         ),
         (.status, #"{"status":"OK"}"#, ""), (.done, #""OK""#, ""), (.roles(["b", "a"]), #"["b","a"]"#, ""),
@@ -108,26 +108,27 @@ import Testing
         (.json(JSONText(validated: Array("{}".utf8))), "{}", ""),
     ]
 
-    @Test(arguments: answers)
-    func answersAreTheSameThroughBothDoors(answer: Answer, result: String, v1Info: String) throws {
-        #expect(writtenJSON { $0.answer(answer, in: .v1) } == #"{"result":\#(result)}"#)
+    @Test(arguments: results)
+    func answersAreTheSameThroughBothDoors(action: ActionResult, result: String, v1Info: String) throws {
+        #expect(writtenJSON { $0.response(action, in: .v1) } == #"{"result":\#(result)}"#)
         #expect(
-            writtenJSON { $0.answer(answer, in: .rpc(RPCID(7))) } == #"{"jsonrpc":"2.0","id":7,"result":\#(result)}"#
+            writtenJSON { $0.response(action, in: .rpc(RPCID(7))) } == #"{"jsonrpc":"2.0","id":7,"result":\#(result)}"#
         )
     }
 
     @Test func theCountStandsBesideTheRecords() {
-        let counted = Answer.query(QueryAnswer(records: [EnvelopeTests.note], count: 12))
+        let counted = ActionResult.query(QueryResult(records: [EnvelopeTests.note], count: 12))
         let records = "[\(EnvelopeTests.noteJSON)]"
-        #expect(writtenJSON { $0.answer(counted, in: .v1) } == #"{"result":\#(records),"info":{"count":12}}"#)
+        #expect(writtenJSON { $0.response(counted, in: .v1) } == #"{"result":\#(records),"info":{"count":12}}"#)
         #expect(
-            writtenJSON { $0.answer(counted, in: .rpc(.null)) }
+            writtenJSON { $0.response(counted, in: .rpc(.null)) }
                 == #"{"jsonrpc":"2.0","id":null,"result":{"records":\#(records),"info":{"count":12}}}"#
         )
-        let plain = Answer.query(QueryAnswer(records: []))
-        #expect(writtenJSON { $0.answer(plain, in: .v1) } == #"{"result":[]}"#)
+        let plain = ActionResult.query(QueryResult(records: []))
+        #expect(writtenJSON { $0.response(plain, in: .v1) } == #"{"result":[]}"#)
         #expect(
-            writtenJSON { $0.answer(plain, in: .rpc(RPCID(1))) } == #"{"jsonrpc":"2.0","id":1,"result":{"records":[]}}"#
+            writtenJSON { $0.response(plain, in: .rpc(RPCID(1))) }
+                == #"{"jsonrpc":"2.0","id":1,"result":{"records":[]}}"#
         )
     }
 
@@ -146,7 +147,7 @@ import Testing
     @Test func aBatchIsAnArrayOfAnswers() {
         let text = writtenJSON { writer in
             writer.beginArray()
-            writer.answer(.done, in: .rpc(RPCID(1)))
+            writer.response(.done, in: .rpc(RPCID(1)))
             writer.failure(SkyrowError(.methodNotFound, "No."), in: .rpc(RPCID(2)))
             writer.endArray()
         }

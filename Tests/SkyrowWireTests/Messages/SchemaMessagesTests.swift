@@ -19,12 +19,12 @@ import Testing
 
     @Test func schemasAreSortedByName() throws {
         #expect(writtenJSON { $0.schema(SchemaMessagesTests.schema) } == SchemaMessagesTests.golden)
-        #expect(try readJSON(SchemaMessagesTests.golden) { try RecordSchema(answer: $0) } == SchemaMessagesTests.schema)
+        #expect(try readJSON(SchemaMessagesTests.golden) { try RecordSchema(result: $0) } == SchemaMessagesTests.schema)
     }
 
     @Test func typesOfANewerServerAreUnknown() throws {
         let schema = try readJSON(#"{"record_types":{"n":{"fields":[{"name":"p","type":"location"}]}}}"#) {
-            try RecordSchema(answer: $0)
+            try RecordSchema(result: $0)
         }
         #expect(schema.types[typeName("n")]?.fields == [fieldName("p"): .unknown("location")])
     }

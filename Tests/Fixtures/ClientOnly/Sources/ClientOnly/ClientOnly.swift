@@ -3,10 +3,10 @@ import SkyrowClient
 
 /// Answers every request with one record, in the place of a service.
 struct OneRecord: Transport {
-    func send(_ request: TransportRequest) async throws -> TransportAnswer {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
         let body =
             #"{"jsonrpc":"2.0","id":1,"result":[{"_id":"note/1","_type":"record","_access":null,"title":"Milk"}]}"#
-        return TransportAnswer(status: 200, body: Array(body.utf8))
+        return TransportResponse(status: 200, body: Array(body.utf8))
     }
 }
 
