@@ -91,7 +91,7 @@ CREATE TABLE _tombstone (
     deleted_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (revision, type, id)
 );
-COMMENT ON TABLE _tombstone IS 'The records that were deleted, for readers who catch up from a revision.';
+COMMENT ON TABLE _tombstone IS 'The records that were deleted, for clients that catch up from a revision.';
 COMMENT ON COLUMN _tombstone.type IS 'The record type.';
 COMMENT ON COLUMN _tombstone.id IS 'The _id that the row had.';
 COMMENT ON COLUMN _tombstone.database IS 'The _database that the row had.';
@@ -100,8 +100,8 @@ COMMENT ON COLUMN _tombstone.access IS 'The _access that the row had, which says
 COMMENT ON COLUMN _tombstone.revision IS 'The revision of the deletion.';
 COMMENT ON COLUMN _tombstone.deleted_at IS 'When the row was deleted.';
 
--- These run as the owner of the schema, so that whoever may delete a record leaves a tombstone.
-CREATE FUNCTION _bury() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+-- These run as the owner of the schema, so that every deletion leaves a tombstone, whatever the role.
+CREATE FUNCTION _tombstone_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO _tombstone (type, id, database, owner, access, revision)
@@ -109,9 +109,9 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _bury() IS 'Leaves a tombstone for every row that a statement deleted.';
+COMMENT ON FUNCTION _tombstone_deleted() IS 'Leaves a tombstone for every row that a statement deleted.';
 
-CREATE FUNCTION _bury_all() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION _tombstone_truncated() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     EXECUTE format(
@@ -121,9 +121,9 @@ BEGIN
     );
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _bury_all() IS 'Leaves a tombstone for every row of a table that is about to be truncated.';
+COMMENT ON FUNCTION _tombstone_truncated() IS 'Leaves a tombstone for every row of a table that is about to be truncated.';
 
-CREATE FUNCTION _bury_renamed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION _tombstone_renamed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO _tombstone (type, id, database, owner, access, revision)
@@ -131,7 +131,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _bury_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
+COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
 
 -- Record tables -------------------------------------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ END $$;
 COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
     'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is a list of bounded length.';
 
--- The table of a record type with everything that design.md 5.1 asks of one. Indexes are few, since each one costs
+-- The table of a record type with everything that Documentation/Concepts.md lists. Indexes are few, since each one costs
 -- every insert (Documentation/Decisions/0004-tables.md).
 CREATE FUNCTION _create_type(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -196,15 +196,15 @@ BEGIN
         'WHEN (NEW._revision IS NOT DISTINCT FROM OLD._revision) EXECUTE FUNCTION _stamp()', type
     );
     EXECUTE format(
-        'CREATE TRIGGER _bury AFTER DELETE ON %I REFERENCING OLD TABLE AS deleted_row '
-        'FOR EACH STATEMENT EXECUTE FUNCTION _bury()', type
+        'CREATE TRIGGER _tombstone_deleted AFTER DELETE ON %I REFERENCING OLD TABLE AS deleted_row '
+        'FOR EACH STATEMENT EXECUTE FUNCTION _tombstone_deleted()', type
     );
     EXECUTE format(
-        'CREATE TRIGGER _bury_all BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION _bury_all()', type
+        'CREATE TRIGGER _tombstone_truncated BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION _tombstone_truncated()', type
     );
     EXECUTE format(
-        'CREATE TRIGGER _bury_renamed AFTER UPDATE OF _id ON %I FOR EACH ROW '
-        'WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION _bury_renamed()', type
+        'CREATE TRIGGER _tombstone_renamed AFTER UPDATE OF _id ON %I FOR EACH ROW '
+        'WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION _tombstone_renamed()', type
     );
     EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
     FOR about IN
@@ -363,9 +363,9 @@ COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".'
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
 COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: nobody can log in with one.';
 COMMENT ON COLUMN _user.token_valid_since IS 'When the access tokens were last revoked; setting it revokes them.';
-COMMENT ON COLUMN _user.disabled IS 'Whether the account is shut.';
-COMMENT ON COLUMN _user.disabled_message IS 'What a user whose account is shut is told.';
-COMMENT ON COLUMN _user.disabled_until IS 'When a shut account opens by itself; NULL: never.';
+COMMENT ON COLUMN _user.disabled IS 'Whether the account is disabled.';
+COMMENT ON COLUMN _user.disabled_message IS 'The message for the user of a disabled account.';
+COMMENT ON COLUMN _user.disabled_until IS 'When a disabled account is enabled again; NULL: never.';
 COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
 COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
 COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
@@ -518,11 +518,11 @@ BEGIN
     END IF;
     PERFORM pg_notify('skyrow_schema', current_schema());
 END $$;
-COMMENT ON FUNCTION _announce_schema() IS 'Tells every process that a table of this schema was changed by hand.';
+COMMENT ON FUNCTION _announce_schema() IS 'Notifies every process that a table of this schema was changed by hand.';
 
 -- Only a superuser may create event triggers. Without them a process finds out when it meets a name that it does not
 -- know, or when PostgreSQL does not know one.
-CREATE FUNCTION _watch_schema() RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION _install_event_triggers() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     watched text;
@@ -541,6 +541,6 @@ BEGIN
         );
     END LOOP;
 END $$;
-COMMENT ON FUNCTION _watch_schema() IS 'Creates the event triggers that notice changes made by hand, where permitted.';
+COMMENT ON FUNCTION _install_event_triggers() IS 'Creates the event triggers that notice changes made by hand, where permitted.';
 
-SELECT _watch_schema();
+SELECT _install_event_triggers();

@@ -66,7 +66,7 @@ package struct PasswordConfiguration: Sendable {
     package var guesses: GuessLimits
 
     package init(
-        cost: ScryptCost = .standard,
+        cost: ScryptCost = .default,
         threads: Int = 1,
         queueLimit: Int = 64,
         queueShare: Int = 4,
@@ -97,7 +97,7 @@ package struct ScryptCost: Hashable, Sendable {
 
     /// N=2^15, r=8, p=3: 32 MiB and about a quarter of a second, one of the equally strong settings of OWASP's cheat
     /// sheet; the one with N=2^17 would take 128 MiB at a time.
-    package static let standard = ScryptCost(logN: 15, r: 8, p: 3)
+    package static let `default` = ScryptCost(logN: 15, r: 8, p: 3)
 
     /// How much memory one hash takes while it is made.
     package var memoryBytes: Int { 128 * r << logN }

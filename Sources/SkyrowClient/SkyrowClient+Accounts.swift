@@ -76,7 +76,7 @@ extension SkyrowClient {
         return try await logIn(.authPassword) { $0.changePasswordParameters(request) }
     }
 
-    /// Shuts an account, as an administrator: nobody logs in to it, and its sessions end.
+    /// Disables an account, as an administrator: it cannot log in, and its sessions end.
     ///
     /// - Parameters:
     ///   - userID: whose account it is.
@@ -92,13 +92,13 @@ extension SkyrowClient {
         )
     }
 
-    /// Opens an account that was shut, as an administrator.
+    /// Enables a disabled account, as an administrator.
     public func enableAccount(_ userID: UserID) async throws(ClientError) {
         try await setDisabled(SetDisabledRequest(userID: userID, isDisabled: false))
     }
 
     private func setDisabled(_ request: SetDisabledRequest) async throws(ClientError) {
-        // To shut an account twice is to shut it once.
+        // Disabling an account twice has the effect of doing it once.
         try await call(.authDisableSet, repeatability: .safe) {
             $0.setDisabledParameters(request)
         } read: { _ throws(SkyrowError) in

@@ -36,7 +36,7 @@ public struct AccessList: Hashable, Sendable {
     }
 
     /// How many entries a list may have unless a setting says otherwise.
-    package static let standardMaximum = 100
+    package static let defaultMaximum = 100
     /// How many a setting may allow; the tables take no more.
     package static let utmostMaximum = 10_000
     /// How many bytes of UTF-8 the name of a user or role in an entry may have.

@@ -60,14 +60,14 @@ extension ActionCatalog {
 
     static let authDisableSet = ActionDescription(
         .authDisableSet,
-        "Shuts an account, which ends its sessions, or opens it again.",
+        "Disables an account, which ends its sessions, or enables it again.",
         requirement: .administrator,
         parameters: [
             ActionParameter("auth_id", "The user id of the account.", .string(maximum: 255), isRequired: true),
-            ActionParameter("disabled", "Whether the account is shut from now on.", .boolean, isRequired: true),
+            ActionParameter("disabled", "Whether the account is disabled from now on.", .boolean, isRequired: true),
             ActionParameter(
                 "message",
-                "What the user is told meanwhile.",
+                "The message that the user gets meanwhile.",
                 .nullable(.string(maximum: SetDisabledRequest.maximumMessageBytes))
             ),
             ActionParameter(

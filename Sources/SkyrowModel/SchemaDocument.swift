@@ -41,7 +41,7 @@ package struct DocumentedField: Hashable, Sendable {
     package var isGenerated: Bool
     package var renamedFrom: FieldName?
     /// What a new record has that is saved without the field; of the field's own type.
-    package var standard: RecordValue?
+    package var defaultValue: RecordValue?
     /// nil for Skyrow's own sentence.
     package var comment: String?
 
@@ -49,13 +49,13 @@ package struct DocumentedField: Hashable, Sendable {
         _ type: FieldType,
         isGenerated: Bool = false,
         renamedFrom: FieldName? = nil,
-        standard: RecordValue? = nil,
+        defaultValue: RecordValue? = nil,
         comment: String? = nil
     ) {
         self.type = type
         self.isGenerated = isGenerated
         self.renamedFrom = renamedFrom
-        self.standard = standard
+        self.defaultValue = defaultValue
         self.comment = comment
     }
 

@@ -39,10 +39,10 @@ package final class RecordStore: Sendable {
         client: PostgresClient,
         schema: SQLIdentifier,
         mode: SchemaMode,
-        loginKeys: [FieldName] = LoginKeys.standard,
+        loginKeys: [FieldName] = LoginKeys.default,
         loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         sharedAccessLists: [RecordTypeName] = [],
-        maximumAccessEntries: Int = AccessList.standardMaximum,
+        maximumAccessEntries: Int = AccessList.defaultMaximum,
         schemaCheckInterval: Duration = .seconds(5),
         logger: Logger
     ) {

@@ -5,18 +5,18 @@ import Testing
 @testable import SkyrowActions
 
 @Suite struct SuspendAccountTests {
-    private func shut(_ user: UserID, _ message: String? = nil, until: Timestamp? = nil) -> SetDisabledRequest {
+    private func disabling(_ user: UserID, _ message: String? = nil, until: Timestamp? = nil) -> SetDisabledRequest {
         SetDisabledRequest(userID: user, isDisabled: true, message: message, expiry: until)
     }
 
     private let logIn = LogInRequest(authData: ["username": "ann"], password: "secret")
 
-    @Test func aShutAccountLogsNobodyInAndItsSessionsEndForGood() async throws {
+    @Test func aDisabledAccountCannotLogInAndItsSessionsEndForGood() async throws {
         try await withService { fixture in
             let service = fixture.service
             let (result, _) = try await service.signUp("ann")
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(shut(result.userID, "Be nice."), by: master)
+            try await service.setDisabled(disabling(result.userID, "Be nice."), by: master)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["message": .string("Be nice.")])
             try await expectError(.userDisabled) {
@@ -43,7 +43,7 @@ import Testing
             let service = fixture.service
             let (result, _) = try await service.signUp("ann")
             let end = fixture.clock.clock.now().adding(.seconds(60))
-            try await service.setDisabled(shut(result.userID, until: end), by: ServiceFixture.masterCaller)
+            try await service.setDisabled(disabling(result.userID, until: end), by: ServiceFixture.masterCaller)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["expiry": .datetime(end)])
             fixture.clock.advance(by: .seconds(60))
@@ -60,7 +60,7 @@ import Testing
             let service = fixture.service
             let result = try await service.signUp(SignUpRequest())
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(shut(result.userID), by: master)
+            try await service.setDisabled(disabling(result.userID), by: master)
             try await expectError(.userDisabled) {
                 try await service.authenticate(.token(result.accessToken), for: .user)
             }
@@ -75,7 +75,7 @@ import Testing
             try await fixture.withSecondService { second in
                 let (result, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
-                try await fixture.service.setDisabled(shut(result.userID), by: ServiceFixture.masterCaller)
+                try await fixture.service.setDisabled(disabling(result.userID), by: ServiceFixture.masterCaller)
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 try await expectError(.userDisabled) {
                     try await second.service.authenticate(.token(result.accessToken), for: .user)
@@ -84,16 +84,16 @@ import Testing
         }
     }
 
-    @Test func onlyAnAdministratorShutsAccountsThatThereAre() async throws {
+    @Test func onlyAnAdministratorDisablesAccountsThatExist() async throws {
         try await withService { fixture in
             let (ann, caller) = try await fixture.service.signUp("ann")
             for caller in [caller, .anonymous] {
                 try await expectError(.permissionDenied) {
-                    try await fixture.service.setDisabled(shut(ann.userID), by: caller)
+                    try await fixture.service.setDisabled(disabling(ann.userID), by: caller)
                 }
             }
             let administrator = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
-            try await fixture.service.setDisabled(shut(ann.userID), by: administrator)
+            try await fixture.service.setDisabled(disabling(ann.userID), by: administrator)
             #expect(try await fixture.psql("SELECT disabled FROM _user") == "t")
             for isDisabled in [true, false] {
                 let request = SetDisabledRequest(userID: "nobody", isDisabled: isDisabled)

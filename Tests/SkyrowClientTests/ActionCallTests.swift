@@ -205,7 +205,7 @@ import Testing
         )
     }
 
-    @Test func accountsAreShutAndOpened() async throws {
+    @Test func accountsAreDisabledAndEnabled() async throws {
         let ok = #"{"status":"OK"}"#
         let scripted = ScriptedClient([.result(ok), .result(ok), .result(ok)])
         try await scripted.client.disableAccount("u1")

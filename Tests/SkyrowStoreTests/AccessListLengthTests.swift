@@ -11,7 +11,7 @@ import Testing
         AccessList((0..<count).map { AccessEntry(.user("user\($0)"), .read) })
     }
 
-    private static func refusal(of list: AccessList, maximum: Int = AccessList.standardMaximum) -> SkyrowError? {
+    private static func refusal(of list: AccessList, maximum: Int = AccessList.defaultMaximum) -> SkyrowError? {
         let item = SaveRequest.Item.draft(draft("note/1", access: list))
         return BatchPlan([item], catalog: .notes, database: .everyone, maximumAccessEntries: maximum) { "new" }
             .failures[0]?.error

@@ -54,7 +54,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
                 #expect(note.sequences == [field("serial"): 2])
                 var sink = LineSink()
                 var parts = 0
-                let count = try await export.tell(note, to: &sink) { _, _ in parts += 1 }
+                let count = try await export.write(note, to: &sink) { _, _ in parts += 1 }
                 #expect(count == 2 && sink.lines.count == 2 && parts == 1)
                 sink.lines.sort()
                 #expect(sink.lines[0].hasPrefix("_id=note/a _database='_public' _owner='ann' "))
@@ -74,7 +74,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
                 var sink = LineSink()
                 for type in export.types {
                     try await f.psql("INSERT INTO note (_id) VALUES ('\(type.name)')")
-                    _ = try await export.tell(type, to: &sink) { _, _ in }
+                    _ = try await export.write(type, to: &sink) { _, _ in }
                 }
                 #expect(sink.lines.filter { $0.hasPrefix("_id=note/") }.isEmpty)
                 #expect(sink.lines.filter { $0.hasPrefix("_id=category/") }.count == 1)
@@ -95,7 +95,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
                 try await f.store.withExport { export in
                     var sink = LineSink()
                     let note = try #require(export.types.first { $0.name == type("note") })
-                    _ = try await export.tell(note, to: &sink) { _, _ in throw Full() }
+                    _ = try await export.write(note, to: &sink) { _, _ in throw Full() }
                 }
             }
             #expect(try await f.fetch("note/none") == nil)

@@ -24,8 +24,8 @@ import Testing
                 let outcomes = try await f.store.fetch(ids.map(id), in: .everyone, caller: .bob)
                 #expect(outcomes.allSatisfy { $0.error == .recordNotFound })
                 for (id, outcome) in zip(ids, outcomes) {
-                    guard case .failure(_, let told) = outcome else { continue }
-                    #expect(told == id)
+                    guard case .failure(_, let reported) = outcome else { continue }
+                    #expect(reported == id)
                 }
             }
             #expect(try await f.fetch("note/1", .ann) != nil)

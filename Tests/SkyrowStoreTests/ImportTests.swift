@@ -67,16 +67,16 @@ import Testing
             rows[10] = row(11, id: "7")
             rows[6_000] = row(6_001, ["category": .reference(id("category/404"))])
             rows[11_999] = row(12_000, ["stars": .string("x")])
-            var told: [Int] = []
+            var reported: [Int] = []
             let summary = try await f.store.importRecords(
                 stream(rows),
                 to: ImportColumns(type: type("note"), fields: fields),
                 keepsGoing: true
-            ) { told.append($0) }
+            ) { reported.append($0) }
             #expect(summary.imported == 11_997)
             #expect(summary.faults.map(\.line) == [11, 6_001, 12_000])
             #expect(summary.faults.map(\.error.code) == [.duplicated, .invalidArgument, .incompatibleSchema])
-            #expect(told == [4_999, 9_998, 11_997])
+            #expect(reported == [4_999, 9_998, 11_997])
             #expect(try await f.psql("SELECT count(*) FROM note") == "11997")
         }
     }

@@ -142,7 +142,7 @@ import Testing
             }
             try await withPostgresClient(database.url) { client in
                 let steps = try await run(client)
-                #expect(steps == [.watchSchema])
+                #expect(steps == [.installEventTriggers])
                 #expect(try await run(client) == [])
             }
             #expect(try await database.psql("SELECT count(*) FROM pg_event_trigger") == "2")

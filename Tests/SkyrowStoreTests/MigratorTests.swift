@@ -29,12 +29,12 @@ import Testing
         Row([1], steps: [.migrate(second)]),
         Row([1, 2], steps: []),
         Row([1, 2], isHomeCluster: false, steps: [.rebaseRevisions]),
-        Row([1, 2], lacksEventTriggers: true, steps: [.watchSchema]),
+        Row([1, 2], lacksEventTriggers: true, steps: [.installEventTriggers]),
         Row(
             [1],
             isHomeCluster: false,
             lacksEventTriggers: true,
-            steps: [.migrate(second), .rebaseRevisions, .watchSchema]
+            steps: [.migrate(second), .rebaseRevisions, .installEventTriggers]
         ),
     ])
     func theStateDecidesTheSteps(_ row: Row) throws {

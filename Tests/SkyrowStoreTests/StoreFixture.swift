@@ -28,7 +28,7 @@ struct StoreFixture {
 /// Runs `body` with a prepared and running store on a database of the test's own.
 func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
-    loginKeys: [FieldName] = LoginKeys.standard,
+    loginKeys: [FieldName] = LoginKeys.default,
     test: String = #function,
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {

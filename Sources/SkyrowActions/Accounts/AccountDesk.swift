@@ -42,7 +42,7 @@ package struct AccountDesk: Sendable {
         return account.id
     }
 
-    /// Shuts or opens an account; every process learns of it within a second.
+    /// Disables or enables an account; every process applies it within a second.
     ///
     /// Throws `110 ResourceNotFound` when there is no such user.
     package func setDisabled(_ request: SetDisabledRequest) async throws(SkyrowError) {

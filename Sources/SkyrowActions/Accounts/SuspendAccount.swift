@@ -2,7 +2,7 @@ package import SkyrowModel
 import SkyrowStore
 
 extension ActionService {
-    /// `auth:disable:set`: shuts an account, which revokes its sessions, or opens it again.
+    /// `auth:disable:set`: disables an account, which revokes its sessions, or enables it again.
     ///
     /// Throws `110 ResourceNotFound` when there is no such user.
     package func setDisabled(_ request: SetDisabledRequest, by caller: Caller) async throws(SkyrowError) {

@@ -57,7 +57,7 @@ extension DoctorCheck {
                     meaning: "A table of Skyrow's own make has it otherwise.",
                     remedy: row["commands"].isEmpty
                         ? "See whether that was meant."
-                        : "Mend it; 'skyrow schema apply' with the file of 'skyrow schema show' mends all of them.",
+                        : "Repair it; 'skyrow schema apply' with the file of 'skyrow schema show' repairs all of them.",
                     commands: row["commands"].split(separator: "\n").map(String.init)
                 )
             }

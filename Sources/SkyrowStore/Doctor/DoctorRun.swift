@@ -81,7 +81,7 @@ package struct DoctorRun: Sendable {
                 switch step {
                 case .install: ["step": "install"]
                 case .migrate(let migration): ["step": "migrate", "summary": migration.name]
-                case .rebaseRevisions, .watchSchema: ["step": "other", "summary": step.missing]
+                case .rebaseRevisions, .installEventTriggers: ["step": "other", "summary": step.missing]
                 }
             }
         } catch let error as MigrationError {
@@ -146,7 +146,7 @@ extension Migrator.Step {
         case .install: "the reserved tables"
         case .migrate(let migration): migration.name
         case .rebaseRevisions: "revisions that grow on after a restore"
-        case .watchSchema: "the event triggers that notice changes made in psql"
+        case .installEventTriggers: "the event triggers that notice changes made in psql"
         }
     }
 }

@@ -129,7 +129,7 @@ extension RecordRule {
             return DoctorFinding(
                 .warning,
                 "\(rows) have a number that is none (NaN or infinity), such as '\(example)'.",
-                meaning: "JSON has no such number; clients are told that there is something unknown.",
+                meaning: "JSON has no such number; clients get a value of unknown type.",
                 remedy: "Write a number, or NULL.",
                 commands: [show]
             )

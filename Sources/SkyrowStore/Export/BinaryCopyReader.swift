@@ -13,10 +13,10 @@ struct BinaryCopyReader {
     }
 
     /// Tells the rows of a chunk, which are whole ones. Throws ``PostgresError`` when they are not of these columns.
-    mutating func tell(_ chunk: [UInt8], to sink: inout some RecordSink) throws(PostgresError) {
+    mutating func read(_ chunk: [UInt8], into sink: inout some RecordSink) throws(PostgresError) {
         let failure = chunk.withUnsafeBytes { bytes -> PostgresError? in
             do throws(PostgresError) {
-                try tell(bytes, to: &sink)
+                try read(bytes, into: &sink)
                 return nil
             } catch {
                 return error
@@ -25,7 +25,8 @@ struct BinaryCopyReader {
         if let failure { throw failure }
     }
 
-    private mutating func tell(_ bytes: UnsafeRawBufferPointer, to sink: inout some RecordSink) throws(PostgresError) {
+    private mutating func read(_ bytes: UnsafeRawBufferPointer, into sink: inout some RecordSink) throws(PostgresError)
+    {
         var cursor = Cursor(bytes: bytes)
         if !hasHeader {
             hasHeader = true

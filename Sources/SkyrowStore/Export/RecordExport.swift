@@ -21,22 +21,22 @@ package final class RecordExport {
     /// is private of whom is not lost; columns whose type is not ours come as text.
     ///
     /// - Parameter flush: is called some thousand times a million records, with how many were told so far.
-    package func tell<Sink: RecordSink>(
+    package func write<Sink: RecordSink>(
         _ type: ExportedType,
         to sink: inout Sink,
         flush: (inout Sink, Int) async throws -> Void
     ) async throws -> Int {
         // Parameters cannot be captured `inout` by what may run later; the copy comes back below.
-        var told = sink
+        var filled = sink
         let count = try await transaction.copyOut(type.statement) { output in
             var reader = BinaryCopyReader(columns: type.columns)
             for try await chunk in output {
-                try reader.tell(chunk, to: &told)
-                try await flush(&told, reader.rowCount)
+                try reader.read(chunk, into: &filled)
+                try await flush(&filled, reader.rowCount)
             }
             return output.rowCount
         }
-        sink = told
+        sink = filled
         return count
     }
 }
@@ -74,7 +74,7 @@ extension RecordStore {
     ///
     /// ```swift
     /// try await store.withExport { export in
-    ///     for type in export.types { _ = try await export.tell(type, to: &sink) { sink, _ in try file.write(sink.take()) } }
+    ///     for type in export.types { _ = try await export.write(type, to: &sink) { sink, _ in try file.write(sink.take()) } }
     /// }
     /// ```
     ///

@@ -82,8 +82,8 @@ package struct MigrationRun {
             try await record(migration, in: transaction)
         case .rebaseRevisions:
             _ = try await transaction.query("SELECT _rebase_revisions()")
-        case .watchSchema:
-            _ = try await transaction.query("SELECT _watch_schema()")
+        case .installEventTriggers:
+            _ = try await transaction.query("SELECT _install_event_triggers()")
         }
     }
 
@@ -151,7 +151,7 @@ extension Migrator.Step {
         case .install: "created the reserved tables"
         case .migrate(let migration): "applied \(migration.name)"
         case .rebaseRevisions: "let revisions grow on after a restore"
-        case .watchSchema: "created event triggers"
+        case .installEventTriggers: "created event triggers"
         }
     }
 }

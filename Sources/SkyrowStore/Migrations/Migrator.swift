@@ -8,7 +8,7 @@ package struct Migrator: Sendable {
         /// The database was restored from a dump into another cluster, whose transaction ids are smaller.
         case rebaseRevisions
         /// Create the event triggers that notice changes made in psql.
-        case watchSchema
+        case installEventTriggers
     }
 
     /// What a look at the database showed.
@@ -48,7 +48,7 @@ package struct Migrator: Sendable {
         }
         var steps: [Step] = migrations.filter { !versions.contains($0.version) }.map { .migrate($0) }
         if !state.isHomeCluster { steps.append(.rebaseRevisions) }
-        if state.lacksEventTriggers { steps.append(.watchSchema) }
+        if state.lacksEventTriggers { steps.append(.installEventTriggers) }
         return steps
     }
 }

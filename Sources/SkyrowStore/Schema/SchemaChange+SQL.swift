@@ -27,7 +27,7 @@ extension SchemaChange {
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
             case .deleteType(let type):
                 deleted.append(try table(type, schema))
-            case .renameType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .mend:
+            case .renameType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair:
                 others += try change.fileStatements(in: schema)
             }
         }

@@ -30,7 +30,7 @@ package enum SchemaChange: Hashable, Sendable {
     /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
     case deleteIndex(InventoryIndex, of: RecordTypeName)
     /// What Skyrow would have made otherwise.
-    case mend(SchemaDrift)
+    case repair(SchemaDrift)
 }
 
 extension SchemaChange {
@@ -39,7 +39,7 @@ extension SchemaChange {
         switch self {
         // The table, its indexes, its TOAST table, and the objects that making it refers to.
         case .createType, .deleteType: Self.locksPerType
-        case .addField(_, .reference, _), .addField(_, .sequence, _), .convertField, .mend: 4
+        case .addField(_, .reference, _), .addField(_, .sequence, _), .convertField, .repair: 4
         case .addField, .widenField, .renameField, .deleteField, .renameType, .setDefault, .setComment, .createIndex,
             .deleteIndex:
             1

@@ -42,7 +42,7 @@ package struct BatchPlan: Sendable {
         _ items: [SaveRequest.Item],
         catalog: SchemaCatalog,
         database: DatabaseScope,
-        maximumAccessEntries: Int = AccessList.standardMaximum,
+        maximumAccessEntries: Int = AccessList.defaultMaximum,
         freshIDs: [RecordID: RecordID] = [:],
         makeID: () -> String
     ) {

@@ -39,7 +39,7 @@ package struct AccountCredentials: Hashable, Sendable {
     package var suspension: AccountSuspension?
 }
 
-/// An account that was shut.
+/// A disabled account.
 package struct AccountSuspension: Hashable, Sendable {
     /// What the user is told.
     package var message: String?

@@ -10,14 +10,14 @@ package struct AccountSummary: Hashable, Sendable {
     package var roles: [String]
     package var isAdministrator: Bool
     package var hasPassword: Bool
-    /// Whether it is shut at this moment.
+    /// Whether it is disabled at this moment.
     package var isDisabled: Bool
     /// Also one that is over.
     package var suspension: AccountSuspension?
     package var createdAt: Timestamp?
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
-    /// How many sessions are open; those of an account that is shut are not.
+    /// How many sessions are open; those of a disabled account are not.
     package var sessionCount: Int
 
     package init(
@@ -68,7 +68,7 @@ extension UserTable {
     /// The newest accounts, at most so many.
     package func newest(_ count: Int, disabledOnly: Bool = false) async throws(SkyrowError) -> [AccountSummary] {
         try await store.reporting {
-            let condition: SQL = disabledOnly ? UserTable.isShut : "true"
+            let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"
             return try await summaries(where: condition, limit: count)
         }
     }
@@ -76,7 +76,7 @@ extension UserTable {
     /// How many accounts there are.
     package func count(disabledOnly: Bool = false) async throws(SkyrowError) -> Int {
         try await store.reporting {
-            let condition: SQL = disabledOnly ? UserTable.isShut : "true"
+            let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"
             let result = try await store.client.read(
                 "SELECT count(*) FROM \(store.schema)._user AS account WHERE \(condition)"
             )
@@ -106,10 +106,10 @@ extension UserTable {
                     SELECT count(*) FROM \(schema)._session AS session
                     WHERE session.user_id = account.id AND session.epoch = account.epoch
                         AND (session.expires_at IS NULL OR session.expires_at > now())
-                        AND NOT (\(UserTable.isShut))
+                        AND NOT (\(UserTable.isDisabled))
                 ),
                 ARRAY[\(keys.joined(separator: ", "))]::text[],
-                \(UserTable.isShut)
+                \(UserTable.isDisabled)
             FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
             WHERE \(condition)
             ORDER BY account.created_at DESC, account.id

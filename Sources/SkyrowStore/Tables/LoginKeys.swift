@@ -7,7 +7,7 @@ package import SkyrowPostgres
 /// The second tells accounts apart that are alike in the first form, as they can be when they are older than it.
 package enum LoginKeys {
     /// `username` and `email`
-    package static let standard: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
+    package static let `default`: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
 
     /// Room for the prefix of an index's name within PostgreSQL's 63 bytes.
     private static let maximumLength = SQLIdentifier.maximumLength - exactPrefix.utf8.count
@@ -61,7 +61,7 @@ extension LoginKeys {
         )
         let names = try (0..<result.rowCount).map { try result.decode(row: $0, column: 0, as: String.self) }
         let keys = names.compactMap { try? FieldName($0) }
-        return standard.filter(keys.contains) + keys.filter { !standard.contains($0) }
+        return `default`.filter(keys.contains) + keys.filter { !`default`.contains($0) }
     }
 }
 

@@ -63,7 +63,7 @@ package struct SessionTable: Sendable {
                     WHERE member.user_id = account.id
                 ) AS given ON true
                 WHERE session.token_hash = \(tokenHash)
-                    AND (session.epoch = account.epoch OR (\(UserTable.isShut)))
+                    AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
                 """
             )
             guard !result.isEmpty else { return nil }
@@ -131,7 +131,7 @@ package struct SessionTable: Sendable {
                     JOIN \(schema)._user AS account ON account.id = session.user_id
                     WHERE session.expires_at < now()
                         OR session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)
-                        OR (session.epoch <> account.epoch AND NOT (\(UserTable.isShut)))
+                        OR (session.epoch <> account.epoch AND NOT (\(UserTable.isDisabled)))
                     FOR UPDATE OF session SKIP LOCKED
                 )
                 DELETE FROM \(schema)._session AS session USING ended WHERE session.token_hash = ended.token_hash

@@ -2,13 +2,13 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension UserTable {
-    /// Whether `account`, a row of `_user`, is shut at this moment.
-    static let isShut: SQL =
+    /// Whether `account`, a row of `_user`, is disabled at this moment.
+    static let isDisabled: SQL =
         "account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now())"
 
-    /// Shuts an account and revokes its sessions; false when there is none of that id.
+    /// Disables an account and revokes its sessions; false when there is none of that id.
     ///
-    /// The sessions of an account without a password are kept: they are barred while it is shut, and nobody could begin
+    /// The sessions of an account without a password are kept: they are refused while it is disabled, and nobody could begin
     /// another one afterwards. Triggers tell every process.
     package func suspend(_ id: UserID, _ suspension: AccountSuspension) async throws(SkyrowError) -> Bool {
         try await store.reporting {

@@ -282,7 +282,7 @@ extension SignedInAccount {
 }
 
 extension AccountSuspension {
-    /// Reads whether the account is shut, the message, and the end; nil when it is not.
+    /// Reads whether the account is disabled, the message, and the end; nil when it is not.
     init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
         guard try result.decode(row: row, column: column, as: Bool.self) else { return nil }
         message = try result.decode(row: row, column: column + 1)

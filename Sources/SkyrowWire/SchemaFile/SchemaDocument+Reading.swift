@@ -78,14 +78,14 @@ extension DocumentedField {
             }
             field.isGenerated = isGenerated
         }
-        if let standard = members["default"], !standard.isNull {
-            field.standard = try field.standard(standard, object)
+        if let defaultValue = members["default"], !defaultValue.isNull {
+            field.defaultValue = try field.defaultValue(defaultValue, object)
         }
         return (name, field)
     }
 
     /// The default as a value of the field's type.
-    private func standard(_ json: JSONView, _ object: FileObject) throws(SkyrowError) -> RecordValue {
+    private func defaultValue(_ json: JSONView, _ object: FileObject) throws(SkyrowError) -> RecordValue {
         let value = try reading(at: object.place) { () throws(SkyrowError) -> RecordValue? in
             guard let value = try RecordValue(json, field: "default") else { return nil }
             // The file may hold white space between the brackets of an empty array.

@@ -38,9 +38,9 @@ extension DocumentedField {
         if case .unknown(let sqlType) = type { members.append("\"sql_type\": \(quoted(sqlType))") }
         if isGenerated { members.append("\"generated\": true") }
         if let renamedFrom { members.append("\"renamed_from\": \(quoted(renamedFrom.rawValue))") }
-        if let standard {
+        if let defaultValue {
             let writer = JSONWriter()
-            writer.value(standard)
+            writer.value(defaultValue)
             members.append("\"default\": \(String(decoding: writer.bytes, as: UTF8.self))")
         }
         if let comment { members.append("\"comment\": \(quoted(comment))") }

@@ -39,7 +39,7 @@ struct ArchiveCode: Hashable, Sendable {
     private static func isOwn(_ code: ArchiveCode, _ text: String) -> Bool {
         guard code.kind == "FUNCTION" || code.kind == "TRIGGER" else { return false }
         if code.kind == "TRIGGER" {
-            // `note _bury` calls `_bury()`, and whether that is ours the list of functions says.
+            // `note _tombstone_deleted` calls `_tombstone_deleted()`, and whether that is ours the list of functions says.
             return code.name.split(separator: " ").last?.hasPrefix("_") == true
                 && text.firstMatch(of: /EXECUTE FUNCTION "[^"]+"\."_[a-z_]+"\(/) != nil
         }
@@ -69,7 +69,7 @@ struct ArchiveCode: Hashable, Sendable {
         self.name = name
     }
 
-    /// `-- Name: note _bury; Type: TRIGGER; Schema: app; Owner: -`
+    /// `-- Name: note _tombstone_deleted; Type: TRIGGER; Schema: app; Owner: -`
     private init?(heading line: Substring) {
         guard line.hasPrefix("-- Name: "), let match = line.wholeMatch(of: /-- Name: (.+); Type: ([A-Z ]+); Schema: .+/)
         else { return nil }

@@ -29,11 +29,11 @@ struct BackupCommand: AsyncParsableCommand {
         try await reportingErrors {
             let run = BackupRun(path: file, overwrites: overwrite, withSessions: withSessions)
             let settings = try options.loader.load()
-            let tellsJSON = output.isJSON
+            let printsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
                 let summary = try await run(database)
                 print(
-                    tellsJSON
+                    printsJSON
                         ? summary.json
                         : "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables backed up to \(run.path), "
                             + "\(megabytes(summary.bytes)), in \(summary.elapsed.inTenths)"

@@ -56,18 +56,18 @@ struct ExportCommand: AsyncParsableCommand {
                 isDirectory: { isDirectory($0) }
             )
             let database = try options.loader.load()
-            let tellsJSON = summary.isJSON
+            let printsJSON = summary.isJSON
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
                 let summary = try await ExportRun(settings: settings)(on: store)
-                tell(summary, settings, asJSON: tellsJSON)
+                report(summary, settings, asJSON: printsJSON)
             }
         }
     }
 }
 
 /// Where the records went to standard output, what is said about them must go elsewhere.
-private func tell(_ summary: RunSummary, _ settings: ExportSettings, asJSON: Bool) {
+private func report(_ summary: RunSummary, _ settings: ExportSettings, asJSON: Bool) {
     let types = summary.parts.count == 1 ? summary.parts[0].name : "\(decimal(summary.parts.count)) types"
     let sentence =
         "\(decimal(summary.rows)) records of \(types) exported" + (summary.path.map { " to \($0)" } ?? "")

@@ -44,11 +44,11 @@ struct RestoreCommand: AsyncParsableCommand {
             let settings = try options.loader.load()
             let archive = try BackupReader(opening: file)
             let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace, trusts: trusts)
-            if isDryRun { return tell(archive, try await run.foreignCode()) }
-            let tellsJSON = output.isJSON
+            if isDryRun { return report(archive, try await run.foreignCode()) }
+            let printsJSON = output.isJSON
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
                 let (summary, steps) = try await run(database)
-                if tellsJSON { return print(summary.json) }
+                if printsJSON { return print(summary.json) }
                 for step in steps { print(step.summary) }
                 print(
                     "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables restored in "
@@ -58,7 +58,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ archive: BackupReader, _ code: [ArchiveCode]) {
+    private func report(_ archive: BackupReader, _ code: [ArchiveCode]) {
         let manifest = archive.manifest
         if output.isJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
         print(

@@ -80,7 +80,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
         abstract: "Make the database as a file says: all of it or nothing.",
         discussion: """
             It shows what it is going to do and asks. Data is deleted only with --allow-data-loss. What psql made otherwise \
-            than Skyrow does is mended where that takes no decision. Running services go on with the new schema.
+            than Skyrow does is repaired where that takes no decision. Running services go on with the new schema.
             """
     )
 
@@ -118,7 +118,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
         if !output.isJSON { print(report.text(file: file, in: schema)) }
         fflush(nil)
         if let refusal = difference.refusals.first { throw .failure("Nothing was changed. \(refusal)") }
-        let plan = difference.plan(mending: !leavesDrift)
+        let plan = difference.plan(repairing: !leavesDrift)
         if !plan.isEmpty {
             guard allowsDataLoss || !difference.losesData else {
                 throw .failure(
@@ -132,7 +132,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
                 guard isMeant else { throw .failure("Nothing was changed.") }
             }
             try await failingAsTool { () async throws(SkyrowError) in
-                try await store.applySchema(document, expecting: difference, mending: !leavesDrift)
+                try await store.applySchema(document, expecting: difference, repairing: !leavesDrift)
             }
         }
         if output.isJSON {

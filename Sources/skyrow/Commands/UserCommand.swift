@@ -34,7 +34,7 @@ func withAccounts(
         let store: RecordStore
         do {
             let existing = try await LoginKeys.existing(in: schema, of: client)
-            let keys = given ?? (existing.isEmpty ? LoginKeys.standard : existing)
+            let keys = given ?? (existing.isEmpty ? LoginKeys.default : existing)
             store = RecordStore(client: client, schema: schema, mode: .production, loginKeys: keys, logger: logger)
             if preparing { try await store.prepare() }
         } catch {

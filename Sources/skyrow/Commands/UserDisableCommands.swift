@@ -21,7 +21,7 @@ struct UserDisableCommand: AsyncParsableCommand {
     @Argument(help: "Its id, username or mail address.")
     var name: String
 
-    @Option(help: ArgumentHelp("What the user is told.", valueName: "text"))
+    @Option(help: ArgumentHelp("The message that the user gets.", valueName: "text"))
     var message: String?
 
     @Option(

@@ -66,7 +66,7 @@ struct ExportRun: Sendable {
         func copy(_ type: ExportedType, to output: ExportOutput) async throws {
             var writer = makeWriter(type.columnNames)
             let before = parts.reduce(0) { $0 + $1.rows }
-            let count = try await export.tell(type, to: &writer) { writer, count in
+            let count = try await export.write(type, to: &writer) { writer, count in
                 try output.write(writer.take())
                 progress.report(before + count)
             }

@@ -68,10 +68,10 @@ struct DirectoryImport: Sendable {
         } else {
             try await write(parts, total, to: store)
         }
-        tell(total, elapsed: .now - start)
+        report(total, elapsed: .now - start)
     }
 
-    private func tell(_ total: Int, elapsed: Duration) {
+    private func report(_ total: Int, elapsed: Duration) {
         let summary = RunSummary(
             command: "import",
             isDryRun: isDryRun,

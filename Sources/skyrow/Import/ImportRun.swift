@@ -46,7 +46,7 @@ struct ImportRun: Sendable {
         let faults = try await source.faults(of: plan)
         report(faults.map(\.description))
         if !faults.isEmpty, !continuesOnError {
-            throw .failure("Nothing was imported. Mend the file, or leave such lines out with --continue-on-error.")
+            throw .failure("Nothing was imported. Correct the file, or leave such lines out with --continue-on-error.")
         }
         var result = ImportResult(path: settings.path, plan: plan, leftOut: faults.count)
         if !isDryRun {

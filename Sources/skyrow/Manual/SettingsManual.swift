@@ -51,9 +51,9 @@ enum SettingsManual {
 
     private static func line(_ row: SettingRow) -> String {
         let name = "`\(row.flag ?? row.name)`" + (row.reloads ? " ↻" : "")
-        let standard = row.standard.isEmpty ? "" : "`\(row.standard)`"
+        let defaultValue = row.defaultValue.isEmpty ? "" : "`\(row.defaultValue)`"
         let expectation = "Must be \(row.expectation)."
-        let cells = [name, "`\(row.variable)`", standard, "\(row.sentence) \(expectation)"]
+        let cells = [name, "`\(row.variable)`", defaultValue, "\(row.sentence) \(expectation)"]
         return "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |\n"
     }
 }

@@ -10,11 +10,11 @@ extension SchemaReport {
     /// {"same": false,
     ///  "changes": [{"kind": "delete_field", "type": "note", "field": "old", "summary": "deleted", "loses_data": true,
     ///               "lost": 12, "records": 3400, "sql": ["ALTER TABLE …;"]}],
-    ///  "drift": [{"key": "note:_bury", "type": "note", "summary": "…", "mended_by_apply": true, "sql": ["…"]}],
+    ///  "drift": [{"key": "note:_tombstone_deleted", "type": "note", "summary": "…", "repaired_by_apply": true, "sql": ["…"]}],
     ///  "refusals": []}
     /// ```
     ///
-    /// - Parameter applied: how many changes were made, mends included; nil when none were to be.
+    /// - Parameter applied: how many changes were made, repairs included; nil when none were to be.
     func json(in schema: SQLIdentifier, applied: Int? = nil) -> String {
         jsonObject { writer in
             writer.key("same")
@@ -59,8 +59,8 @@ extension SchemaReport {
         writer.key("key")
         writer.string(drift.key)
         write(drift.relation, drift.field?.rawValue, drift.sentence, to: writer)
-        writer.key("mended_by_apply")
-        writer.boolean(drift.isMendable)
+        writer.key("repaired_by_apply")
+        writer.boolean(drift.isRepairable)
         writer.key("sql")
         writer.strings(drift.remedy(in: schema))
         writer.endObject()

@@ -39,9 +39,9 @@ extension SchemaReport {
 
     private func driftText(in schema: SQLIdentifier) -> String {
         difference.drift.map { drift in
-            let mark = drift.isMendable ? "~" : "!"
+            let mark = drift.isRepairable ? "~" : "!"
             var lines = ["  \(mark)  \(drift.place) \(drift.sentence)", "     [\(drift.key)]"]
-            if !drift.isMendable { lines += drift.remedy(in: schema).map { "     \($0)" } }
+            if !drift.isRepairable { lines += drift.remedy(in: schema).map { "     \($0)" } }
             return lines.joined(separator: "\n")
         }.joined(separator: "\n")
     }
@@ -53,12 +53,12 @@ extension SchemaReport {
             let part = lossy > 0 ? ", \(decimal(lossy)) of which \(lossy == 1 ? "loses" : "lose") data" : ""
             sentences.append("\(counted(difference.changes.count, "change"))\(part).")
         }
-        let mendable = difference.drift.count(where: \.isMendable)
-        let others = difference.drift.count - mendable
-        if mendable > 0 { sentences.append("Drift in \(counted(mendable, "place")) that apply mends (~).") }
+        let repairable = difference.drift.count(where: \.isRepairable)
+        let others = difference.drift.count - repairable
+        if repairable > 0 { sentences.append("Drift in \(counted(repairable, "place")) that apply repairs (~).") }
         if others > 0 {
             sentences.append(
-                "Drift in \(counted(others, "place")) that is yours to mend (!), or to accept by its key in accepted_drift."
+                "Drift in \(counted(others, "place")) that is yours to repair (!), or to accept by its key in accepted_drift."
             )
         }
         if !difference.refusals.isEmpty {
@@ -74,7 +74,7 @@ extension SchemaChange {
         switch self {
         case .createType, .addField, .createIndex: "+"
         case .deleteType, .deleteField, .deleteIndex: "-"
-        case .widenField, .renameField, .renameType, .convertField, .setDefault, .setComment, .mend: "~"
+        case .widenField, .renameField, .renameType, .convertField, .setDefault, .setComment, .repair: "~"
         }
     }
 

@@ -15,7 +15,7 @@ enum PasswordThreads {
     }
 
     /// What fits this machine, or the container that the process runs in.
-    static func ofThisMachine(cost: ScryptCost = .standard) -> Int {
+    static func ofThisMachine(cost: ScryptCost = .default) -> Int {
         fitting(processors: System.coreCount, memory: memory, hash: cost.memoryBytes)
     }
 

@@ -23,7 +23,7 @@ struct ServiceKeys: Hashable, Sendable {
         guard let keptAPIKey = value(of: "SKYROW_API_KEY", in: kept),
             let keptMasterKey = value(of: "SKYROW_MASTER_KEY", in: kept)
         else {
-            throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: mend it or move it away.")
+            throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: correct it or move it away.")
         }
         return ServiceKeys(apiKey: apiKey ?? keptAPIKey, masterKey: masterKey ?? keptMasterKey, areNew: areNew)
     }

@@ -68,11 +68,11 @@ struct ServiceProcess: Sendable {
             masterKey: settings.keys.masterKey,
             file: directory.keys
         )
-        let watch = try Watch(settings, keys: keys, logger: logger)
-        defer { watch.flush() }
+        let observability = try Observability(settings, keys: keys, logger: logger)
+        defer { observability.flush() }
         let connection = embedded?.address.connection() ?? settings.database.url ?? ""
         let (client, schema) = try makeClient(connection: connection, settings, logger: logger) {
-            $0.reporting = watch.reporting
+            $0.reporting = observability.reporting
         }
         let store = RecordStore(
             client: client,
@@ -88,12 +88,12 @@ struct ServiceProcess: Sendable {
             store: store,
             configuration: ServiceConfiguration(keys, settings),
             logger: logger,
-            metrics: watch.registry
+            metrics: observability.registry
         )
         let prepared = StoreService(store: store)
         let limits = connectionLimits(logger: logger)
         let counts = HTTPServerCounts(limits: limits)
-        let page = watch.page(client: client, store: store, actions: actions, http: counts, log: log)
+        let page = observability.page(client: client, store: store, actions: actions, http: counts, log: log)
         let drain = Drain(time: settings.times.drain)
         let clients = ClientIdentification(settings)
         let server = HTTPServer(
@@ -109,9 +109,9 @@ struct ServiceProcess: Sendable {
                 limits: limits,
                 logger: logger,
                 requestLog: settings.logging.isText ? nil : log,
-                metrics: watch.registry,
-                metricsPage: watch.isOnServicePort ? page : nil,
-                tracing: watch.tracing
+                metrics: observability.registry,
+                metricsPage: observability.isOnServicePort ? page : nil,
+                tracing: observability.tracing
             ),
             clients: clients,
             counts: counts,
@@ -124,7 +124,7 @@ struct ServiceProcess: Sendable {
         var services: [any Service] = [
             client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
         ]
-        if let metrics = watch.server(page: page, service: actions) { services.insert(metrics, at: 1) }
+        if let metrics = observability.server(page: page, service: actions) { services.insert(metrics, at: 1) }
         if let certificate { services.append(certificate) }
         services += [drain, MemoryTrimming()]
         if let embedded { services.insert(embedded, at: 0) }

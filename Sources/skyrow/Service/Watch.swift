@@ -6,7 +6,7 @@ import SkyrowPostgres
 import SkyrowStore
 
 /// What watches over a service: metrics, the log of slow statements, traces.
-struct Watch: Sendable {
+struct Observability: Sendable {
     let registry = MetricRegistry()
     /// Where PostgreSQL's client reports statements; nil when nobody wants to know.
     let reporting: StatementReporting?
@@ -21,31 +21,31 @@ struct Watch: Sendable {
 
     /// Throws ``ToolError`` when the file for spans cannot be opened, or the metrics key opens more than metrics.
     init(_ settings: Settings, keys: ServiceKeys, logger: Logger) throws(ToolError) {
-        let watch = settings.watch
-        guard watch.metricsKey == nil || watch.metricsKey != keys.apiKey else {
+        let observability = settings.observability
+        guard observability.metricsKey == nil || observability.metricsKey != keys.apiKey else {
             throw .configuration("metrics-key and api-key must differ: every copy of an application has the latter.")
         }
-        access = watch.metrics
-        key = watch.metricsKey.map { Secret($0) }
+        access = observability.metrics
+        key = observability.metricsKey.map { Secret($0) }
         self.logger = logger
-        let slow = watch.slowStatement == nil ? nil : SlowStatementLog(logger: logger, metrics: registry)
-        let threshold = watch.slowStatement ?? .zero
-        guard let path = watch.traceFile else {
+        let slow = observability.slowStatement == nil ? nil : SlowStatementLog(logger: logger, metrics: registry)
+        let threshold = observability.slowStatement ?? .zero
+        guard let path = observability.traceFile else {
             traces = nil
             tracing = nil
-            reporting = StatementWatch.reporting(slow: slow, threshold: threshold, tracer: nil)
+            reporting = StatementObservability.reporting(slow: slow, threshold: threshold, tracer: nil)
             return
         }
         let traces = try TraceFile(
             path: path,
-            limit: watch.traceFileSize,
+            limit: observability.traceFileSize,
             version: SkyrowCommand.version,
             logger: logger
         )
-        let tracer = SpanTracer(ratio: watch.traceRatio) { traces.append($0) }
+        let tracer = SpanTracer(ratio: observability.traceRatio) { traces.append($0) }
         self.traces = traces
         tracing = RequestTracing(tracer)
-        reporting = StatementWatch.reporting(slow: slow, threshold: threshold, tracer: tracer)
+        reporting = StatementObservability.reporting(slow: slow, threshold: threshold, tracer: tracer)
     }
 
     /// Writes what still waits to be written.

@@ -2,15 +2,15 @@ extension Setting where Value == Int {
     /// A whole number of a range.
     static func integer(
         _ name: String,
-        _ standard: Int,
+        _ defaultValue: Int,
         in range: ClosedRange<Int>,
         unit: String = "number",
         _ sentence: String
     ) -> Setting {
         Setting(
             name,
-            standard,
-            shown: "\(standard)",
+            defaultValue,
+            shown: "\(defaultValue)",
             .text(unit),
             mustBe: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             sentence
@@ -22,8 +22,8 @@ extension Setting where Value == Int {
 
 extension Setting where Value == Bool {
     /// A switch: a flag with its opposite, and `1`, `true`, `yes`, `on` and their opposites elsewhere.
-    static func flag(_ name: String, _ standard: Bool, _ sentence: String) -> Setting {
-        Setting(name, standard, shown: "\(standard)", .flag, mustBe: "true or false", sentence) { text in
+    static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
+        Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
             switch text.lowercased() {
             case "1", "true", "yes", "on": true
             case "0", "false", "no", "off": false
@@ -37,17 +37,17 @@ extension Setting where Value == Duration {
     /// A length of time within bounds, such as `500ms`, `30s`, `15m`, `12h` or `30d`.
     static func duration(
         _ name: String,
-        _ standard: Duration,
+        _ defaultValue: Duration,
         in range: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400)),
         _ sentence: String
     ) -> Setting {
         let bounds = "\(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
         return Setting(
             name,
-            standard,
-            shown: DurationText.text(standard),
+            defaultValue,
+            shown: DurationText.text(defaultValue),
             .text("duration"),
-            mustBe: "a duration from \(bounds), such as \(DurationText.text(standard))",
+            mustBe: "a duration from \(bounds), such as \(DurationText.text(defaultValue))",
             sentence
         ) { text in
             DurationText.duration(text).flatMap { range.contains($0) ? $0 : nil }

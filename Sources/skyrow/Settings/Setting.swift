@@ -9,7 +9,7 @@
 struct Setting<Value: Sendable>: AnySetting {
     var row: SettingRow
     /// What it is when nobody says anything.
-    let standard: Value
+    let defaultValue: Value
     /// nil for a text that makes no sense.
     let parse: @Sendable (String) -> Value?
 
@@ -19,15 +19,15 @@ struct Setting<Value: Sendable>: AnySetting {
     ///   - sentence: what the setting is for, one sentence.
     init(
         _ name: String,
-        _ standard: Value,
+        _ defaultValue: Value,
         shown: String,
         _ kind: SettingKind,
         mustBe expectation: String,
         _ sentence: String,
         parse: @escaping @Sendable (String) -> Value?
     ) {
-        row = SettingRow(name: name, kind: kind, expectation: expectation, standard: shown, sentence: sentence)
-        self.standard = standard
+        row = SettingRow(name: name, kind: kind, expectation: expectation, defaultValue: shown, sentence: sentence)
+        self.defaultValue = defaultValue
         self.parse = parse
     }
 
@@ -72,7 +72,7 @@ struct SettingRow: Hashable, Sendable {
     var kind: SettingKind
     var expectation: String
     /// The default as a text; empty when there is none.
-    var standard: String
+    var defaultValue: String
     var sentence: String
     /// A key or what may hold a password: never printed, and no flag unless one was always there.
     var isSecret = false
@@ -96,7 +96,7 @@ struct SettingRow: Hashable, Sendable {
             name: "\(name)-file",
             kind: .file,
             expectation: "the path of a file",
-            standard: "",
+            defaultValue: "",
             sentence: "A file that holds `\(name)` and nothing else, such as a secret of Docker or Kubernetes."
         )
     }

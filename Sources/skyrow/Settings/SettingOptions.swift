@@ -104,7 +104,7 @@ extension SettingRow {
 
     /// The sentence with the other name and the default: "The port (SKYROW_PORT; default: 3000)."
     private var helpText: String {
-        let note = standard.isEmpty ? "(\(variable))." : "(\(variable); default: \(standard))."
+        let note = defaultValue.isEmpty ? "(\(variable))." : "(\(variable); default: \(defaultValue))."
         let sentence = sentence.replacing("`", with: "")
         return (sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence) + " " + note
     }

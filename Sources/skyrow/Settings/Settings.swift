@@ -48,7 +48,7 @@ struct Settings: Sendable {
     }
 
     fileprivate func value<Value>(_ setting: Setting<Value>) -> Value {
-        given[setting.row.name].flatMap { $0.value as? Value } ?? setting.standard
+        given[setting.row.name].flatMap { $0.value as? Value } ?? setting.defaultValue
     }
 }
 

@@ -8,7 +8,7 @@ struct SettingsChange: Hashable, Sendable {
     init(from old: Settings, to new: Settings) {
         for setting in SettingsTable.groups.flatMap({ $0.settings }) {
             let row = setting.row
-            guard old.given(row)?.text ?? row.standard != new.given(row)?.text ?? row.standard else { continue }
+            guard old.given(row)?.text ?? row.defaultValue != new.given(row)?.text ?? row.defaultValue else { continue }
             if row.reloads { applied.append(row.name) } else { waiting.append(row.name) }
         }
     }

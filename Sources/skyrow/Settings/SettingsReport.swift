@@ -16,7 +16,7 @@ struct SettingsReport: Sendable {
         lines = SettingsTable.groups.flatMap { $0.settings }.map { setting in
             let row = setting.row
             guard let given = settings.given(row) else {
-                return Line(row: row, text: row.standard.isEmpty ? nil : row.standard)
+                return Line(row: row, text: row.defaultValue.isEmpty ? nil : row.defaultValue)
             }
             return Line(row: row, text: row.isSecret ? "<secret>" : given.text, origin: given.origin)
         }

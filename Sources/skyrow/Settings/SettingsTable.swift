@@ -14,5 +14,5 @@ struct SettingsTable: Sendable {
     let pools = PoolSettings()
     let times = TimeSettings()
     let logging = LoggingSettings()
-    let watch = WatchSettings()
+    let observability = ObservabilitySettings()
 }

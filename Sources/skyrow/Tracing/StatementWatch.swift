@@ -4,7 +4,7 @@ import SkyrowPostgres
 import Tracing
 
 /// What becomes of the news about statements: log lines of slow ones, spans of all.
-enum StatementWatch {
+enum StatementObservability {
     /// What PostgreSQL's client is to report; nil when nobody wants to know anything.
     static func reporting(
         slow: SlowStatementLog?,

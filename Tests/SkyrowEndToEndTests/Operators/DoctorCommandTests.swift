@@ -39,7 +39,7 @@ import Testing
     /// What psql does, the check that finds it, and what is said. The commands that are printed cure all of it.
     private static let faults: [(statements: String, check: String, what: String)] = [
         ("ALTER DATABASE skyrow SET timezone = 'Asia/Tokyo'", "time-zone", "PostgreSQL's time zone is Asia/Tokyo."),
-        ("DROP TRIGGER _bury ON note", "schema-drift", "note lacks _bury: "),
+        ("DROP TRIGGER _tombstone_deleted ON note", "schema-drift", "note lacks _tombstone_deleted: "),
         ("DROP INDEX note_category_idx", "foreign-key-indexes", "The reference category of note has no index."),
         (
             "CREATE INDEX one ON note (title); CREATE INDEX two ON note (title)", "duplicate-indexes",
@@ -80,8 +80,8 @@ import Testing
                 ofItemAtPath: service.directory + "/keys"
             )
             let before = try await service.psql("SELECT * FROM note ORDER BY 1")
-            let told = try await doctor()
-            #expect(told.status == .exited(2))
+            let reported = try await doctor()
+            #expect(reported.status == .exited(2))
             let report = try Report(try await doctor("--json"))
             #expect(report.state == "error")
             for fault in Self.faults {

@@ -201,27 +201,33 @@ import Testing
         }
     }
 
-    @Test func driftIsToldAndMendedOrAccepted() async throws {
+    @Test func driftIsReportedAndRepairedOrAccepted() async throws {
         try await Self.withBench { bench in
             let path = try bench.file(try await bench.run("show").output)
             try await bench.database.psql(
                 """
-                DROP TRIGGER _bury ON app.note;
+                DROP TRIGGER _tombstone_deleted ON app.note;
                 ALTER TABLE app.note ALTER _created_at DROP DEFAULT, ADD "two words" text;
                 """
             )
             let shown = try await bench.run("diff", path)
             #expect(shown.status == .exited(1))
-            for words in ["~  note lacks _bury", "[note._created_at:default]", "!  note has the column \"two words\""] {
+            for words in [
+                "~  note lacks _tombstone_deleted", "[note._created_at:default]",
+                "!  note has the column \"two words\"",
+            ] {
                 #expect(shown.output.contains(words), "\(words) is not in \(shown.output)")
             }
             let left = try await bench.run("apply", path, "--yes", "--leave-drift")
             #expect(left.status == .exited(0) && left.output.hasSuffix("Nothing to do."))
-            let mended = try await bench.run("apply", path, "--yes")
-            #expect(mended.status == .exited(0) && mended.output.hasSuffix("Done: 2 changes."), "\(mended.errors)")
+            let repaired = try await bench.run("apply", path, "--yes")
+            #expect(
+                repaired.status == .exited(0) && repaired.output.hasSuffix("Done: 2 changes."),
+                "\(repaired.errors)"
+            )
             #expect(
                 try await bench.database.psql(
-                    "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'app.note'::regclass AND tgname = '_bury'"
+                    "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'app.note'::regclass AND tgname = '_tombstone_deleted'"
                 ) == "1"
             )
 

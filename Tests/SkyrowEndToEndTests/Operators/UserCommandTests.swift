@@ -125,10 +125,10 @@ import Testing
             }
             #expect(try await database.psql(accounts) == before)
             // A password is no argument.
-            let told = try await Tool.run(
+            let reported = try await Tool.run(
                 words: [Tool.path, "user", "create", "eve", "--password", "hunter2"] + place
             )
-            #expect(told.status == .exited(64))
+            #expect(reported.status == .exited(64))
         }
     }
 

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: files) func theServiceHasNoMoreRightsThanItNeeds(path: String) async throws {
-        let times = try Settings.standard.times
+        let times = try Settings.default.times
         for (name, service) in try await ComposeFile(path).skyrowServices {
             #expect(service["read_only"] as? Bool == true, "\(name)")
             #expect(service.texts("cap_drop") == ["ALL"], "\(name)")
@@ -133,7 +133,7 @@ import Testing
             let line = try #require(text.split(separator: "\n").first { $0.contains("timeout \(name) ") })
             return try #require(DurationText.duration(String(line.split(separator: " ").last ?? "")))
         }
-        let times = try Settings.standard.times
+        let times = try Settings.default.times
         #expect(try timeout("server") > times.response)
         #expect(try timeout("http-keep-alive") < times.idle)
         #expect(try timeout("http-request") <= times.header)
@@ -142,7 +142,7 @@ import Testing
 
 extension Settings {
     /// What holds when nobody says anything.
-    static var standard: Settings {
+    static var `default`: Settings {
         get throws { try Settings(SettingSources(flags: [:], environment: [:])) }
     }
 }

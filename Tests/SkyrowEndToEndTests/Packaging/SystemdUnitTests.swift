@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotMendItselfIsNotTriedAgain() throws {
+    @Test func whatDoesNotRecoverIsNotTriedAgain() throws {
         let statuses = [ToolError.usage(""), .configuration("")].map { "\($0.status.rawValue)" }
         #expect(try Self.values(of: "RestartPreventExitStatus") == [statuses.joined(separator: " ")])
         #expect(try Self.values(of: "ExecReload") == ["/bin/kill -HUP $MAINPID"])
@@ -45,7 +45,7 @@ import Testing
     @Test func itIsKilledNoSoonerThanItEndsByItself() throws {
         let grace = try #require(try Self.values(of: "TimeoutStopSec").first.flatMap { DurationText.duration($0) })
         // After the requests the embedded PostgreSQL has twenty seconds.
-        let settings = try Settings.standard
+        let settings = try Settings.default
         #expect(grace > settings.times.shutdown + .seconds(20))
         #expect(try Self.values(of: "KillMode") == ["mixed"])
         let descriptors = try #require(try Self.values(of: "LimitNOFILE").first.flatMap { Int($0) })

@@ -30,15 +30,15 @@ import Testing
         #expect(!settings.records.isDevelopment)
         #expect(settings.keys.apiKey == nil)
         #expect(settings.keys.masterKey == nil)
-        #expect(settings.accounts.loginKeys == LoginKeys.standard)
+        #expect(settings.accounts.loginKeys == LoginKeys.default)
         #expect(settings.logging.level == .info)
         #expect(settings.listening.maximumBody == 8 << 20)
     }
 
     @Test func theTableShowsTheDefaultsThatHold() throws {
-        for setting in SettingsTable.groups.flatMap({ $0.settings }) where !setting.row.standard.isEmpty {
-            let value = try #require(setting.read(setting.row.standard))
-            #expect(Self.text(value) == Self.text(setting.standardValue), "\(setting.row.name)")
+        for setting in SettingsTable.groups.flatMap({ $0.settings }) where !setting.row.defaultValue.isEmpty {
+            let value = try #require(setting.read(setting.row.defaultValue))
+            #expect(Self.text(value) == Self.text(setting.defaultSettingValue), "\(setting.row.name)")
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
 
 extension AnySetting {
     /// The default, whatever its type.
-    fileprivate var standardValue: Any {
-        Mirror(reflecting: self).children.first { $0.label == "standard" }?.value ?? ()
+    fileprivate var defaultSettingValue: Any {
+        Mirror(reflecting: self).children.first { $0.label == "defaultValue" }?.value ?? ()
     }
 }

@@ -25,7 +25,7 @@ import Testing
                 INSERT INTO note (_id) VALUES ('1');
                 CREATE OR REPLACE FUNCTION judge(text) RETURNS boolean LANGUAGE plpgsql AS
                     $$ BEGIN \(statement); RETURN true; END $$;
-                CREATE TRIGGER shout AFTER INSERT ON note FOR EACH ROW EXECUTE FUNCTION _bury();
+                CREATE TRIGGER shout AFTER INSERT ON note FOR EACH ROW EXECUTE FUNCTION _tombstone_deleted();
                 """
             )
             try await ExportTests.run("backup", path, on: source)
@@ -56,10 +56,20 @@ import Testing
             "FUNCTION", "_announce_all_sessions()",
             "AS $$\nBEGIN\n    PERFORM pg_notify('skyrow_session', 'all');\n    RETURN NULL;\nEND $$;", true
         ),
-        ("TRIGGER", "note _bury", #"CREATE TRIGGER "_bury" EXECUTE FUNCTION "app"."_bury"();"#, true),
-        ("TRIGGER", "note _bury", #"CREATE TRIGGER "_bury" EXECUTE FUNCTION "app"."judge"();"#, false),
-        ("TRIGGER", "note bury", #"CREATE TRIGGER "bury" EXECUTE FUNCTION "app"."_bury"();"#, false),
-        ("PROCEDURE", "_bury()", "AS $$BEGIN END$$;", false), ("TABLE", "note", "CREATE TABLE note ();", true),
+        (
+            "TRIGGER", "note _tombstone_deleted",
+            #"CREATE TRIGGER "_tombstone_deleted" EXECUTE FUNCTION "app"."_tombstone_deleted"();"#, true
+        ),
+        (
+            "TRIGGER", "note _tombstone_deleted",
+            #"CREATE TRIGGER "_tombstone_deleted" EXECUTE FUNCTION "app"."judge"();"#, false
+        ),
+        (
+            "TRIGGER", "note tombstone", #"CREATE TRIGGER "tombstone" EXECUTE FUNCTION "app"."_tombstone_deleted"();"#,
+            false
+        ),
+        ("PROCEDURE", "_tombstone_deleted()", "AS $$BEGIN END$$;", false),
+        ("TABLE", "note", "CREATE TABLE note ();", true),
     ])
     func whatSkyrowMadeIsToldByItsText(kind: String, name: String, text: String, isOwn: Bool) {
         let script = """
@@ -159,7 +169,7 @@ import Testing
             DROP EVENT TRIGGER skyrow_ddl_command_end; DROP EVENT TRIGGER skyrow_sql_drop;
             DROP SCHEMA skyrow_admin CASCADE;
             REASSIGN OWNED BY skyrow_service TO skyrow; DROP OWNED BY skyrow_service; DROP ROLE skyrow_service;
-            SET search_path = app; SELECT app._watch_schema();
+            SET search_path = app; SELECT app._install_event_triggers();
             """
         )
         #expect(undone.status == .exited(0), "\(undone.errors)")

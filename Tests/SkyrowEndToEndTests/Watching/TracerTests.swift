@@ -58,11 +58,11 @@ import Tracing
         let child = tracer.startSpan("child", context: parent.context, ofKind: .client)
         child.end()
         parent.end()
-        let told = try #require(spans.all.last)
-        #expect(told.identity.traceID.description == Self.trace)
-        #expect(told.parentID?.description == Self.remote)
-        #expect(spans.all.first?.parentID == told.identity.spanID)
-        #expect(spans.all.first?.identity.traceID == told.identity.traceID)
+        let reported = try #require(spans.all.last)
+        #expect(reported.identity.traceID.description == Self.trace)
+        #expect(reported.parentID?.description == Self.remote)
+        #expect(spans.all.first?.parentID == reported.identity.spanID)
+        #expect(spans.all.first?.identity.traceID == reported.identity.traceID)
 
         var carrier: [String: String] = [:]
         tracer.inject(child.context, into: &carrier, using: Fields())
@@ -85,15 +85,15 @@ import Tracing
         span.attributes["b"] = 2
         span.setStatus(SpanStatus(code: .error))
         span.end()
-        let told = try #require(spans.all.first)
+        let reported = try #require(spans.all.first)
         #expect(spans.all.count == 1)
-        #expect(told.name == "second")
-        #expect(told.attributes.count == 1)
-        #expect(told.status == nil)
-        #expect(told.events.count == 32)
-        #expect(told.events.first?.attributes.get("exception.type") == .string("ToolError"))
-        #expect(!"\(told.events)".contains("secret"))
-        #expect(told.end >= told.start)
+        #expect(reported.name == "second")
+        #expect(reported.attributes.count == 1)
+        #expect(reported.status == nil)
+        #expect(reported.events.count == 32)
+        #expect(reported.events.first?.attributes.get("exception.type") == .string("ToolError"))
+        #expect(!"\(reported.events)".contains("secret"))
+        #expect(reported.end >= reported.start)
     }
 
     @Test func waitingSpansHaveALimit() {

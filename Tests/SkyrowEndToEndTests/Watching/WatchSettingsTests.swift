@@ -2,7 +2,7 @@ import Testing
 
 @testable import skyrow
 
-@Suite struct WatchSettingsTests {
+@Suite struct ObservabilitySettingsTests {
     private func settings(_ flags: [String: String]) throws -> Settings {
         try SettingsLoader(flags: flags, environment: [:]).load()
     }
@@ -13,7 +13,7 @@ import Testing
         ("[::1]:9464", .address(host: "::1", port: 9464)), ("localhost:1", .address(host: "localhost", port: 1)),
     ])
     func metricsAreForWhomItSays(text: String, access: MetricsAccess) throws {
-        #expect(try settings(["metrics": text]).watch.metrics == access)
+        #expect(try settings(["metrics": text]).observability.metrics == access)
     }
 
     @Test(arguments: [
@@ -33,7 +33,7 @@ import Testing
         ("127.0.0.1.example.org:1", true),
     ])
     func strangersNeedAKeyUnlessAnOperatorSaysOtherwise(text: String, needsKey: Bool) throws {
-        let access = try settings(["metrics": text]).watch.metrics
+        let access = try settings(["metrics": text]).observability.metrics
         #expect(access.needsKey(hasOne: false) == needsKey)
         #expect(access.needsKey(hasOne: true) == (text != "open"))
     }
@@ -43,7 +43,7 @@ import Testing
         ("2m", .seconds(120)),
     ])
     func aThresholdIsADurationOrNone(text: String, threshold: Duration?) throws {
-        #expect(try settings(["slow-statement": text]).watch.slowStatement == threshold)
+        #expect(try settings(["slow-statement": text]).observability.slowStatement == threshold)
     }
 
     @Test(arguments: [
@@ -56,10 +56,10 @@ import Testing
     }
 
     @Test func withoutAWordAboutItTheMasterKeyIsNeeded() throws {
-        let watch = try settings([:]).watch
-        #expect(watch.metrics == .keyHolders)
-        #expect(watch.slowStatement == .seconds(1))
-        #expect(watch.traceFile == nil)
-        #expect(watch.traceRatio == 1)
+        let observability = try settings([:]).observability
+        #expect(observability.metrics == .keyHolders)
+        #expect(observability.slowStatement == .seconds(1))
+        #expect(observability.traceFile == nil)
+        #expect(observability.traceRatio == 1)
     }
 }

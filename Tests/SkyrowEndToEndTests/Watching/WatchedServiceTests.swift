@@ -7,7 +7,7 @@ import Testing
 @testable import skyrow
 
 /// A running service as those see it who watch over it, and what the manual and the dashboard promise them.
-@Suite struct WatchedServiceTests {
+@Suite struct ObservedServiceTests {
     private static let documentation = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Documentation").standardized
 

@@ -23,7 +23,7 @@ import Tracing
             return ann
         }
         let spans = tracer.finishedSpans
-        // Probes and scrapers would bury the rest.
+        // Probes and scrapers would outnumber the rest.
         try #require(spans.map(\.operationName) == ["auth:signup", "record:fetch", "record:fetch", "rpc.batch"])
         #expect(spans.allSatisfy { $0.kind == .server && $0.parentSpanID == nil })
         #expect(spans[1].attributes.get("enduser.id") == .string(ann.id))

@@ -141,8 +141,8 @@ import Testing
         Row(.drift, []),
         Row(
             .drift,
-            [["place": "note", "sentence": "lacks _bury", "commands": "A;\nB;"]],
-            (.warning, "note lacks _bury.")
+            [["place": "note", "sentence": "lacks _tombstone_deleted", "commands": "A;\nB;"]],
+            (.warning, "note lacks _tombstone_deleted.")
         ),
         Row(.foreignKeyIndexes, []),
         Row(

@@ -119,7 +119,7 @@ import Testing
             """,
             .autovacuum, "_dying has 200 dead rows beside 0"
         ),
-        ("DROP TRIGGER _bury ON category", .drift, "category lacks _bury"),
+        ("DROP TRIGGER _tombstone_deleted ON category", .drift, "category lacks _tombstone_deleted"),
         ("DROP INDEX note_category_idx", .foreignKeyIndexes, "category of note has no index"),
         (
             "CREATE INDEX one ON note (title); CREATE INDEX two ON note (title)",

@@ -10,8 +10,8 @@ import Testing
     private static let inventory: SchemaInventory = {
         var note = table("note")
         note.fields[field("title")] = column(.string, .text, "text")
-        note.fields[field("stars")] = column(.integer, .int8, "bigint", standard: "'3'::bigint")
-        note.fields[field("done")] = column(.boolean, .bool, "boolean", standard: "(1 > 2)")
+        note.fields[field("stars")] = column(.integer, .int8, "bigint", defaultValue: "'3'::bigint")
+        note.fields[field("done")] = column(.boolean, .bool, "boolean", defaultValue: "(1 > 2)")
         note.fields[field("category")] = column(.reference(type("category")), .text, "text")
         note.fields[field("price")] = column(.unknown("money"), PostgresOID(rawValue: 790), "money")
         note.foreignKeys = [InventoryForeignKey(name: "note_category_fkey", field: field("category"))]
@@ -41,7 +41,7 @@ import Testing
     private static func table(_ name: String) -> InventoryTable {
         var table = InventoryTable(comment: type(name).tableComment)
         for column in ReservedColumn.allCases {
-            table.reserved[column] = InventoryColumn(isNotNull: column.isNotNull, standard: column.standard)
+            table.reserved[column] = InventoryColumn(isNotNull: column.isNotNull, defaultValue: column.defaultValue)
         }
         table.indexes = [
             InventoryIndex(name: "\(name)_pkey", described: nil, columns: ["_id"], isPrimary: true),
@@ -53,7 +53,7 @@ import Testing
                 condition: "(_owner IS NOT NULL)"
             ),
         ]
-        table.triggers = ["_stamp", "_bury", "_bury_all", "_bury_renamed"].map {
+        table.triggers = ["_stamp", "_tombstone_deleted", "_tombstone_truncated", "_tombstone_renamed"].map {
             InventoryTrigger(name: $0, function: $0)
         }
         table.checks = [InventoryCheck(name: "_reserved_columns_fit")]
@@ -64,13 +64,13 @@ import Testing
         _ type: FieldType,
         _ oid: PostgresOID,
         _ sqlType: String,
-        standard: String? = nil
+        defaultValue: String? = nil
     ) -> InventoryField {
         InventoryField(
             type: type,
             oid: oid,
             sqlType: sqlType,
-            column: InventoryColumn(standard: standard, comment: type.columnComment)
+            column: InventoryColumn(defaultValue: defaultValue, comment: type.columnComment)
         )
     }
 
@@ -102,15 +102,15 @@ import Testing
         #expect(SchemaDifference(document(), Self.inventory).isEmpty)
         let difference = SchemaDifference(document { $0.acceptedDrift = [] }, Self.inventory)
         #expect(difference.drift == [SchemaDrift("note", .unsupportedType("money"), of: field("price"))])
-        #expect(!difference.isEmpty && difference.plan(mending: true).isEmpty)
+        #expect(!difference.isEmpty && difference.plan(repairing: true).isEmpty)
     }
 
     @Test func aFileSaysOfADatabaseWhatItCan() throws {
         let note = try #require(Self.inventory.document.types[type("note")])
         #expect(note.comment == nil)
-        #expect(note.fields[field("stars")]?.standard == .integer(3))
+        #expect(note.fields[field("stars")]?.defaultValue == .integer(3))
         // An expression is left alone.
-        #expect(note.fields[field("done")]?.standard == nil)
+        #expect(note.fields[field("done")]?.defaultValue == nil)
         #expect(note.fields[field("price")]?.type == .unknown("money"))
         #expect(note.indexes == [DocumentedIndex([.init("title")])])
         #expect(Self.inventory.document.types[.user]?.comment == nil)
@@ -124,7 +124,7 @@ import Testing
                 comment: "Memos.",
                 fields: [
                     field("about"): DocumentedField(.reference(type("note"))),
-                    field("size"): DocumentedField(.integer, standard: .integer(0), comment: "Bytes."),
+                    field("size"): DocumentedField(.integer, defaultValue: .integer(0), comment: "Bytes."),
                 ],
                 indexes: [DocumentedIndex([.init("size", isDescending: true)])]
             )
@@ -188,8 +188,8 @@ import Testing
 
     @Test func defaultsCommentsAndIndexesAreAsTheFileSays() {
         let made = changes { document in
-            document.types[type("note")]?.fields[field("stars")]?.standard = nil
-            document.types[type("note")]?.fields[field("title")]?.standard = .string("it's")
+            document.types[type("note")]?.fields[field("stars")]?.defaultValue = nil
+            document.types[type("note")]?.fields[field("title")]?.defaultValue = .string("it's")
             document.types[type("note")]?.fields[field("title")]?.comment = "A heading."
             document.types[type("note")]?.comment = "Notes."
             document.types[type("note")]?.indexes = [DocumentedIndex([.init("title")], isUnique: true)]

@@ -7,7 +7,7 @@ import Testing
 /// What psql made otherwise than Skyrow would have, found and put right.
 @Suite struct SchemaDriftTests {
     /// Each row is done to a type of its own, `%`, which has a `title`, and refers to `other` by `other`.
-    private static let rows: [(statement: String, key: String, isMended: Bool)] = [
+    private static let rows: [(statement: String, key: String, isRepaired: Bool)] = [
         ("COMMENT ON TABLE % IS NULL", "%:comment", true),
         ("COMMENT ON COLUMN %.title IS NULL", "%.title:comment", true),
         ("COMMENT ON COLUMN %.other IS NULL", "%.other:comment", true),
@@ -21,9 +21,9 @@ import Testing
         ("DROP INDEX %__database__created_at_idx", "%:(_database, _created_at)", true),
         ("DROP INDEX %__owner__created_at_idx", "%:(_owner, _created_at)", true),
         ("DROP TRIGGER _stamp ON %", "%:_stamp", true),
-        ("ALTER TABLE % DISABLE TRIGGER _bury", "%:_bury", true),
-        ("DROP TRIGGER _bury_all ON %", "%:_bury_all", true),
-        ("DROP TRIGGER _bury_renamed ON %", "%:_bury_renamed", true),
+        ("ALTER TABLE % DISABLE TRIGGER _tombstone_deleted", "%:_tombstone_deleted", true),
+        ("DROP TRIGGER _tombstone_truncated ON %", "%:_tombstone_truncated", true),
+        ("DROP TRIGGER _tombstone_renamed ON %", "%:_tombstone_renamed", true),
         ("ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit", "%:_reserved_columns_fit", true),
         (
             "ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit; ALTER TABLE % ADD CONSTRAINT _reserved_columns_fit "
@@ -80,7 +80,7 @@ import Testing
         text.replacing("%", with: "t\(number)")
     }
 
-    @Test func everyFaultIsFoundAndMendedToWhatSkyrowMakes() async throws {
+    @Test func everyFaultIsFoundAndRepairedToWhatSkyrowMakes() async throws {
         try await withStore { fixture in
             var types = [RecordType(name: type("other")), RecordType(name: type("pristine"))]
             types += Self.rows.indices.map { RecordType(name: type("t\($0)")) }
@@ -103,18 +103,18 @@ import Testing
             #expect(report.difference.changes == [] && report.difference.refusals == [])
             for (number, row) in Self.rows.enumerated() {
                 let drift = report.difference.drift.first { $0.key == named(row.key, number) }
-                #expect(drift?.isMendable == row.isMended, "\(row.key)")
+                #expect(drift?.isRepairable == row.isRepaired, "\(row.key)")
             }
 
             // Left alone where that is wanted.
-            try await fixture.store.applySchema(document, expecting: report.difference, mending: false)
+            try await fixture.store.applySchema(document, expecting: report.difference, repairing: false)
             #expect(try await fixture.store.compareSchema(with: document) == report)
 
-            try await fixture.store.applySchema(document, expecting: report.difference, mending: true)
+            try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
             let left = try await fixture.store.compareSchema(with: document).difference.drift
-            #expect(left.allSatisfy { !$0.isMendable })
-            #expect(left.count == Self.rows.count { !$0.isMended } + 1)
-            for (number, row) in Self.rows.enumerated() where row.isMended {
+            #expect(left.allSatisfy { !$0.isRepairable })
+            #expect(left.count == Self.rows.count { !$0.isRepaired } + 1)
+            for (number, row) in Self.rows.enumerated() where row.isRepaired {
                 #expect(try await description(of: "t\(number)", fixture) == pristine, "\(row.statement)")
             }
             // What is left goes away by the statements that are shown, or is accepted.
@@ -142,11 +142,11 @@ import Testing
             let document = try await fixture.store.schemaDocument()
             let difference = try await fixture.store.compareSchema(with: document).difference
             let error = await #expect(throws: SkyrowError.self) {
-                try await fixture.store.applySchema(document, expecting: difference, mending: true)
+                try await fixture.store.applySchema(document, expecting: difference, repairing: true)
             }
             #expect(error?.message.contains("'skyrow doctor' names them") == true)
             try await fixture.psql("DELETE FROM note")
-            try await fixture.store.applySchema(document, expecting: difference, mending: true)
+            try await fixture.store.applySchema(document, expecting: difference, repairing: true)
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
         }
     }
@@ -166,7 +166,7 @@ import Testing
             )
             let document = try await fixture.store.schemaDocument()
             #expect(document.types[type("note")]?.indexes == [])
-            #expect(document.types[type("note")]?.fields[field("at")]?.standard == nil)
+            #expect(document.types[type("note")]?.fields[field("at")]?.defaultValue == nil)
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
         }
     }

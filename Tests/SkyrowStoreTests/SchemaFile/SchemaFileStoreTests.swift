@@ -10,10 +10,10 @@ import Testing
     private func apply(
         _ document: SchemaDocument,
         to fixture: StoreFixture,
-        mending: Bool = true
+        repairing: Bool = true
     ) async throws -> SchemaReport {
         let report = try await fixture.store.compareSchema(with: document)
-        try await fixture.store.applySchema(document, expecting: report.difference, mending: mending)
+        try await fixture.store.applySchema(document, expecting: report.difference, repairing: repairing)
         return report
     }
 
@@ -32,7 +32,7 @@ import Testing
             for (index, row) in DefaultExpressionTests.sayable.enumerated() {
                 a.fields[field("d\(index)")] = DocumentedField(
                     row.type,
-                    standard: row.value,
+                    defaultValue: row.value,
                     comment: "Default \(index)."
                 )
             }
@@ -44,7 +44,7 @@ import Testing
             ]
             document.types[type("a")] = a
             document.types[type("b")] = DocumentedType(fields: [field("a"): DocumentedField(.reference(type("a")))])
-            document.types[.user]?.fields[field("age")] = DocumentedField(.integer, standard: .integer(18))
+            document.types[.user]?.fields[field("age")] = DocumentedField(.integer, defaultValue: .integer(18))
 
             _ = try await apply(document, to: fixture)
             let again = try await fixture.store.compareSchema(with: document)
@@ -114,7 +114,7 @@ import Testing
                     "note.r": .init(lost: 2, records: 5), "note.b": .init(lost: 2, records: 5),
                 ]
             )
-            try await fixture.store.applySchema(document, expecting: report.difference, mending: true)
+            try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
             let rows = try await fixture.psql("SELECT n, t, r, b FROM note ORDER BY _id")
             #expect(rows == "1|12|2|t\n|7||\n|||\n|||f\n-3||1|")
             // Rows that lost a value are new to those who catch up.
@@ -148,7 +148,8 @@ import Testing
             #expect(document.types[type("note")]?.fields[field("s")]?.type == .sequence)
             document.types[type("note")]?.fields = [
                 field("i"): DocumentedField(.number), field("j"): DocumentedField(.string),
-                field("r"): DocumentedField(.string), field("v"): DocumentedField(.string, standard: .string("new")),
+                field("r"): DocumentedField(.string),
+                field("v"): DocumentedField(.string, defaultValue: .string("new")),
                 field("s"): DocumentedField(.integer), field("q"): DocumentedField(.integer),
                 field("w"): DocumentedField(.string), field("flag"): DocumentedField(.string),
             ]
@@ -190,7 +191,7 @@ import Testing
             let report = try await fixture.store.compareSchema(with: document)
             try await fixture.psql("SELECT _create_type('meanwhile')")
             let error = await #expect(throws: SkyrowError.self) {
-                try await fixture.store.applySchema(document, expecting: report.difference, mending: true)
+                try await fixture.store.applySchema(document, expecting: report.difference, repairing: true)
             }
             #expect(error?.message == "The schema was changed meanwhile; look at it again.")
             #expect(try await fixture.psql("SELECT to_regclass('fresh') IS NULL") == "t")
@@ -217,7 +218,7 @@ import Testing
                 var events = fixture.store.client.listen("skyrow_schema").makeAsyncIterator()
                 #expect(await events.next() == .connected)
                 let report = try await other.compareSchema(with: document)
-                try await other.applySchema(document, expecting: report.difference, mending: true)
+                try await other.applySchema(document, expecting: report.difference, repairing: true)
                 guard case .notification(_, "app", _) = await events.next() else {
                     Issue.record("no notice came")
                     return

@@ -77,7 +77,7 @@ import Testing
         #expect(try refusal(#"{"users":[""]}"#) { try RoleParameters.users($0) }?.code == .invalidArgument)
     }
 
-    @Test func anAccountIsShutWithMessageAndExpiryAndOpenedWithout() throws {
+    @Test func anAccountIsDisabledWithMessageAndExpiryAndEnabledWithout() throws {
         let request = try readJSON(
             #"{"auth_id":"u1","disabled":true,"message":"Be nice.","expiry":"2000-01-01T00:00:01Z"}"#
         ) { try SetDisabledRequest(parameters: $0) }
@@ -110,7 +110,7 @@ import Testing
             (#"{"auth_id":"u1","disabled":true,"expiry":5}"#, .badRequest, "expiry"),
         ] as [(String, ErrorCode, String)]
     )
-    func whatCannotShutAnAccountIsRefused(text: String, code: ErrorCode, argument: String) throws {
+    func invalidRequestsToDisableAnAccountAreRefused(text: String, code: ErrorCode, argument: String) throws {
         let error = try refusal(text) { try SetDisabledRequest(parameters: $0) }
         #expect(error?.code == code)
         #expect(error?.arguments == [argument])

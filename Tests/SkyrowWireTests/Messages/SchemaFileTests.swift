@@ -46,7 +46,7 @@ import Testing
         #expect(document.schemaFile == whole)
         let memo = try #require(document.types[try RecordTypeName("memo")])
         #expect(memo.renamedFrom == (try RecordTypeName("note")))
-        #expect(memo.fields[try FieldName("stars")]?.standard == .integer(9_007_199_254_740_993))
+        #expect(memo.fields[try FieldName("stars")]?.defaultValue == .integer(9_007_199_254_740_993))
         #expect(memo.fields[try FieldName("price")]?.type == .unknown("numeric(10,2)"))
         #expect(memo.fields[try FieldName("search")]?.isGenerated == true)
         #expect(
@@ -76,8 +76,8 @@ import Testing
             #"{"record_types":{"n":{"fields":[{"name":"w","type":"number","default":2},{"name":"j","type":"json","default":{ }}]}}}"#
         )
         let fields = try #require(document.types[try RecordTypeName("n")]).fields
-        #expect(fields[try FieldName("w")]?.standard == .number(2))
-        #expect(fields[try FieldName("j")]?.standard == .json(JSONText(validated: Array("{}".utf8))))
+        #expect(fields[try FieldName("w")]?.defaultValue == .number(2))
+        #expect(fields[try FieldName("j")]?.defaultValue == .json(JSONText(validated: Array("{}".utf8))))
     }
 
     @Test(

@@ -56,11 +56,11 @@ extension RecordStore {
     /// Every process learns of it. Throws `114 IncompatibleSchema` when the comparison has refusals or is out of date, and
     /// with PostgreSQL's reason when rows do not allow a change.
     ///
-    /// - Parameter mending: whether drift is mended that can be.
+    /// - Parameter repairing: whether drift is repaired that can be.
     package func applySchema(
         _ document: SchemaDocument,
         expecting expected: SchemaDifference,
-        mending: Bool
+        repairing: Bool
     ) async throws(SkyrowError) {
         if let refusal = expected.refusals.first { throw SkyrowError(.incompatibleSchema, refusal) }
         try await changingSchema {
@@ -74,7 +74,7 @@ extension RecordStore {
                     _ = try await transaction.query(
                         "SELECT set_config('lock_timeout', '1s', true), set_config('search_path', 'pg_catalog', true)"
                     )
-                    let changes = expected.plan(mending: mending)
+                    let changes = expected.plan(repairing: repairing)
                     try await changer.requireLocks(for: changes, in: transaction)
                     for statement in try SchemaChange.statements(ofPlan: changes, in: schema) {
                         _ = try await transaction.query(statement)

@@ -10,9 +10,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     /// Stamps what is updated by hand.
     case stamp
     /// Tombstones of deletions, truncations and changed ids.
-    case bury
-    case buryAll
-    case buryRenamed
+    case tombstoneDeleted
+    case tombstoneTruncated
+    case tombstoneRenamed
     /// Keeps id, database and access list in their forms.
     case reservedColumnsFit
 
@@ -22,9 +22,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .databaseIndex: "(_database, _created_at)"
         case .ownerIndex: "(_owner, _created_at)"
         case .stamp: "_stamp"
-        case .bury: "_bury"
-        case .buryAll: "_bury_all"
-        case .buryRenamed: "_bury_renamed"
+        case .tombstoneDeleted: "_tombstone_deleted"
+        case .tombstoneTruncated: "_tombstone_truncated"
+        case .tombstoneRenamed: "_tombstone_renamed"
         case .reservedColumnsFit: "_reserved_columns_fit"
         }
     }
@@ -34,8 +34,8 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         switch self {
         case .databaseIndex: "queries sort the whole table"
         case .ownerIndex: "queries for one's own records read the whole table"
-        case .stamp: "rows updated in psql keep their old revision, and nobody who catches up sees them"
-        case .bury, .buryAll, .buryRenamed: "nobody who catches up learns of what is deleted"
+        case .stamp: "rows updated in psql keep their old revision, and clients that catch up miss them"
+        case .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed: "clients that catch up miss deletions"
         case .reservedColumnsFit: "rows that no client can name may be written"
         }
     }
@@ -48,7 +48,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
             table.indexes.contains {
                 $0.isValid && $0.columns == ["_owner", "_created_at"] && $0.condition == "(_owner IS NOT NULL)"
             }
-        case .stamp, .bury, .buryAll, .buryRenamed:
+        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed:
             table.triggers.contains { $0.name == name && $0.function == name && $0.isEnabled }
         case .reservedColumnsFit:
             table.checks.contains { $0.name == name && $0.isValidated }
@@ -84,28 +84,28 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
                 WHEN (NEW._revision IS NOT DISTINCT FROM OLD._revision) EXECUTE FUNCTION \(schema)._stamp()
                 """,
             ]
-        case .bury:
+        case .tombstoneDeleted:
             [
-                "DROP TRIGGER IF EXISTS _bury ON \(table)",
+                "DROP TRIGGER IF EXISTS _tombstone_deleted ON \(table)",
                 """
-                CREATE TRIGGER _bury AFTER DELETE ON \(table) REFERENCING OLD TABLE AS deleted_row \
-                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._bury()
+                CREATE TRIGGER _tombstone_deleted AFTER DELETE ON \(table) REFERENCING OLD TABLE AS deleted_row \
+                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._tombstone_deleted()
                 """,
             ]
-        case .buryAll:
+        case .tombstoneTruncated:
             [
-                "DROP TRIGGER IF EXISTS _bury_all ON \(table)",
+                "DROP TRIGGER IF EXISTS _tombstone_truncated ON \(table)",
                 """
-                CREATE TRIGGER _bury_all BEFORE TRUNCATE ON \(table) \
-                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._bury_all()
+                CREATE TRIGGER _tombstone_truncated BEFORE TRUNCATE ON \(table) \
+                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._tombstone_truncated()
                 """,
             ]
-        case .buryRenamed:
+        case .tombstoneRenamed:
             [
-                "DROP TRIGGER IF EXISTS _bury_renamed ON \(table)",
+                "DROP TRIGGER IF EXISTS _tombstone_renamed ON \(table)",
                 """
-                CREATE TRIGGER _bury_renamed AFTER UPDATE OF _id ON \(table) FOR EACH ROW \
-                WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION \(schema)._bury_renamed()
+                CREATE TRIGGER _tombstone_renamed AFTER UPDATE OF _id ON \(table) FOR EACH ROW \
+                WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION \(schema)._tombstone_renamed()
                 """,
             ]
         case .reservedColumnsFit:
@@ -122,7 +122,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
 
 extension ReservedColumn {
     /// The default as PostgreSQL prints it with the schema first in the search path; nil for none.
-    package var standard: String? {
+    package var defaultValue: String? {
         switch self {
         case .id: "(gen_random_uuid())::text"
         case .database: "'_public'::text"
@@ -133,7 +133,7 @@ extension ReservedColumn {
     }
 
     /// Whether NULL is refused.
-    package var isNotNull: Bool { standard != nil }
+    package var isNotNull: Bool { defaultValue != nil }
 
     /// The statement that gives it its default.
     func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {

@@ -32,8 +32,8 @@ extension SchemaChange {
                     ? "ALTER TABLE \(try Self.table(type, schema)) DROP CONSTRAINT \(try SQLIdentifier(index.name))"
                     : "DROP INDEX \(schema).\(try SQLIdentifier(index.name))"
             ]
-        case .mend(let drift):
-            try drift.mend(in: schema) ?? []
+        case .repair(let drift):
+            try drift.repair(in: schema) ?? []
         case .createType, .addField, .widenField, .renameField, .deleteField, .deleteType:
             []
         }

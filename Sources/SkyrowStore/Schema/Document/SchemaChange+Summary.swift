@@ -17,7 +17,7 @@ extension SchemaChange {
         case .setComment: "set_comment"
         case .createIndex: "create_index"
         case .deleteIndex: "delete_index"
-        case .mend: "mend"
+        case .repair: "repair"
         }
     }
 
@@ -29,7 +29,7 @@ extension SchemaChange {
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
             .deleteIndex(_, let type):
             type.rawValue
-        case .mend(let drift): drift.relation
+        case .repair(let drift): drift.relation
         }
     }
 
@@ -40,7 +40,7 @@ extension SchemaChange {
             .deleteField(let field, _), .convertField(let field, _, _), .setDefault(_, let field, _):
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
-        case .mend(let drift): drift.field?.rawValue
+        case .repair(let drift): drift.field?.rawValue
         case .createType, .renameType, .deleteType, .createIndex, .deleteIndex: nil
         }
     }
@@ -60,7 +60,7 @@ extension SchemaChange {
         case .setComment(let text, _, _): "comment '\(text)'"
         case .createIndex(let index, _): "new index \(index.text)"
         case .deleteIndex(let index, _): "index \(index.name) \(index.described?.text ?? "") deleted"
-        case .mend(let drift): drift.sentence
+        case .repair(let drift): drift.sentence
         }
     }
 

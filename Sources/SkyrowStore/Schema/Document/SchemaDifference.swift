@@ -26,9 +26,9 @@ package struct SchemaDifference: Hashable, Sendable {
     package var losesData: Bool { changes.contains { $0.loss != nil } }
 
     /// What to do, in an order in which it can be done.
-    package func plan(mending: Bool) -> [SchemaChange] {
-        let mends = mending ? drift.filter(\.isMendable).map { SchemaChange.mend($0) } : []
-        return changes.map(\.change) + mends
+    package func plan(repairing: Bool) -> [SchemaChange] {
+        let repairs = repairing ? drift.filter(\.isRepairable).map { SchemaChange.repair($0) } : []
+        return changes.map(\.change) + repairs
     }
 
     package init(_ document: SchemaDocument, _ inventory: SchemaInventory) {
@@ -73,7 +73,7 @@ extension SchemaChange {
         case .deleteType: 8
         case .createIndex: 9
         case .setComment: 10
-        case .mend: 11
+        case .repair: 11
         }
     }
 }

@@ -3,7 +3,7 @@ package import SkyrowPostgres
 
 extension SchemaDrift {
     /// Whether `skyrow schema apply` puts it right.
-    package var isMendable: Bool {
+    package var isRepairable: Bool {
         switch fault {
         case .noComment, .reservedDefault, .reservedNull, .noPart, .noReferenceIndex, .immediateForeignKey,
             .unvalidatedForeignKey, .narrowColumn:
@@ -14,8 +14,8 @@ extension SchemaDrift {
     }
 
     /// The statements that put it right without asking anybody; nil where that takes a decision.
-    func mend(in schema: SQLIdentifier) throws -> [SQL]? {
-        isMendable ? try statements(in: schema) : nil
+    func repair(in schema: SQLIdentifier) throws -> [SQL]? {
+        isRepairable ? try statements(in: schema) : nil
     }
 
     /// The statements that put it right in one way; empty where a person has to find one.

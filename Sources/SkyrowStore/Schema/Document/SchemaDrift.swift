@@ -63,7 +63,7 @@ package struct SchemaDrift: Hashable, Sendable {
         case .noComment:
             "has no comment"
         case .reservedDefault(let column):
-            "has \(column.rawValue) \(column.standard.map { "without the default \($0)" } ?? "with a default"), so rows written "
+            "has \(column.rawValue) \(column.defaultValue.map { "without the default \($0)" } ?? "with a default"), so rows written "
                 + "in psql lack what records have"
         case .reservedNull(let column):
             "lets \(column.rawValue) be NULL, and no client can use such a row"

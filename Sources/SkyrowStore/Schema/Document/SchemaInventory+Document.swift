@@ -9,8 +9,8 @@ extension SchemaInventory {
             if name != .user, let comment = table.comment, comment != name.tableComment { type.comment = comment }
             for (field, column) in table.fields {
                 var documented = DocumentedField(column.documentedType, isGenerated: column.isGenerated)
-                if !column.isGenerated, let standard = column.column.standard {
-                    documented.standard = RecordValue(defaultExpression: standard, type: column.type)
+                if !column.isGenerated, let defaultValue = column.column.defaultValue {
+                    documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: column.type)
                 }
                 let isAccountField = name == .user && AccountField.all.contains(field.rawValue)
                 if !isAccountField, let comment = column.column.comment, comment != column.type.columnComment {

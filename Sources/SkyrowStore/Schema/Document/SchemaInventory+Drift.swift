@@ -15,7 +15,7 @@ extension InventoryTable {
         var faults: [SchemaDrift.Fault] = comment == nil ? [.noComment(type.tableComment)] : []
         for column in ReservedColumn.allCases {
             guard let made = reserved[column] else { continue }
-            if made.standard != column.standard { faults.append(.reservedDefault(column)) }
+            if made.defaultValue != column.defaultValue { faults.append(.reservedDefault(column)) }
             if column.isNotNull, !made.isNotNull { faults.append(.reservedNull(column)) }
         }
         faults += RecordTablePart.allCases.filter { !$0.isPresent(in: self) }.map { .noPart($0) }
@@ -37,7 +37,7 @@ extension InventoryTable {
             // A sequence of PostgreSQL's serial has its own end, which a wider column would not move.
             let isNarrow = field.type != .sequence && [.int2, .int4, .float4].contains(field.oid)
             if isNarrow { faults.append(.narrowColumn(field.sqlType)) }
-            if field.column.isNotNull, field.column.standard == nil, !field.isIdentity { faults.append(.required) }
+            if field.column.isNotNull, field.column.defaultValue == nil, !field.isIdentity { faults.append(.required) }
         }
         guard case .reference = field.type else { return faults }
         if !indexes.contains(where: { answersReference($0, name) }) { faults.append(.noReferenceIndex) }

@@ -60,7 +60,7 @@ extension SchemaInventory {
             let name = try result.decode(row: row, column: 1, as: String.self)
             let column = InventoryColumn(
                 isNotNull: try result.decode(row: row, column: 2),
-                standard: try result.decode(row: row, column: 3),
+                defaultValue: try result.decode(row: row, column: 3),
                 comment: try result.decode(row: row, column: 4)
             )
             let known = ReservedColumn(rawValue: name)

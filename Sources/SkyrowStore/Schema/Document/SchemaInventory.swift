@@ -60,7 +60,7 @@ package struct InventoryTable: Hashable, Sendable {
 package struct InventoryColumn: Hashable, Sendable {
     package var isNotNull = false
     /// The default as PostgreSQL prints it, `'_public'::text`; also of a generated column.
-    package var standard: String?
+    package var defaultValue: String?
     package var comment: String?
 }
 

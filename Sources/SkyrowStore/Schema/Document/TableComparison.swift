@@ -110,7 +110,7 @@ struct TableComparison {
             refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
         } else {
             add(.addField(field, wanted.type, to: name))
-            if let standard = wanted.standard { add(.setDefault(standard, field, of: name)) }
+            if let defaultValue = wanted.defaultValue { add(.setDefault(defaultValue, field, of: name)) }
             if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
         }
     }
@@ -123,12 +123,12 @@ struct TableComparison {
     ) {
         let isConverted = convert(wanted, named: field, with: column, named: formerField)
         if !column.isGenerated {
-            let standard = column.column.standard
-            let value = standard.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
+            let defaultValue = column.column.defaultValue
+            let value = defaultValue.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
             // A default that a file cannot say is left alone.
-            let isSayable = standard == nil || value != nil
-            if isSayable || isConverted, (isConverted ? nil : value) != wanted.standard {
-                add(.setDefault(wanted.standard, field, of: name))
+            let isSayable = defaultValue == nil || value != nil
+            if isSayable || isConverted, (isConverted ? nil : value) != wanted.defaultValue {
+                add(.setDefault(wanted.defaultValue, field, of: name))
             }
         }
         guard !isAccountField(formerField) else { return }
@@ -166,7 +166,7 @@ struct TableComparison {
             )
             return false
         }
-        conversion.hasDefault = column.column.standard != nil
+        conversion.hasDefault = column.column.defaultValue != nil
         switch known {
         case .reference, .sequence:
             conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
@@ -198,7 +198,7 @@ struct TableComparison {
         )
     }
 
-    /// Sets a comment where there is another one. That there is none is drift, which is mended with the sentence of now.
+    /// Sets a comment where there is another one. That there is none is drift, which is repaired with the sentence of now.
     private mutating func compareComment(
         _ known: String?,
         with wanted: String?,

@@ -8,8 +8,8 @@ struct AccountSettings: SettingGroup {
 
     let loginKeys = Setting(
         "login-keys",
-        LoginKeys.standard,
-        shown: LoginKeys.standard.map(\.rawValue).joined(separator: ","),
+        LoginKeys.default,
+        shown: LoginKeys.default.map(\.rawValue).joined(separator: ","),
         .text("names"),
         mustBe: "names of fields with commas between them, such as username,email",
         "The fields of `user` that accounts log in with."
@@ -156,11 +156,11 @@ struct AccountSettings: SettingGroup {
 
 /// Limits of which 0 means that there is none.
 private enum GuessLimitSetting {
-    static func limit(_ name: String, _ standard: Int, _ sentence: String) -> Setting<Int?> {
+    static func limit(_ name: String, _ defaultValue: Int, _ sentence: String) -> Setting<Int?> {
         Setting(
             name,
-            standard,
-            shown: "\(standard)",
+            defaultValue,
+            shown: "\(defaultValue)",
             .text("count"),
             mustBe: "a whole number from 0 to 1000000",
             sentence

@@ -16,11 +16,12 @@ struct RateLimitSettings: SettingGroup {
         "Signups, logins and changes of password of one client."
     )
 
-    private static func rateLimit(_ name: String, _ standard: RateLimit?, _ sentence: String) -> Setting<RateLimit?> {
+    private static func rateLimit(_ name: String, _ defaultValue: RateLimit?, _ sentence: String) -> Setting<RateLimit?>
+    {
         Setting(
             name,
-            standard,
-            shown: standard.map(RateLimitText.text) ?? "off",
+            defaultValue,
+            shown: defaultValue.map(RateLimitText.text) ?? "off",
             .text("rate"),
             mustBe: "'off', or calls a second, minute or hour such as 100/s, 600/m or 1000/h",
             sentence

@@ -12,7 +12,7 @@ struct RecordSettings: SettingGroup {
 
     let maximumAccessEntries = Setting.integer(
         "maximum-access-entries",
-        AccessList.standardMaximum,
+        AccessList.defaultMaximum,
         in: 1...AccessList.utmostMaximum,
         unit: "count",
         "How many entries an `_access` list may have. Long lists make every query that meets them slower."

@@ -1,8 +1,8 @@
 import SkyrowHTTP
 
 /// What a service tells those who watch over it.
-struct WatchSettings: SettingGroup {
-    static let title = "Watching"
+struct ObservabilitySettings: SettingGroup {
+    static let title = "Observability"
 
     let metrics = Setting(
         "metrics",
@@ -30,7 +30,7 @@ struct WatchSettings: SettingGroup {
         .text("duration"),
         mustBe: "a duration such as 500ms, 0 for every statement, or 'off'",
         "Statements that run at least as long are logged, without their values; 0 logs all, `off` none.",
-        parse: WatchSettings.threshold
+        parse: ObservabilitySettings.threshold
     )
 
     let traceFile = Setting.file(
