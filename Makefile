@@ -56,7 +56,7 @@ manual: setup ## Make Documentation/Settings.md and the man pages from the progr
 	@rm -f Documentation/man/*.1
 	@.build/debug/skyrow manual Documentation
 
-format: ## Bring the sources into the house's format
+format: ## Format the sources
 	@scripts/check-format --fix
 
 check: check-format check-imports check-docs docs check-client-only ## Everything CI checks besides the tests

@@ -31,7 +31,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // Floor 0
+        // Layer 0
         .systemLibrary(
             name: "CLibpq",
             pkgConfig: "libpq",
@@ -41,7 +41,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowModel"),
 
-        // Floor 1
+        // Layer 1
         .target(
             name: "SkyrowPostgres",
             dependencies: [
@@ -52,7 +52,7 @@ let package = Package(
         ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowModel"]),
 
-        // Floor 2
+        // Layer 2
         .target(
             name: "SkyrowStore",
             dependencies: [
@@ -64,7 +64,7 @@ let package = Package(
         ),
         .target(name: "SkyrowClient", dependencies: ["SkyrowModel", "SkyrowWire"]),
 
-        // Floor 3
+        // Layer 3
         .target(
             name: "SkyrowActions",
             dependencies: [
@@ -77,7 +77,7 @@ let package = Package(
             ]
         ),
 
-        // Floor 4
+        // Layer 4
         .target(
             name: "SkyrowHTTP",
             dependencies: [
@@ -97,7 +97,7 @@ let package = Package(
             ]
         ),
 
-        // Floor 5
+        // Layer 5
         .executableTarget(
             name: "skyrow",
             dependencies: [
@@ -182,7 +182,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// One house style for every target (Documentation/Decisions/0001-the-house.md).
+// The same compiler settings for every target (Documentation/Decisions/0001-layers-and-targets.md).
 for target in package.targets where target.type != .system && target.type != .plugin {
     var settings = target.swiftSettings ?? []
     settings += [
