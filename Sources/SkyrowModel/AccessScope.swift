@@ -33,7 +33,7 @@ public struct AccessAudience: Hashable, Sendable {
     }
 }
 
-/// Which records of a database a caller may read or write: the one place that knows the policy (design.md 4.6).
+/// Which records of a database a caller may read or write, the one definition of the policy (Documentation/Concepts.md, "Access").
 ///
 /// Two interpreters read it, `admits(database:owner:access:)` here and the SQL condition in `SkyrowStore`; a seeded test
 /// holds them to each other.

@@ -69,7 +69,7 @@ public enum DatabaseScope: Hashable, Sendable {
             self = .user(user)
         case .user(let owner):
             guard caller.isMaster || caller.userID.map({ $0.isSameText(as: owner) }) ?? false else {
-                throw SkyrowError(.permissionDenied, "This database belongs to somebody else.")
+                throw SkyrowError(.permissionDenied, "This database belongs to another user.")
             }
             self = .user(owner)
         case .union:

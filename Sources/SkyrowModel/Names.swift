@@ -48,7 +48,7 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { rawValue }
 }
 
-/// True for `[A-Za-z][A-Za-z0-9_]{0,62}` (design.md 4.3); 63 bytes is PostgreSQL's limit for an identifier.
+/// True for `[A-Za-z][A-Za-z0-9_]{0,62}`; 63 bytes is PostgreSQL's limit for an identifier.
 private func isRecordName(_ text: String) -> Bool {
     let utf8 = text.utf8
     guard let first = utf8.first, utf8.count <= 63, isLetter(first) else { return false }

@@ -1,7 +1,7 @@
 /// The identity of a record inside its database, `"note/9"` on the wire.
 ///
 /// The part after the first slash is the record's own id and may hold slashes itself. It is 1 to 255 bytes, holds no
-/// NUL, and does not begin with `~`, which marks the stored ids of private rows (design.md 5.1).
+/// NUL, and does not begin with `~`, which marks the stored ids of private rows.
 public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     public let type: RecordTypeName
     public let id: String

@@ -3,7 +3,7 @@ struct ProtocolManual {
     struct Example: Sendable {
         /// The line of the manual on which the request begins.
         var line: Int
-        /// `nobody`, `key`, `master`, or a name whose `<name-token>` an earlier response gave.
+        /// `none`, `key`, `master`, or a name whose `<name-token>` an earlier response gave.
         var caller: String
         var path: String
         var request: String
@@ -54,7 +54,7 @@ struct ProtocolManual {
                     if word.hasPrefix("/") { example.path = word } else { example.caller = word }
                 }
                 waiting = example
-            case "answer":
+            case "response":
                 guard var example = waiting else { throw Fault.responseWithoutRequest(line: block.line) }
                 waiting = nil
                 example.response = block.text

@@ -32,7 +32,7 @@ import Testing
 
     private func key(of caller: String) -> String? {
         switch caller {
-        case "nobody": nil
+        case "none": nil
         case "master": TestService.masterKey
         default: TestService.apiKey
         }
@@ -40,7 +40,7 @@ import Testing
 
     private func token(of caller: String, _ placeholders: ProtocolPlaceholders) throws -> String? {
         switch caller {
-        case "nobody", "key", "master":
+        case "none", "key", "master":
             return nil
         default:
             guard case .string(let token) = try #require(placeholders["\(caller)-token"]) else { return nil }

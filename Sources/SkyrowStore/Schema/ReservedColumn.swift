@@ -1,6 +1,6 @@
 package import SkyrowPostgres
 
-/// The columns that every record table has, in their order in the table (design.md 5.1).
+/// The columns that every record table has, in their order in the table.
 package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
     /// The stored id: the wire id of a public row, `~<user id>/<wire id>` of a private one.
     case id = "_id"

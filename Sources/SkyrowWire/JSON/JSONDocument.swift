@@ -5,7 +5,7 @@
 /// let name = document.withRoot { $0["name"]?.string }
 /// ```
 package struct JSONDocument: Sendable {
-    /// Containers inside each other that a request may have (design.md 4.3).
+    /// Containers inside each other that a request may have.
     package static let defaultDepthLimit = 64
 
     private let text: [UInt8]

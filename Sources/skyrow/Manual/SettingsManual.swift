@@ -8,7 +8,7 @@ enum SettingsManual {
 
             Every setting has one name in three spellings: `maximum-body` is the flag `--maximum-body`, the variable
             `SKYROW_MAXIMUM_BODY`, and a key of the settings file. The flag wins over the variable, the variable over the file,
-            and what nobody sets has its default. `skyrow config` shows what holds and where it comes from.
+            and a setting that is not given has its default. `skyrow config` shows what holds and where it comes from.
 
             The settings file is named by `--config` or `SKYROW_CONFIG` and holds one JSON object:
 

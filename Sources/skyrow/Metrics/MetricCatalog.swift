@@ -31,13 +31,13 @@ enum MetricCatalog {
             "skyrow_requests_total",
             .counter,
             ["action", "outcome"],
-            "Requests answered, by action and by the name of the error, or OK."
+            "Requests served, by action and by the name of the error, or OK."
         ),
         Entry(
             "skyrow_request_duration_seconds",
             .histogram,
             ["action"],
-            "Time from the last byte of a request to its answer."
+            "Time from the last byte of a request to its response."
         ),
         Entry(
             "skyrow_actions_total",
@@ -157,7 +157,7 @@ enum MetricCatalog {
     ]
 
     private static let watching: [Entry] = [
-        Entry("skyrow_log_lines_dropped_total", .counter, "Log lines dropped because nobody read them."),
+        Entry("skyrow_log_lines_dropped_total", .counter, "Log lines dropped because they were not read."),
         Entry("skyrow_trace_spans_total", .counter, "Spans that were recorded."),
         Entry(
             "skyrow_trace_spans_dropped_total",

@@ -5,10 +5,10 @@ import SkyrowHTTP
 import SkyrowPostgres
 import SkyrowStore
 
-/// What watches over a service: metrics, the log of slow statements, traces.
+/// The observability of a service: metrics, the log of slow statements, traces.
 struct Observability: Sendable {
     let registry = MetricRegistry()
-    /// Where PostgreSQL's client reports statements; nil when nobody wants to know.
+    /// Where PostgreSQL's client reports statements; nil when neither log nor traces need them.
     let reporting: StatementReporting?
     /// Makes the spans of requests; nil when nothing is traced.
     let tracing: RequestTracing?

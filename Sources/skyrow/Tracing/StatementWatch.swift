@@ -3,9 +3,9 @@ import SkyrowModel
 import SkyrowPostgres
 import Tracing
 
-/// What becomes of the news about statements: log lines of slow ones, spans of all.
+/// Reports of statements: log lines of slow ones, spans of all.
 enum StatementObservability {
-    /// What PostgreSQL's client is to report; nil when nobody wants to know anything.
+    /// What PostgreSQL's client is to report; nil when neither log nor traces need them.
     static func reporting(
         slow: SlowStatementLog?,
         threshold: Duration,

@@ -49,7 +49,7 @@ struct ListeningSettings: SettingGroup {
         256 << 20,
         in: 1 << 20...1 << 40,
         unit: "bytes",
-        "How many bytes of answers may wait for slow clients; beyond, who reads nothing for a second is disconnected."
+        "How many bytes of responses may wait for slow clients; beyond, a client that reads nothing for a second is disconnected."
     )
 
     let maximumAnswer = Setting.integer(

@@ -17,7 +17,7 @@ struct TLSSettings: SettingGroup {
         shown: "365d",
         .text("duration"),
         mustBe: "a duration from 0s to 3650d, or 'none'",
-        "How long browsers that came over TLS refuse to come without (HSTS); `0s` has them forget, `none` tells nothing."
+        "How long browsers that came over TLS refuse to come without (HSTS); `0s` has them forget, `none` sends nothing."
     ) { text in
         if text == "none" { return .some(nil) }
         return DurationText.duration(text).flatMap {

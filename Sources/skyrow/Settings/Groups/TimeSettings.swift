@@ -7,19 +7,19 @@ struct TimeSettings: SettingGroup {
         .seconds(15),
         "From the opening of a connection to the head of its first request."
     )
-    let idle = Setting.duration("idle-timeout", .seconds(75), "From an answer to the next request of the connection.")
+    let idle = Setting.duration("idle-timeout", .seconds(75), "From a response to the next request of the connection.")
     let body = Setting.duration("body-timeout", .seconds(60), "From the head of a request to the end of its body.")
     let response = Setting.duration(
         "response-timeout",
         .seconds(60),
-        "From a request to its answer; then its work is cancelled and it is answered with 122."
+        "From a request to its response; then its work is cancelled and it fails with 122."
     )
-    let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its answer.")
+    let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its response.")
     let drain = Setting.duration(
         "drain-time",
         .zero,
         in: .zero...(.seconds(3600)),
-        "From SIGTERM to the shutdown, in which requests are answered and `/readyz` is false, for proxies to notice."
+        "From SIGTERM to the shutdown, in which requests are served and `/readyz` is false, for proxies to notice."
     )
     let shutdown = Setting.duration(
         "shutdown-timeout",

@@ -1,6 +1,6 @@
 import SkyrowHTTP
 
-/// What a service tells those who watch over it.
+/// What a service reports about itself.
 struct ObservabilitySettings: SettingGroup {
     static let title = "Observability"
 
@@ -11,7 +11,7 @@ struct ObservabilitySettings: SettingGroup {
         .text("access"),
         mustBe: "'key', 'open', 'off', or an address with a port such as 127.0.0.1:9464",
         """
-        Who may read `/metrics`: holders of a `key`, all (`open`), nobody (`off`); or an address that it has to itself, \
+        Who may read `/metrics`: holders of a `key`, all (`open`), none (`off`); or an address that it has to itself, \
         where this machine alone needs no key, such as 127.0.0.1:9464.
         """,
         parse: MetricsAccess.init(text:)
@@ -20,7 +20,7 @@ struct ObservabilitySettings: SettingGroup {
     let metricsKey = Setting.key(
         "metrics-key",
         minimumLength: 16,
-        "Opens `/metrics` and nothing else, so that whoever watches needs no master key."
+        "Opens `/metrics` and nothing else, so that monitoring needs no master key."
     )
 
     let slowStatement = Setting(
