@@ -7,7 +7,7 @@ import Synchronization
 
 /// Every action of the service: it judges the caller, decides, and has the store perform.
 ///
-/// A door authenticates first, then calls the action's method:
+/// An endpoint authenticates first, then calls the action's method:
 ///
 /// ```swift
 /// let caller = try await service.authenticate(credentials, for: ActionCatalog[.recordFetch].need)
@@ -75,7 +75,7 @@ package final class ActionService: Service, Sendable {
     /// Whether a request would find a database.
     package var isReady: Bool { store.isReady }
 
-    /// Runs an action and tells the observer how it ended.
+    /// Runs an action and reports its end to the observer.
     func observed<Success>(
         _ action: ActionName,
         _ body: () async throws(SkyrowError) -> Success

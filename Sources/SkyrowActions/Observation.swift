@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// Everything of this floor that is worth logging or counting; code emits values, `ObservationRecorder` decides what to
+/// Everything of this layer that is worth logging or counting; code emits values, `ObservationRecorder` decides what to
 /// show of them.
 ///
 /// No case can hold a key, a token, a password or a field's value, so nothing of the kind can be logged by mistake.

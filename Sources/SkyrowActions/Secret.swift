@@ -20,7 +20,7 @@ package struct Secret: Sendable {
         digest == candidate
     }
 
-    /// Compares with a candidate in a time that tells nothing.
+    /// Compares with a candidate in constant time.
     package func matches(_ candidate: String) -> Bool {
         matches(SHA256.hash(data: Array(candidate.utf8)))
     }
@@ -46,7 +46,7 @@ struct AccessKeys: Sendable {
     let api: Secret
     let master: Secret
 
-    /// Hashes the candidate once and compares it with both keys, whichever it is, so that the time taken tells nothing.
+    /// Hashes the candidate once and compares it with both keys, whichever it is, so that the time taken reveals nothing.
     func kind(of candidate: String) -> Kind {
         var candidate = candidate
         let digest = candidate.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }

@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// What `record:save` and `record:delete` answer.
+/// The result of `record:save` and `record:delete`.
 package enum WriteResult: Sendable {
     /// One outcome an item, in the order of the request.
     case outcomes([RecordOutcome])

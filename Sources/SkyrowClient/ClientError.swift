@@ -20,7 +20,7 @@ public struct ClientError: Error, Sendable {
 
         /// The server refused the call; `serverError` says why.
         public static let refused = Code(rawValue: "refused")
-        /// No answer came: no connection, a time-out, a proxy without a server behind it.
+        /// No response arrived: no connection, a time-out, a proxy without a server behind it.
         ///
         /// A call that changes something may have been carried out all the same.
         public static let noResponse = Code(rawValue: "noResponse")

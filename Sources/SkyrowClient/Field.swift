@@ -14,7 +14,7 @@ public struct Field: Hashable, Sendable {
         keyPath = FieldPath(unchecked: path)
     }
 
-    /// SQL's `LIKE` with `%` and `_`, upper and lower case told apart.
+    /// SQL's `LIKE` with `%` and `_`, case-sensitive.
     public func like(_ pattern: String) -> RecordPredicate {
         compare(.like, .string(pattern))
     }

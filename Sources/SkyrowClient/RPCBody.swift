@@ -6,7 +6,7 @@ enum RPCBody {
     /// A request has one call, so one id does for all.
     private static let id = 1
 
-    /// Answers may be nested deeper than requests: included records stand inside of records.
+    /// Responses may be nested deeper than requests: included records stand inside of records.
     private static let responseDepthLimit = 128
 
     static func call(_ action: ActionName, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {

@@ -17,7 +17,7 @@ public struct RecordDatabase: Sendable {
 
     // MARK: One record
 
-    /// Creates a record or merges fields into it, and answers all of it.
+    /// Creates a record or merges fields into it, and returns the whole record.
     @discardableResult
     public func save(_ draft: RecordDraft) async throws(ClientError) -> Record {
         try only(try await save([draft]))
@@ -35,7 +35,7 @@ public struct RecordDatabase: Sendable {
 
     // MARK: Several records
 
-    /// Saves records; answers what became of each, in the order of the drafts.
+    /// Saves records; returns the outcome of each, in the order of the drafts.
     ///
     /// - Parameters:
     ///   - drafts: the records, or the fields of them that change.
@@ -54,7 +54,7 @@ public struct RecordDatabase: Sendable {
         }
     }
 
-    /// Fetches records; answers what became of each, in the order of the ids.
+    /// Fetches records; returns the outcome of each, in the order of the ids.
     public func fetch(_ ids: [RecordID]) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if ids.isEmpty { return [] }
         let database = name
@@ -65,7 +65,7 @@ public struct RecordDatabase: Sendable {
         }
     }
 
-    /// Deletes records; answers what became of each, in the order of the ids.
+    /// Deletes records; returns the outcome of each, in the order of the ids.
     ///
     /// - Parameters:
     ///   - ids: the records.
@@ -87,7 +87,7 @@ public struct RecordDatabase: Sendable {
 
     // MARK: Queries
 
-    /// Answers the records that match, and how many there are when the query counts.
+    /// Returns the records that match, and their number when the query counts.
     public func query(_ query: RecordQuery) async throws(ClientError) -> QueryPage {
         let database = name
         return try await client.call(.recordQuery) {
@@ -113,7 +113,7 @@ public struct RecordDatabase: Sendable {
     }
 }
 
-/// What a query answers.
+/// The result of a query.
 public struct QueryPage: Hashable, Sendable {
     public var records: [Record]
     /// How many records match before limit and offset; nil unless the query asked.
@@ -122,7 +122,7 @@ public struct QueryPage: Hashable, Sendable {
     public var hasMore = false
 }
 
-/// One result an entry; a list of another length cannot be told apart and so is no response.
+/// One result an entry; a list of another length cannot be matched to the ids and is an invalid response.
 private func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
     guard json.isArray, json.count == count else {
         throw .invalidArgument("There is not one entry for each that was asked for.")

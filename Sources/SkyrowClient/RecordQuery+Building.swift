@@ -41,7 +41,7 @@ extension RecordQuery {
         return query
     }
 
-    /// At most so many records (0 to 1000), after leaving out the first ones.
+    /// At most this many records (0 to 1000), after leaving out the first ones.
     public func limited(to limit: Int, offset: Int = 0) -> RecordQuery {
         var query = self
         query.limit = limit

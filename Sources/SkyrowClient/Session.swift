@@ -4,7 +4,7 @@ import Synchronization
 /// Who is logged in.
 public struct Session: Hashable, Sendable {
     public var userID: UserID
-    /// A secret: whoever has it is the user.
+    /// A secret: its holder has all rights of the user.
     public var accessToken: String
 
     public init(userID: UserID, accessToken: String) {

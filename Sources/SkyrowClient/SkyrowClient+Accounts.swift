@@ -56,7 +56,7 @@ extension SkyrowClient {
 
     /// Ends the session, here in any case and on the service when it can be reached.
     ///
-    /// Throws when the service did not answer; the session is forgotten all the same, and expires there by itself.
+    /// Throws when the service does not respond; the session is forgotten in any case, and expires there.
     public func logOut() async throws(ClientError) {
         guard session != nil else { return }
         defer { store(nil) }
@@ -80,7 +80,7 @@ extension SkyrowClient {
     ///
     /// - Parameters:
     ///   - userID: whose account it is.
-    ///   - message: what its user is told.
+    ///   - message: the message for its user.
     ///   - expiry: when it opens again by itself; nil means never.
     public func disableAccount(
         _ userID: UserID,
@@ -110,7 +110,7 @@ extension SkyrowClient {
         try await logIn(.me, parameters: nil)
     }
 
-    /// Calls an action that answers an account with an access token, and keeps the token.
+    /// Calls an action that returns an account with an access token, and keeps the token.
     private func logIn(
         _ action: ActionName,
         parameters: ((JSONWriter) -> Void)?

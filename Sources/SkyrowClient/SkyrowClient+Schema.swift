@@ -7,14 +7,14 @@ extension SkyrowClient {
         try await call(.schemaFetch) { json throws(SkyrowError) in try RecordSchema(result: json) }
     }
 
-    /// Creates record types, and adds fields to those that exist; answers the whole schema.
+    /// Creates record types, and adds fields to those that exist; returns the whole schema.
     @discardableResult
     public func createTypes(_ types: [RecordType]) async throws(ClientError) -> RecordSchema {
         let request = SchemaCreateRequest(types: types)
         return try await change(.schemaCreate, repeatability: .safe) { $0.schemaCreateParameters(request) }
     }
 
-    /// Renames a field; answers the whole schema.
+    /// Renames a field; returns the whole schema.
     @discardableResult
     public func renameField(
         _ field: FieldName,
@@ -25,7 +25,7 @@ extension SkyrowClient {
         return try await change(.schemaRename) { $0.schemaRenameParameters(request) }
     }
 
-    /// Drops a field with its data; answers the whole schema.
+    /// Drops a field with its data; returns the whole schema.
     @discardableResult
     public func deleteField(_ field: FieldName, of type: RecordTypeName) async throws(ClientError) -> RecordSchema {
         let request = SchemaDeleteRequest(type: type, field: field)

@@ -110,7 +110,7 @@ extension SkyrowClient {
                 failure = error
             }
             if failure.serverCode == .accessTokenNotAccepted, sessions.load() == session {
-                // The session is over; whoever asks next is to see that.
+                // The session has ended; later calls must not use it.
                 sessions.store(nil)
             }
             guard

@@ -3,7 +3,7 @@ public import Foundation
 /// Carries a request to the server and its response back.
 ///
 /// The client comes with `URLSessionTransport`; another one can be given to it, for tests or for another HTTP library.
-/// `send` throws when no complete answer came, and passes every response on, whatever its status. It may be called by
+/// `send` throws when no complete response arrived, and returns every response, whatever its status. It may be called by
 /// several tasks at once, and ends early when the calling task is cancelled.
 public protocol Transport: Sendable {
     func send(_ request: TransportRequest) async throws -> TransportResponse
@@ -23,7 +23,7 @@ public struct TransportRequest: Sendable {
     }
 }
 
-/// An HTTP answer.
+/// An HTTP response.
 public struct TransportResponse: Sendable {
     public var status: Int
     public var body: [UInt8]

@@ -21,7 +21,7 @@ public final class URLSessionTransport: Transport {
         session.finishTasksAndInvalidate()
     }
 
-    /// Posts a request; throws `URLError` when no complete answer came.
+    /// Posts a request; throws `URLError` when no complete response arrived.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = "POST"

@@ -53,7 +53,7 @@ public struct AccessScope: Hashable, Sendable {
 
     private static func clauses(caller: Caller, level: AccessLevel, database: DatabaseScope) -> [AccessClause] {
         if caller.isMaster {
-            // `_union` is for reading, whoever asks.
+            // `_union` is for reading only, for every caller.
             return database == .union && level == .write ? [] : [.everything]
         }
         let audience = AccessAudience(user: caller.userID, roles: caller.roles)

@@ -61,7 +61,7 @@ package struct SetDisabledRequest: Sendable {
 
     package var userID: UserID
     package var isDisabled: Bool
-    /// What the user is told.
+    /// The message for the user.
     package var message: String?
     /// When the account opens again by itself; nil means never.
     package var expiry: Timestamp?

@@ -28,7 +28,7 @@ package enum ActionCatalog {
         }
     }
 
-    /// Codes that any action may answer.
+    /// Codes that any action may return.
     package static let commonErrors: [ErrorCode] = [
         .notAuthenticated, .accessKeyNotAccepted, .accessTokenNotAccepted, .badRequest, .invalidArgument,
         .responseTimeout, .rateLimited, .payloadTooLarge, .overloaded, .unexpectedError,

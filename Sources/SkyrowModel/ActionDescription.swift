@@ -1,4 +1,4 @@
-/// One action as the registry declares it; the doors, the OpenRPC document and the manual all read this.
+/// One action as the registry declares it; the endpoints, the OpenRPC document and the manual are made from it.
 ///
 /// ```swift
 /// let action = ActionCatalog[.recordSave]
@@ -62,7 +62,7 @@ package indirect enum JSONShape: Hashable, Sendable {
     case number
     /// Within the bounds, both included.
     case integer(minimum: Int? = nil, maximum: Int? = nil)
-    /// Of at most so many characters.
+    /// Of at most this many characters.
     case string(maximum: Int? = nil)
     /// An RFC 3339 instant.
     case dateTime

@@ -1,7 +1,7 @@
 /// Who sees and who changes one field, among those to whom its record is open.
 package struct FieldRule: Hashable, Sendable {
     package enum Readers: String, Hashable, Sendable, CaseIterable {
-        /// Whoever may read the record.
+        /// Every caller who may read the record.
         case everyone
         /// Of those, the ones who are logged in.
         case users
@@ -10,7 +10,7 @@ package struct FieldRule: Hashable, Sendable {
     }
 
     package enum Writers: Hashable, Sendable {
-        /// Whoever may write the record.
+        /// Every caller who may write the record.
         case everyone
         /// Of those, the record's owner.
         case owner
@@ -49,7 +49,7 @@ package struct FieldRules: Hashable, Sendable {
     /// Every field is as open as its record.
     package static let none = FieldRules([:])
 
-    /// The rules of profiles: the fields that accounts log in with are changed by their owner and seen by these readers,
+    /// The rules of profiles: the fields that accounts log in with are changed by their owner and visible to these readers,
     /// or by their owner too.
     ///
     /// - Parameter readers: also of fields that are no login keys at present.
@@ -62,7 +62,7 @@ package struct FieldRules: Hashable, Sendable {
         return FieldRules(rules)
     }
 
-    /// A `username` is seen by whoever is logged in, an `email` by its owner.
+    /// A `username` is visible to all logged-in users, an `email` to its owner.
     package static let loginKeyReaders: [FieldName: FieldRule.Readers] = {
         let pairs = [("username", FieldRule.Readers.users), ("email", .owner)]
         return Dictionary(
@@ -96,7 +96,7 @@ package struct FieldRules: Hashable, Sendable {
             rules.lazy.filter { _, rule in
                 switch rule.readers {
                 case .everyone: false
-                // Who is nobody owns nothing.
+                // An anonymous caller owns nothing.
                 case .users, .owner: !caller.isMaster && caller.userID == nil
                 }
             }.map(\.key)

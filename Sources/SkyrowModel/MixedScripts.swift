@@ -32,7 +32,7 @@ extension String {
 extension Unicode.Scalar {
     /// The script of a letter; nil for what belongs to every script.
     ///
-    /// The standard library does not tell scripts, but the name of a letter begins with that of its script.
+    /// The standard library has no property for scripts, but the name of a letter begins with that of its script.
     fileprivate var script: String? {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .otherLetter: break

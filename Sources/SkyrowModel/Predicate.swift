@@ -10,7 +10,7 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes a path as it is written in a program; the server answers `120 RecordQueryInvalid` for a malformed one.
+    /// Takes a path as it is written in a program; the server returns `120 RecordQueryInvalid` for a malformed one.
     package init(unchecked text: String) {
         components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
@@ -93,7 +93,7 @@ public struct SortKey: Hashable, Sendable {
 public struct Inclusion: Hashable, Sendable {
     public var name: String
     public var keyPath: FieldPath
-    /// Whether a key path to what is no reference answers null instead of failing, as in Skygear.
+    /// Whether a key path through a field that is no reference yields null instead of failing, as in Skygear.
     package var isNullWithoutReference = false
 
     public init(name: String, keyPath: FieldPath) {
@@ -106,7 +106,7 @@ public struct Inclusion: Hashable, Sendable {
 public struct RecordQuery: Hashable, Sendable {
     public static let defaultLimit = 100
     public static let maximumLimit = 1000
-    /// So many records a query without a limit answers at most, where an endpoint has such queries.
+    /// The most records that a query without a limit returns, where an endpoint has such queries.
     package static let maximumUnlimited = 10_000
 
     /// What becomes of records beyond the limit.

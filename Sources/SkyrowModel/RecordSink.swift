@@ -14,8 +14,8 @@ package struct MemberKey: Sendable, Hashable {
 
 /// A member's name, lent for the duration of one call.
 ///
-/// Rows of one result are told on several threads at once, and counting references to the same few names on all of them
-/// costs more than writing the values; so a sink gets bytes that nobody counts.
+/// Rows of one result are emitted on several threads at once, and counting references to the same few names on all of them
+/// costs more than writing the values; so a sink gets bytes without reference counting.
 package struct BorrowedKey {
     /// `"title":`
     package let encoded: UnsafeRawBufferPointer
@@ -74,7 +74,7 @@ extension RecordSink {
     }
 }
 
-/// Something that can tell a record to a sink: a database row, or a `Record` in memory.
+/// A source of records for a sink: a database row, or a `Record` in memory.
 package protocol RecordSource: Sendable {
     /// False when only the reserved members are at hand, because the whole would have been too much.
     var isWhole: Bool { get }

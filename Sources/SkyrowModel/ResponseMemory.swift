@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The memory of all results that are collected, written, or wait to be read, shared among the clients.
 package final class ResponseMemory: Sendable {
-    /// By what clients are told apart: the halves of an address.
+    /// Identifies a client: the halves of an address.
     package struct Client: Hashable, Sendable {
         let high: UInt64
         let low: UInt64

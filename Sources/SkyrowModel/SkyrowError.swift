@@ -60,7 +60,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let methodNotFound = ErrorCode(rawValue: -32601)
     public static let invalidParams = ErrorCode(rawValue: -32602)
 
-    /// The name that travels beside the number, `ErrorCode(<n>)` for a code this version does not know.
+    /// The name that travels beside the number, `ErrorCode(<n>)` for a code that this version does not define.
     public var name: String {
         ErrorCode.names[self] ?? "ErrorCode(\(rawValue))"
     }
@@ -68,7 +68,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     /// Every code of the registry, sorted by its number.
     package static let registered = names.keys.sorted { $0.rawValue < $1.rawValue }
 
-    /// Its place in `registered`; nil for a code this version does not know.
+    /// Its place in `registered`; nil for a code that this version does not define.
     package var ordinal: Int? { ErrorCode.ordinals[self] }
 
     private static let ordinals = Dictionary(uniqueKeysWithValues: registered.enumerated().map { ($1, $0) })
@@ -113,7 +113,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     ]
 }
 
-/// A failure as Skyrow tells it: a number of the registry, one English sentence that says what to do, and data.
+/// A failure as clients get it: a number of the registry, one English sentence that says what to do, and data.
 ///
 /// The message never holds a value of another user, SQL or text of the database.
 public struct SkyrowError: Error, Hashable, Sendable {

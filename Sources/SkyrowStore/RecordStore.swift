@@ -73,7 +73,7 @@ package final class RecordStore: Sendable {
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
     package func run() async throws {
-        // Changes that come while the catalogue is being read are answered by one further reading.
+        // Changes that come while the catalogue is being read cause one further reading.
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changed = CatalogChanges()
         await withTaskGroup(of: Void.self) { group in
@@ -123,7 +123,7 @@ package final class RecordStore: Sendable {
         }
     }
 
-    /// Answers whether this part of the catalogue is up to date.
+    /// Returns whether this part of the catalogue is up to date.
     private func reloadCatalog(_ part: CatalogPart) async -> Bool {
         do {
             try await cache.reload(part)

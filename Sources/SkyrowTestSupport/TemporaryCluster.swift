@@ -93,14 +93,14 @@ package final class TemporaryCluster: Sendable {
     /// Kills every process of the server as a power cut would (SIGKILL), and returns when all are gone.
     package func kill() async throws {
         guard let postmaster = postmasterID else { return }
-        // The parent first, so that it can neither restart its children nor tell them to finish.
+        // The parent first, so that it can neither restart its children nor ask them to finish.
         let processes = [postmaster] + Self.children(of: postmaster)
         for process in processes { _ = Foundation.kill(process, SIGKILL) }
         let dataDirectory = dataDirectory
         try await waiting(until: "the killed server's processes are gone") {
             !processes.contains { Self.isRunning($0, in: dataDirectory) }
         }
-        // Where nobody reaps the dead postmaster (a container's first process may not), its id looks alive to the next,
+        // Where the dead postmaster is not reaped (a container's first process may not), its id looks alive to the next,
         // which then minds its lock files.
         for lockFile in ["\(dataDirectory)/postmaster.pid", "\(directory)/.s.PGSQL.5432.lock"] {
             try FileManager.default.removeItem(atPath: lockFile)
@@ -133,7 +133,7 @@ package final class TemporaryCluster: Sendable {
         try await launch()
     }
 
-    /// A database name nobody else has.
+    /// A unique database name.
     func freshName(for test: String) -> String {
         let number = databaseCount.add(1, ordering: .relaxed).newValue
         let readable = test.prefix { $0 != "(" }.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }

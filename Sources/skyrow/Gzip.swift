@@ -8,7 +8,7 @@ final class GzipWriter: Sendable {
 
     /// Throws ``ToolError`` when gzip cannot be started.
     init(to file: FileDescriptor) async throws(ToolError) {
-        // When gzip ends before its input does, that is told and no reason to end without a word.
+        // When gzip ends before its input does, the failure is reported, not the signal.
         signal(SIGPIPE, SIG_IGN)
         let (reading, writing) = try FileDescriptor.pipe()
         process = try await ChildProcess.launch(try gzip("-c", from: reading, to: file))
@@ -22,7 +22,7 @@ final class GzipWriter: Sendable {
 
     /// Waits until everything is in the file.
     func finish() async throws(ToolError) {
-        // The end of its input, once nobody holds the pipe open.
+        // The end of its input, once the pipe is closed.
         input.withLock { $0 = nil }
         let exit = await process.exit
         guard exit == .exited(0) else { throw .failure("gzip failed with \(exit): is the disk full?") }

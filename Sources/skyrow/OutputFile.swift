@@ -15,7 +15,7 @@ final class OutputFile: Sendable {
         guard replacing || lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
         self.path = path
         replaces = replacing
-        // In a directory that others may write to nobody can have put something under this name.
+        // In a directory that others may write others may have put something under this name.
         draft = "\(path).\(UInt32.random(in: .min ... .max)).partial"
         file = try FileDescriptor(opening: draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     }

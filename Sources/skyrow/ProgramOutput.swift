@@ -27,7 +27,7 @@ final class ProgramOutput: Sendable {
     }
 
     deinit {
-        // Whoever reads no further has no use for the rest.
+        // A reader that closed the pipe does not need the rest.
         process.send(signal: SIGTERM)
     }
 

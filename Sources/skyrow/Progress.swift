@@ -1,8 +1,8 @@
 import Glibc
 
-/// One line on a terminal that tells how far a command is; it writes nothing where there is no terminal.
+/// One line on a terminal with the progress of a command; it writes nothing where there is no terminal.
 struct Progress {
-    /// How many there will be; nil where nobody knows.
+    /// How many there will be; nil when unknown.
     private let total: Int?
     /// What is counted, `records` for instance.
     private let unit: String

@@ -8,7 +8,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case unavailable = 69
     case configuration = 78
 
-    /// What the number tells, for the manual.
+    /// What the number means, for the manual.
     var meaning: String {
         switch self {
         case .success: "All went well."
@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Every status of a command, `["skyrow", "migrate"]`, and what it tells; two commands answer with theirs.
+    /// Every status of a command, `["skyrow", "migrate"]`, and its meaning; two commands have statuses of their own.
     static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
         let common = allCases.filter { $0 != .success && $0 != .failure }.map { ($0.rawValue, $0.meaning) }
         return switch command {
@@ -64,7 +64,7 @@ struct ToolError: Error, Hashable, CustomStringConvertible {
         ToolError(description: sentence, status: .failure)
     }
 
-    /// A failed call of the C library, told by `errno`: "Cannot open data/keys: Permission denied."
+    /// A failed call of the C library, described by `errno`: "Cannot open data/keys: Permission denied."
     static func system(_ attempt: String) -> ToolError {
         failure("\(attempt): \(String(cString: strerror(errno))).")
     }

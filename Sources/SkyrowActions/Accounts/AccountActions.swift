@@ -26,7 +26,7 @@ extension ActionService {
         }
     }
 
-    /// `auth:login`: answers a new access token for a login key and its password.
+    /// `auth:login`: returns a new access token for a login key and its password.
     ///
     /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
     /// one; `127 UserDisabled` after the right password only; `135 Overloaded` when too many passwords wait; `131
@@ -69,7 +69,7 @@ extension ActionService {
         }
     }
 
-    /// `me`: answers the account with the access token that came along; it makes none, so that no token outlives the
+    /// `me`: returns the account with the access token that came along; it makes none, so that no token outlives the
     /// session it was asked with. For the master key and a user id a session is opened.
     ///
     /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
@@ -93,7 +93,7 @@ extension ActionService {
         }
     }
 
-    /// `auth:password`: ends every session of the user and answers a new access token.
+    /// `auth:password`: ends every session of the user and returns a new access token.
     ///
     /// Throws `105 InvalidCredentials` when the old password is wrong.
     package func changePassword(
@@ -199,7 +199,7 @@ extension Caller {
 }
 
 extension SkyrowError {
-    /// One result for every login that fails, so that it does not tell who has an account.
+    /// One result for every login that fails, so that it does not reveal which accounts exist.
     fileprivate static let loginRefused = SkyrowError(
         .invalidCredentials,
         "No account has this login key and password; check both."

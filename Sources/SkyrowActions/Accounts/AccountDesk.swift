@@ -1,7 +1,7 @@
 package import SkyrowModel
 package import SkyrowStore
 
-/// What is done with accounts when nobody has to be judged: by an operator at a terminal, or for an action that has
+/// Operations on accounts without an access check: by an operator at a terminal, or for an action that has
 /// judged its caller.
 ///
 /// ```swift

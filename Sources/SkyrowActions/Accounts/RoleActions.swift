@@ -39,7 +39,7 @@ extension ActionService {
         }
     }
 
-    /// `role:default`: replaces the roles that new users get, and answers them.
+    /// `role:default`: replaces the roles that new users get, and returns them.
     package func setDefaultRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
         try await observed(.roleDefault) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
@@ -48,7 +48,7 @@ extension ActionService {
         }
     }
 
-    /// `role:admin`: replaces the roles that make an administrator, and answers them.
+    /// `role:admin`: replaces the roles that make an administrator, and returns them.
     package func setAdminRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
         try await observed(.roleAdmin) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
@@ -79,7 +79,7 @@ extension ActionService {
 }
 
 extension Caller {
-    /// The door has judged this already; what gives power is judged where it is used as well.
+    /// The endpoint has checked this already; privileged operations are checked again here.
     func requireAdministrator() throws(SkyrowError) {
         guard isMaster || isAdministrator else {
             throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")

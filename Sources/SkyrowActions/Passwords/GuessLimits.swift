@@ -18,7 +18,7 @@ package struct GuessLimits: Hashable, Sendable {
 /// A try is counted before it is judged, so that tries at the same time count like tries one after the other, and taken
 /// back when the password was right. From one client each account has a few tries, then a pause that doubles from a
 /// second to a quarter of an hour. All other clients together have a number of tries an hour for each account; a client
-/// that has logged in to the account since the process began is not counted with them, so nobody keeps users from
+/// that has logged in to the account since the process began is not counted with them, so no attacker keeps users from
 /// logging in where they did before. Accounts that do not exist are limited alike.
 struct GuessLimiter {
     private struct Pair: Hashable {
@@ -45,7 +45,7 @@ struct GuessLimiter {
         self.limits = limits
     }
 
-    /// Counts a try; when it is one too many, counts nothing and answers how long to wait.
+    /// Counts a try; when it is one too many, counts nothing and returns how long to wait.
     ///
     /// Where clients have no address, as behind a proxy that sends none, there are none to tell apart, so none is
     /// limited.

@@ -70,7 +70,7 @@ final class HashingThreads: Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// So that "top -H" tells what keeps the processors busy.
+    /// So that "top -H" shows what keeps the processors busy.
     private static func nameThisThread() {
         guard let file = fopen("/proc/thread-self/comm", "w") else { return }
         fputs("passwords", file)

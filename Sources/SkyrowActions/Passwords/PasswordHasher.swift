@@ -3,7 +3,7 @@ import Synchronization
 
 /// Hashes passwords on threads of its own, which are shared fairly by client (``PasswordQueue``).
 ///
-/// One hash is a quarter of a second of work by design, which must neither hold up the threads that answer requests nor
+/// One hash is a quarter of a second of work by design, which must neither hold up the threads that serve requests nor
 /// queue without end.
 final class PasswordHasher: Sendable {
     private typealias Ticket = PasswordQueue.Ticket
@@ -52,7 +52,7 @@ final class PasswordHasher: Sendable {
             patience: configuration.patience
         )
         state = Mutex(State(queue: PasswordQueue(limits)))
-        // Its output is no password's: 32 zero bytes are as likely as any other, and nobody knows their preimage.
+        // Its output is no password's: 32 zero bytes are as likely as any other, and their preimage is unknown.
         decoy = PasswordHash(
             cost: configuration.cost,
             salt: Array(repeating: 0, count: PasswordHash.saltByteCount),
@@ -99,7 +99,7 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    /// Compares a password with a stored text; with none, or one that cannot be read, it does the same work and answers
+    /// Compares a password with a stored text; with none, or one that cannot be read, it does the same work and returns
     /// `wrong`.
     ///
     /// Throws `135 Overloaded` when too many hashes wait already, and `131 RateLimited` when those of the client do.
@@ -208,7 +208,7 @@ final class PasswordHasher: Sendable {
         for follow in follows { follow() }
     }
 
-    /// Nobody waits for the result of a cancelled request, so its turn goes to the next.
+    /// The result of a cancelled request is not needed, so its turn goes to the next.
     private func cancel(_ place: Place) {
         let job = place.state.withLock { placed -> Job? in
             defer { placed = .over }

@@ -104,7 +104,7 @@ struct PasswordQueue {
         var line = lines[purpose] ?? Line()
         var step = Step()
         let own = line.jobs[client]?.count ?? 0
-        // Clients without an address cannot be told apart, so none of them can take the share of another.
+        // Clients without an address cannot be distinguished, so none of them can take the share of another.
         guard client == .none || own < limits.waitingByClient else { return (.refused(.shareUsed), step) }
         // Only one that cannot begin at once takes a place.
         let begins = running.count < limits.running && !isRunning(account)

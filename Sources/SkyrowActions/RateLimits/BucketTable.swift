@@ -15,7 +15,7 @@ struct BucketTable<Key: Hashable & Sendable>: Sendable {
 
     var count: Int { young.count + old.count }
 
-    /// Takes one call of a client or user; when it has none left, tells how long until it has.
+    /// Takes one call of a client or user; when it has none left, returns how long until it has.
     mutating func take(_ key: Key, _ limit: RateLimit, at now: ContinuousClock.Instant) -> Duration? {
         if let place = young.index(forKey: key) { return young.values[place].take(limit, at: now) }
         var bucket = old.removeValue(forKey: key) ?? TokenBucket(at: now)

@@ -3,7 +3,7 @@ struct ClientBuckets: Sendable {
     private var clients = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
     private var sites = BucketTable<ClientKey>(capacity: RateLimiter.capacity)
 
-    /// Takes one call of a client and of its site; when one of them has none left, tells how long until it has.
+    /// Takes one call of a client and of its site; when one of them has none left, returns how long until it has.
     mutating func take(_ client: ClientKey, _ limit: RateLimit, at now: ContinuousClock.Instant) -> Duration? {
         if let wait = clients.take(client, limit, at: now) { return wait }
         return client.site.flatMap { sites.take($0, limit.ofSite, at: now) }

@@ -1,4 +1,4 @@
-/// What clients are told apart by wherever each gets a share: the first bits of an address, in two halves. Both are zero
+/// Identifies a client wherever each gets a share: the first bits of an address, in two halves. Both are zero
 /// for a client without an address.
 ///
 /// An IPv4 address counts whole, of an IPv6 address the configured prefix. See also ``site``.

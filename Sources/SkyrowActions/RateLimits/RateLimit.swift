@@ -53,7 +53,7 @@ struct TokenBucket: Hashable, Sendable {
         fullAt = now
     }
 
-    /// Takes one call out; when there is none left, tells how long until there is one, and takes nothing.
+    /// Takes one call out; when there is none left, returns how long until there is one, and takes nothing.
     mutating func take(_ limit: RateLimit, at now: ContinuousClock.Instant) -> Duration? {
         let next = max(fullAt, now) + limit.interval
         let excess = (next - now) - limit.period

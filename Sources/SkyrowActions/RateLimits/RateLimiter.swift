@@ -1,7 +1,7 @@
 package import SkyrowModel
 import Synchronization
 
-/// Counts calls and refuses those that are too many; the master key is nobody's to limit.
+/// Counts calls and refuses those that are too many; the master key has no limit.
 package final class RateLimiter: Sendable {
     private struct State {
         var limits: RateLimits
@@ -105,7 +105,7 @@ extension ActionName {
 extension ActionService {
     /// Counts a call before its parameters are looked at; throws `131 RateLimited` when it is one too many.
     ///
-    /// Nobody is told of a refusal, as with `cachedCaller`.
+    /// A refusal is not reported, as with `cachedCaller`.
     ///
     /// - Parameter caller: nil when he is not known yet; `admit(_:)` then counts the user's call.
     package func admit(_ action: ActionName, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {

@@ -37,7 +37,7 @@ struct IdempotencyClaim: Sendable, Equatable {
         fingerprint = Array(hash.finalize())
     }
 
-    /// User ids do not begin with an underscore, so nobody's scope is the master key's.
+    /// User ids do not begin with an underscore, so no user has the scope of the master key.
     private static func scope(of caller: Caller) -> String {
         switch caller.kind {
         case .anonymous: "_anonymous"

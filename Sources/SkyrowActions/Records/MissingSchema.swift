@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// Makes the types and fields that these items lack, but only for those whose record would be saved.
     ///
-    /// Answers the items with a refusal in the place of each of the others, since what they lack is not made. Throws
+    /// Returns the items with a refusal in the place of each of the others, since what they lack is not made. Throws
     /// `114 IncompatibleSchema` when a value does not go with its field or the schema is frozen, and
     /// `115 AtomicOperationFailure` when the request is atomic and an item is refused.
     func createMissingSchema(

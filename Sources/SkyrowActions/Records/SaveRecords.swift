@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// `record:save`: creates records and merges fields into existing ones.
     ///
-    /// In this order: whoever may not write at all is refused, items that may not be saved are told so one by one,
+    /// In this order: whoever may not write at all is refused, items that may not be saved are refused one by one,
     /// types and fields that are missing are made for those that may, and then the store saves.
     ///
     /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
@@ -77,7 +77,7 @@ extension ActionService {
         }
     }
 
-    /// The rows a write works on; refuses with `101` who is nobody, and with `111` the union of all databases.
+    /// The rows a write works on; refuses anonymous callers with `101`, and with `111` the union of all databases.
     func writableScope(_ database: DatabaseName, caller: Caller) throws(SkyrowError) -> DatabaseScope {
         guard caller.isMaster || caller.userID != nil else {
             throw SkyrowError(.notAuthenticated, "Log in first.")

@@ -7,7 +7,7 @@ import SkyrowStore
 /// write one may change it, but for its login keys, which are its owner's affair (``FieldRules``). The store does its
 /// part: it only updates profiles and never deletes one.
 enum UserRecordRules {
-    /// Why a draft may not be saved, whoever asks; nil when that depends on the stored record.
+    /// Why no caller may save a draft; nil when that depends on the stored record.
     static func refusal(of draft: RecordDraft, in scope: DatabaseScope, loginKeys: [FieldName]) -> SkyrowError? {
         guard draft.id.type == .user else { return nil }
         guard scope == .everyone else { return notHere }

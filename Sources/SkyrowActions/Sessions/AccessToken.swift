@@ -30,7 +30,7 @@ struct AccessToken: Sendable {
 /// The SHA-256 of an access token, under which its session is stored and remembered.
 ///
 /// A token has 256 bits of its own, so a plain hash cannot be searched; and because the hash is what is looked up, the
-/// time a look-up takes tells nothing about the tokens that exist.
+/// time a look-up takes reveals nothing about the tokens that exist.
 struct TokenHash: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 

@@ -28,7 +28,7 @@ extension ActionService {
 
     /// The same without waiting: nil when the database must be asked, which `authenticate` does.
     ///
-    /// Nobody is told of a refusal; its request may not be the current one yet. `noteRefusal` does that.
+    /// A refusal is not reported; its request may not be the current one yet. `noteRefusal` does that.
     package func cachedCaller(_ credentials: Credentials, for requirement: ActionRequirement) throws(SkyrowError)
         -> Caller?
     {

@@ -66,7 +66,7 @@ struct CredentialCheck {
         }
         if let suspension = session?.suspension(at: now) {
             guard !requirement.requiresUser else { throw suspension.error }
-            // As in Skygear, where a user is optional a disabled one counts as nobody.
+            // As in Skygear, where a user is optional a disabled one counts as anonymous.
             caller = .anonymous
         }
         switch requirement {
@@ -127,7 +127,7 @@ func isUserID(_ text: String) -> Bool {
 }
 
 extension ActionRequirement {
-    /// Whether a disabled user is refused rather than treated as nobody.
+    /// Whether a disabled user is refused rather than treated as anonymous.
     fileprivate var requiresUser: Bool {
         switch self {
         case .user, .userOrMaster, .administrator: true

@@ -3,7 +3,7 @@ import SkyrowStore
 import Synchronization
 
 extension ActionService {
-    /// Forgets sessions as other processes, this one or somebody in psql end or change them.
+    /// Forgets sessions as other processes, this one or users of psql end or change them.
     func listenForRevocations() async {
         for await notice in store.sessions.notices() {
             forget(notice)

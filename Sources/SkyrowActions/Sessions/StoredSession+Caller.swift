@@ -11,7 +11,7 @@ extension StoredSession {
         expiresAt.map { $0 <= now } ?? false
     }
 
-    /// Whether the token counts no more, and there is no suspension to tell of instead.
+    /// Whether the token is no longer valid, and there is no suspension to report instead.
     func isRevoked(at now: Timestamp) -> Bool {
         isRevoked && suspension(at: now) == nil
     }
@@ -27,7 +27,7 @@ extension AccountSuspension {
         until.map { $0 <= now } ?? false
     }
 
-    /// `127 UserDisabled`, as Skygear tells it.
+    /// `127 UserDisabled`, in Skygear's form.
     var error: SkyrowError {
         var info: [String: ErrorInfo] = [:]
         if let message { info["message"] = .string(message) }

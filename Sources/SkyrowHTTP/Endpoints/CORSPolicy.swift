@@ -1,6 +1,6 @@
 /// Which web pages may call the service from a browser.
 ///
-/// Access tokens travel in headers and never in cookies, so a page gains nothing by calling from somebody else's browser:
+/// Access tokens travel in headers and never in cookies, so a page gains nothing by calling from another user's browser:
 /// any origin may call by default, without the browser's own credentials.
 package enum CORSPolicy: Hashable, Sendable {
     /// No page of another origin.

@@ -11,7 +11,7 @@ final class TLSNegotiation: ChannelInboundHandler, RemovableChannelHandler, Time
     private let loop: EventLoopContext
     private let deadline: NIODeadline
     private let onAgreement: (_ protocol: String?, _ channel: any Channel) throws -> Void
-    /// nil once the connection is somebody else's.
+    /// nil once the connection is handed over.
     private var onClose: (@Sendable () -> Void)?
     private var context: ChannelHandlerContext?
     private var isQuiescing = false

@@ -12,7 +12,7 @@ package struct BackupSource: Hashable, Sendable {
 
     /// Looks, and changes nothing.
     ///
-    /// Throws ``MigrationError`` when the schema is newer than this version of Skyrow, which may not know all that belongs
+    /// Throws ``MigrationError`` when the schema is newer than this version of Skyrow, which may not cover all that belongs
     /// to it; ``BackupRefusal/nothing`` when there is none; and `PostgresError`.
     package init(of schema: SQLIdentifier, client: PostgresClient, migrator: Migrator = Migrator()) async throws {
         let name = PostgresName(schema.name)

@@ -59,7 +59,7 @@ package final class SchemaRestore {
         return steps
     }
 
-    /// The planner knows the rows at once and not when autovacuum comes by.
+    /// The planner has statistics of the rows at once and not when autovacuum comes by.
     private static func analyze(_ schema: SQLIdentifier, _ client: PostgresClient) async throws {
         let tables = try await client.read(
             """
@@ -89,7 +89,7 @@ private struct RestorePlace {
         """
     }
 
-    /// A service has a connection of a name that tells the schema.
+    /// A service has a connection whose name has the schema.
     func refuseWhenServed() async throws {
         let served = try await transaction.query(
             """
@@ -171,7 +171,7 @@ private struct RestorePlace {
 }
 
 extension PostgresConfiguration {
-    /// The name that a service's connections carry in `pg_stat_activity`, by which a restore knows that it runs.
+    /// The name that a service's connections carry in `pg_stat_activity`, by which a restore detects that it runs.
     package static func serviceName(of schema: SQLIdentifier) -> String {
         // PostgreSQL cuts it there.
         String("skyrow \(schema.name)".prefix(63))

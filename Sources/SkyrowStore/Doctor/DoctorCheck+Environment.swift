@@ -35,7 +35,7 @@ extension DoctorCheck {
         "collations",
         "The order of texts",
         queries: { scope in
-            // Before version 15 a database does not know by which version of a library it was sorted.
+            // Before version 15 a database does not record by which version of a library it was sorted.
             let database: SQL =
                 scope.serverVersion >= 150_000
                 ? """

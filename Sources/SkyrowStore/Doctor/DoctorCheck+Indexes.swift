@@ -1,6 +1,6 @@
 internal import SkyrowPostgres
 
-// Indexes that are missing, or that nobody needs.
+// Indexes that are missing, or that are not needed.
 
 extension DoctorCheck {
     package static let foreignKeyIndexes = DoctorCheck(
@@ -79,7 +79,7 @@ extension DoctorCheck {
         "unused-indexes",
         "Indexes that nobody uses",
         queries: { scope in
-            // Skyrow's own are for what nobody may have asked yet: newest of a database or owner, deletions, accounts.
+            // Skyrow's own are for queries that may not have run yet: newest of a database or owner, deletions, accounts.
             [
                 """
                 SELECT usage.indexrelid::regclass::text AS name, usage.relid::regclass::text AS relation,

@@ -1,7 +1,7 @@
 // Checks whose rows are not the result of one query; DoctorRun brings them.
 
 extension DoctorCheck {
-    /// Every check of the database, in the order in which they are told.
+    /// Every check of the database, in the order of the report.
     package static let ofTheDatabase: [DoctorCheck] = [
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,

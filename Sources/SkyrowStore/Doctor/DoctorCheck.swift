@@ -13,7 +13,7 @@ package struct DoctorCheck: Sendable {
     package let title: String
     /// Whether the reserved tables must be there for it.
     package let needsTables: Bool
-    /// The statements that ask the database, none of which changes anything; empty when somebody else brings the rows.
+    /// The statements that ask the database, none of which changes anything; empty when the rows are passed in.
     package let queries: @Sendable (DoctorScope) throws -> [SQL]
     /// What is wrong with the rows; nothing when all is well.
     package let judge: @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
@@ -139,7 +139,7 @@ package struct DoctorLimits: Sendable {
     /// Rows of a table that is big; reads of the whole of it that are many.
     package var bigTable = 10_000
     package var manyScans = 50
-    /// Bytes of an index that is worth dropping when nobody uses it, and days without use that tell.
+    /// Bytes of an index that is worth dropping when it is not used, and days without use.
     package var bigIndex = 8 << 20
     package var unusedDays = 7.0
     /// Seconds between two clocks.

@@ -32,7 +32,7 @@ package struct DoctorRun: Sendable {
     /// What each of the checks found, in their order.
     ///
     /// A check that fails is a finding of its own and keeps none of the others from being made. Throws what the database
-    /// throws when it answers nothing at all.
+    /// throws when it does not respond at all.
     package func callAsFunction(_ checks: [DoctorCheck]) async throws -> [DoctorDiagnosis] {
         let version = try await client.read("SELECT current_setting('server_version_num')::int")
         let migrations = try await migrationRows()

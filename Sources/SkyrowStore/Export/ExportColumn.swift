@@ -1,7 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// A column that is exported, and how its values are told.
+/// A column that is exported, and how its values are emitted.
 struct ExportColumn: Sendable {
     /// What the statement calls the table.
     static let alias: SQLIdentifier = "r"
@@ -44,6 +44,6 @@ extension ReservedColumn {
 }
 
 extension RecordTable {
-    /// The table as `pg_get_serial_sequence` wants it.
+    /// The table as `pg_get_serial_sequence` takes it.
     var sequenceOwner: String { "\(schema.quoted).\(identifier.quoted)" }
 }

@@ -20,7 +20,7 @@ package final class RecordExport {
     /// with `.null` where the row has NULL. Ids, and those of references, are stored ones (``StoredID``), so that what
     /// is private of whom is not lost; columns whose type is not ours come as text.
     ///
-    /// - Parameter flush: is called some thousand times a million records, with how many were told so far.
+    /// - Parameter flush: is called some thousand times a million records, with how many were emitted so far.
     package func write<Sink: RecordSink>(
         _ type: ExportedType,
         to sink: inout Sink,
@@ -53,7 +53,7 @@ package struct ExportedType: Sendable {
     /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
     let statement: SQL
 
-    /// The names of the columns, in the order in which they are told.
+    /// The names of the columns, in the order in which they are emitted.
     package var columnNames: [String] { columns.map(\.key.name) }
 
     init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
@@ -78,7 +78,7 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// Nothing is changed, and nobody is held up but one who wants to change a table's columns. Throws what `body` throws,
+    /// Nothing is changed, and nothing waits but changes of a table's columns. Throws what `body` throws,
     /// and `PostgresError`.
     package func withExport<Success>(_ body: (RecordExport) async throws -> Success) async throws -> Success {
         try await cache.reload()
@@ -128,7 +128,7 @@ extension RecordStore {
 }
 
 extension PostgresTransaction {
-    /// Lets nobody change, rewrite or truncate these tables until the transaction ends; rows may come and go.
+    /// Prevents others from changing, rewriting or truncating these tables until the transaction ends; rows may come and go.
     func lockAgainstChanges(_ tables: [SQL]) async throws {
         guard !tables.isEmpty else { return }
         try await execute("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE")

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Hands on a part of the rows at a time, which are sent as one COPY: so many of them, or so many bytes.
+    /// Hands on a part of the rows at a time, which are sent as one COPY: a number of them, or of bytes.
     static func inParts<Rows: AsyncSequence>(
         _ rows: Rows,
         of count: Int = 5000,

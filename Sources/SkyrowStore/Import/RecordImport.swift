@@ -20,7 +20,7 @@ package final class RecordImport {
     /// that cannot be imported, `114 IncompatibleSchema` for a type or field that does not exist, and what `rows`
     /// throws.
     ///
-    /// - Parameter progress: is told after each part how many of these records are in.
+    /// - Parameter progress: gets after each part how many of these records are in.
     package func add<Rows: AsyncSequence>(
         _ rows: Rows,
         to columns: ImportColumns,
@@ -72,7 +72,7 @@ package final class RecordImport {
         }
     }
 
-    /// The planner knows the new rows at once and not when autovacuum comes by.
+    /// The planner has statistics of the new rows at once and not when autovacuum comes by.
     func analyze() async throws {
         for target in targets { _ = try await store.client.write("ANALYZE \(target.table.qualifiedName)") }
     }
@@ -100,7 +100,7 @@ extension RecordStore {
     /// }
     /// ```
     ///
-    /// While it runs, nobody else changes the schema where it does, and nobody writes to a type that a new field
+    /// While it runs, no one else changes the schema where it does, or writes to a type that a new field
     /// refers to. Throws what `body` throws, ``ImportFault`` for a reference to a record that never came, and
     /// `SkyrowError`.
     package func withImport<Success>(

@@ -13,7 +13,7 @@ extension RecordStore {
     ///   - newFields: fields that the type, which may be new itself, is to get.
     ///   - keepsGoing: whether a record that cannot be imported is left out and reported, and the rest imported, some
     ///     thousand records a commit. Otherwise everything is imported, or nothing happens, to the schema neither.
-    ///   - progress: is told after each part how many records are in.
+    ///   - progress: gets after each part how many records are in.
     ///
     /// A record may refer to another one of the import that comes later only when everything is imported or nothing.
     /// Throws ``ImportFault`` for the first record that cannot be imported, unless `keepsGoing`; `114

@@ -21,7 +21,7 @@ package struct MigrationRun {
     /// Brings the database up to date and returns what was done, each step in a transaction of its own.
     ///
     /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, and `PostgresError`, whose state
-    /// is `lockNotAvailable` when somebody keeps a table locked for longer than a minute.
+    /// is `lockNotAvailable` when a table stays locked for longer than a minute.
     @discardableResult
     package func callAsFunction() async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []

@@ -29,7 +29,7 @@ struct DeleteRun {
         return try await settled(ids)
     }
 
-    /// Deletes all of them together, so that they may refer to each other in any way; what is left to be told is why
+    /// Deletes all of them together, so that they may refer to each other in any way; what is left to be reported is why
     /// some were not deleted.
     mutating func outcomesTogether(_ ids: [RecordID]) async throws -> [RecordOutcome] {
         let open = unfailed(ids)

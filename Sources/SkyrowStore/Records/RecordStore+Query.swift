@@ -2,7 +2,7 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Answers a query in one statement and one round trip, included records and count among it.
+    /// Runs a query in one statement and one round trip, included records and count among it.
     ///
     /// Records the caller may not read are neither sent nor counted. A type without a table has no records. Throws
     /// `108 InvalidArgument` for a query that refuses to be cut at its limit and has more records, `108`, `111 NotSupported` or `120 RecordQueryInvalid` for a query that has no meaning, and

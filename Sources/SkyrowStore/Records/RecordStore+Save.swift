@@ -47,7 +47,7 @@ extension RecordStore {
     }
 
     /// Throws when the caller may create no record in this database at all: `101 NotAuthenticated` without a user,
-    /// `111 NotSupported` in `_union`, `102 PermissionDenied` in somebody else's database.
+    /// `111 NotSupported` in `_union`, `102 PermissionDenied` in the database of another user.
     package func requireMayCreate(in scope: DatabaseScope, caller: Caller) throws(SkyrowError) {
         switch scope {
         case .union:

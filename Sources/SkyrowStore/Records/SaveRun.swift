@@ -22,7 +22,7 @@ struct SaveRun {
         self.instant = instant
     }
 
-    /// Writes everything and tells what became of each item of the request, in order.
+    /// Writes everything and returns the outcome of each item of the request, in order.
     ///
     /// Throws what the database failed with when that is all that happened.
     mutating func outcomes() async throws -> [RecordOutcome] {
@@ -101,14 +101,14 @@ struct SaveRun {
         self = after
     }
 
-    /// Whether one statement writes both a record and what it refers to, and the caller may not know the latter.
+    /// Whether one statement writes both a record and what it refers to, and the latter is not visible to the caller.
     private func refersWithin(_ positions: [Int]) -> Bool {
         positions.count > 1 && context.hidesRecords && plan.hasReferences(among: positions)
     }
 
     /// Throws ``RefusedTargets`` when a record was written that refers to one of the same unit which was not.
     ///
-    /// The statement takes a record that is missing for one that it is about to write. Somebody else may have made it
+    /// The statement takes a record that is missing for one that it is about to write. Another caller may have created it
     /// since, whose record the caller may not read.
     private func requireWrittenTargets(of positions: [Int], refusedBefore: Set<Int>) throws(RefusedTargets) {
         let refused = progress.refused.subtracting(refusedBefore)

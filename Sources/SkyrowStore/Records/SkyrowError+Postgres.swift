@@ -3,7 +3,7 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 extension SkyrowError {
-    /// What a client is told about a failure of the database: never its text, and no value.
+    /// What a client gets about a failure of the database: never its text, and no value.
     ///
     /// - Parameter table: the table a statement wrote to, by which a refused reference finds its field.
     package init(_ error: PostgresError, table: RecordTable? = nil) {
@@ -91,7 +91,7 @@ extension SkyrowError {
 }
 
 extension RecordStore {
-    /// Runs `body` with the catalogue, and again with a fresh one when PostgreSQL does not know a name it used.
+    /// Runs `body` with the catalogue, and again with a fresh one when PostgreSQL reports an unknown name.
     ///
     /// Another process or psql may have changed the schema a moment ago. Errors of the database leave as `SkyrowError`.
     func withCatalog<Success: Sendable>(
@@ -125,7 +125,7 @@ extension RecordStore {
         return true
     }
 
-    /// The error for the client; what it does not tell goes to the log.
+    /// The error for the client; the rest goes to the log.
     func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
         let reported = SkyrowError(error, table: table)
         if reported.code == .unexpectedError {

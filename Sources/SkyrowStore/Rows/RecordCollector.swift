@@ -2,9 +2,9 @@ package import SkyrowModel
 
 /// A sink that makes a `Record`, for a rule, a hook or an error that needs one.
 package struct RecordCollector: RecordSink {
-    /// The record that was told last; nil until it is complete, or when it had no id.
+    /// The record that was collected last; nil until it is complete, or when it had no id.
     package private(set) var record: Record?
-    /// The records being told, the innermost last.
+    /// The records being collected, the innermost last.
     private var open: [Draft] = []
 
     private struct Draft {
@@ -61,7 +61,7 @@ package struct RecordCollector: RecordSink {
 }
 
 extension RecordSource {
-    /// The record as a value; nil when it told no id.
+    /// The record as a value; nil when it has no id.
     package func collected() -> Record? {
         var collector = RecordCollector()
         emit(into: &collector)

@@ -5,11 +5,11 @@ internal import SkyrowPostgres
 ///
 /// `@unchecked Sendable`: the memory behind `lentMembers` is filled once, in `init`, and freed with the plan.
 package final class RowPlan: @unchecked Sendable {
-    /// What a column holds and how it is told to a sink.
+    /// What a column holds and how it is emitted to a sink.
     enum Kind: Sendable {
         /// The stored id of the record itself.
         case id
-        /// The access list, which is told even when it is NULL.
+        /// The access list, which is emitted even when it is NULL.
         case access
         case text
         case plainDatetime
@@ -32,7 +32,7 @@ package final class RowPlan: @unchecked Sendable {
         let name: String
         /// The column of the row.
         let column: Int
-        /// Whether the value is told to the record's owner alone.
+        /// Whether the value is visible to the record's owner only.
         var isForOwnersEyes = false
     }
 
@@ -59,7 +59,7 @@ package final class RowPlan: @unchecked Sendable {
     let idColumn: Int
     /// The column of the record's owner.
     let ownerColumn: Int
-    /// Whether a member is told to the record's owner alone.
+    /// Whether a member is visible to the record's owner only.
     let hasOwnersMembers: Bool
     /// What `lentMembers` points into.
     private let texts: UnsafeMutableRawBufferPointer

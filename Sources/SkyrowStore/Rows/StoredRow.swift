@@ -1,9 +1,9 @@
 package import SkyrowModel
 package import SkyrowPostgres
 
-/// The rows of one result, and the plan by which each is told.
+/// The rows of one result, and the plan by which each is emitted.
 ///
-/// A value that owners alone see is told for a row whose owner is the one for whom the rows are, as the statements of
+/// A value that is visible to owners only is emitted for a row whose owner is the one for whom the rows are, as the statements of
 /// queries have it compared (``QueryNames``).
 package final class StoredRows: Sendable {
     let result: PostgresResult

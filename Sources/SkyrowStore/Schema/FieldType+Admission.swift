@@ -9,7 +9,7 @@ package enum FieldAdmission: Hashable, Sendable {
 }
 
 extension FieldType {
-    /// The type of a new field that first meets this value; nil for `null`, which tells nothing.
+    /// The type of a new field that first meets this value; nil for `null`, which has no type.
     package init?(holding value: RecordValue) {
         switch value {
         case .null: return nil

@@ -1,8 +1,8 @@
 internal import SkyrowPostgres
 
-/// Runs a transaction that wants tables for itself, again when it meets one which others keep locked.
+/// Runs a transaction that needs tables exclusively, again when it meets one which others keep locked.
 ///
-/// Each attempt must be short (`lock_timeout`), since everybody who uses the table queues up behind one who wants it
+/// Each attempt must be short (`lock_timeout`), since all users of the table queue up behind one that needs it
 /// alone. Throws what the last attempt threw.
 func patiently<Success>(attempts: Int = 5, _ body: () async throws -> Success) async throws -> Success {
     var attempt = 1

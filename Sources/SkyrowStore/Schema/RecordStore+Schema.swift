@@ -2,7 +2,7 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// What saving these records would change of the schema as this process knows it; nothing waits.
+    /// What saving these records would change of the schema as this process has it; nothing waits.
     ///
     /// An empty plan is the rule. Where it is not empty, the caller's right to write is to be judged before
     /// ``createMissingSchema(for:)``, so that nothing is created for one who may not. Throws `114 IncompatibleSchema` when a value
@@ -44,7 +44,7 @@ extension RecordStore {
     /// `schema:create`: all of it or nothing; new types may refer to each other.
     ///
     /// Throws `114 IncompatibleSchema` when a field exists with another type or refers to a type that does not exist,
-    /// and when PostgreSQL's lock table is too small for so many types at once.
+    /// and when PostgreSQL's lock table is too small for this many types at once.
     package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
         try await changing { try await changer.apply(.create(request.types), mode: .development) }
         return cache.current.recordSchema

@@ -13,7 +13,7 @@ package struct RecordColumn: Hashable, Sendable {
     package let isWritable: Bool
     /// The name of the member in a record's wire form.
     package let key: MemberKey
-    /// The name of the foreign key of a reference, by which a refusal of PostgreSQL tells the field.
+    /// The name of the foreign key of a reference, by which the field of a refusal is found.
     package let foreignKey: String?
     /// Whether the value is hidden from all but the record's owner.
     package fileprivate(set) var isForOwnersEyes = false

@@ -2,7 +2,7 @@ package import SkyrowModel
 package import SkyrowPostgres
 internal import Synchronization
 
-/// The catalogue as this process knows it, read without waiting and reloaded when something changed.
+/// The catalogue as this process has it, read without waiting and reloaded when something changed.
 package final class SchemaCache: Sendable {
     /// How much was read so far.
     package struct Statistics: Hashable, Sendable {
@@ -20,7 +20,7 @@ package final class SchemaCache: Sendable {
         var loadedAt: ContinuousClock.Instant?
         /// When the last reading of a name began that is no type.
         var missedAt: [RecordTypeName: ContinuousClock.Instant] = [:]
-        /// True while somebody reads the catalogue.
+        /// True while a task reads the catalogue.
         var isLoading = false
         /// Who came while it was being read, and so needs it to be read once more.
         var waiting: [Waiter] = []
@@ -32,7 +32,7 @@ package final class SchemaCache: Sendable {
         var continuation: CheckedContinuation<Turn, Never>
     }
 
-    /// What a waiting caller is told.
+    /// What a waiting caller gets.
     private enum Turn {
         /// Read this, for yourself and for these.
         case load(CatalogPart, for: [Waiter])

@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 extension SchemaCatalog {
     /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
     ///
-    /// Answers also how many rows were read.
+    /// Returns also how many rows were read.
     static func load(
         _ part: CatalogPart,
         from client: PostgresClient,

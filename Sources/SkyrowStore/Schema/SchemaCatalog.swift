@@ -8,7 +8,7 @@ package struct SchemaCatalog: Sendable {
     /// Grows with every load of this process.
     package let version: Int
     package let tables: [RecordTypeName: RecordTable]
-    /// What else in the schema bears a name that a record type might want: views, indexes, tables of other make.
+    /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
     package let otherNames: Set<String>
     /// Who sees and who changes single fields, by type.
     let rules: [RecordTypeName: FieldRules]

@@ -49,7 +49,7 @@ extension SchemaChange {
     static let locksPerType: Int64 = 9
 }
 
-/// What somebody wants of the schema, before it is known what that takes.
+/// What is requested of the schema, before the steps are known.
 package enum SchemaRequest: Sendable {
     /// Room for these records: their types and fields.
     case save([RecordDraft])

@@ -16,8 +16,8 @@ final class SchemaChanger: Sendable {
 
     /// Does what the request takes by then, and returns when ``SchemaCache/current`` shows it.
     ///
-    /// Throws what ``SchemaPlan`` throws, and `PostgresError`; its state is `lockNotAvailable` when somebody keeps a
-    /// table locked for longer than a few seconds.
+    /// Throws what ``SchemaPlan`` throws, and `PostgresError`; its state is `lockNotAvailable` when a table
+    /// stays locked for longer than a few seconds.
     func apply(_ request: SchemaRequest, mode: SchemaMode) async throws {
         try await gate.pass {
             try Task.checkCancellation()
@@ -39,7 +39,7 @@ final class SchemaChanger: Sendable {
         let plan = try SchemaPlan(request, in: catalog, mode: mode)
         guard !plan.isEmpty else { return }
         try await requireLocks(for: plan.changes, in: transaction)
-        // The event trigger, which knows less about the change, leaves telling of it to the notice below.
+        // The event trigger, which has less information, leaves the announcement to the notice below.
         _ = try await transaction.query(
             "SELECT set_config('lock_timeout', '1s', true), set_config('skyrow.announced', 'on', true)"
         )

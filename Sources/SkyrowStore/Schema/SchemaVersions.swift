@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 
 /// A number for each relation of the application's schema, which changes when something of it does that the catalogue
-/// holds: for finding changes that no notice told of.
+/// holds: for finding changes without a notice.
 struct SchemaVersions: Hashable, Sendable {
     let numbers: [String: Int64]
 

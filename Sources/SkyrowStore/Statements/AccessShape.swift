@@ -21,7 +21,7 @@ package struct AccessShape: Hashable, Sendable {
         static let listed = Clause(rawValue: 8)
         /// A list may name the caller or one of its roles.
         static let named = Clause(rawValue: 16)
-        /// The caller has so many roles that they are looked up.
+        /// The caller has many roles, which are looked up.
         static let manyRoles = Clause(rawValue: 32)
         static let read = Clause(rawValue: 64)
         static let write = Clause(rawValue: 128)

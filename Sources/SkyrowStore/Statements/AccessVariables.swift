@@ -30,7 +30,7 @@ package struct AccessVariables: Hashable, Sendable {
         roles.count > fewRoles
     }
 
-    /// The roles to look up in a statement that judges so many rows; nil where the comparison is the faster way.
+    /// The roles to look up in a statement that checks this many rows; nil where the comparison is the faster way.
     func roles(for rows: AccessScope.Rows) -> String? {
         switch rows {
         case .one: nil
@@ -95,7 +95,7 @@ package final class AccessVariablesCache: Sendable {
         var variables: AccessVariables
     }
 
-    /// Beyond so many users the least work is to begin again.
+    /// Beyond this many users the least work is to begin again.
     private static let capacity = 10_000
 
     private let entries = Mutex<[TextKey: Entry]>([:])

@@ -7,7 +7,7 @@ internal import SkyrowPostgres
 /// SELECT … FROM "app"."note" AS "r" WHERE "r"."_id" = $1 AND <access>
 /// ```
 ///
-/// Fetches of one record that wait at the same time, whoever asks, are one statement too: each brings its values of the
+/// Fetches of one record that wait at the same time, for any caller, are one statement too: each brings its values of the
 /// condition as a row, so each record is judged for the one who asked for it
 /// (Documentation/Decisions/0015-coalesced-fetches.md):
 ///

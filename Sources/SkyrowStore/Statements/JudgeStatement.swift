@@ -84,15 +84,15 @@ struct SaveIntent {
 /// What a refused save means, once it is known what is there.
 enum SaveVerdict {
     case refused(SkyrowError)
-    /// What is there now would not have been refused: somebody changed it meanwhile.
+    /// What is there now would not have been refused: it was changed meanwhile.
     case tryAgain
     /// The access list that was sent says what the stored one says in other words, so it is no change.
     case tryAgainKeepingAccess
 
     /// Judges one record; `finding` is nil when there is none.
     ///
-    /// A record that the caller may not read is answered as far as possible like one that is missing. Only a plain save
-    /// of its id can tell that it is there, since the record cannot be created; it says no more than that.
+    /// A record that the caller may not read is treated as far as possible like one that is missing. Only a plain save
+    /// of its id reveals that it exists, since the record cannot be created; it says no more than that.
     init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, caller: Caller) {
         switch (finding, save.precondition) {
         case (nil, .revision):
@@ -115,7 +115,7 @@ enum SaveVerdict {
         case (.some(let finding), nil) where finding.row.isWhole || save.rules.isEmpty:
             self = finding.row.collected().map { SaveVerdict(save, to: $0, caller: caller) } ?? .tryAgain
         case (.some, .revision), (.some, nil):
-            // Which fields would change cannot be told: the request is about too much at once.
+            // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
         }
     }

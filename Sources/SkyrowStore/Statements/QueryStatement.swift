@@ -9,7 +9,7 @@ internal import SkyrowPostgres
 /// ```
 ///
 /// The order always ends with the id, so that pages neither repeat nor skip a record; without a `sort` it is the order
-/// of the ids. With a count the page is joined to it, so that a page beyond the last still tells how many there are:
+/// of the ids. With a count the page is joined to it, so that a page beyond the last still has the count:
 ///
 /// ```sql
 /// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m"
@@ -20,7 +20,7 @@ struct QueryStatement {
     let plan: RowPlan
     /// Whether column 0 has the count, and a row may hold nothing else.
     let hasCount: Bool
-    /// How many records the page has at most; the statement asks for one more, which tells whether the page is cut.
+    /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
     private let limit: Int
     private let caller: Caller
 
@@ -171,7 +171,7 @@ struct QueryStatement {
         return order
     }
 
-    /// Adds the columns of the included records and tells where they are.
+    /// Adds the columns of the included records and returns their places.
     private static func inclusions(
         _ inclusions: [Inclusion],
         names: inout QueryNames,

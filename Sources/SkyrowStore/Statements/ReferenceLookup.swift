@@ -12,7 +12,7 @@ internal import SkyrowPostgres
 struct ReferenceLookup {
     let context: WriteContext
 
-    /// A reference of a write that leads to no record of the database, as far as the caller may know.
+    /// A reference of a write that leads to no record of the database, as far as the caller may see.
     struct Reference: Hashable {
         /// The write's position in the plan.
         let position: Int

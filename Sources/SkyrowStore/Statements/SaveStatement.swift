@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 /// The one statement that writes the records of a group: access, precondition, merge and the rows that come back.
 ///
 /// Its text is that of ``SaveText``, which the table keeps. A record that comes back was written; one that does not was
-/// refused, and only then a second question tells why.
+/// refused, and only then a second statement finds the reason.
 struct SaveStatement {
     let plan: BatchPlan
     let catalog: SchemaCatalog

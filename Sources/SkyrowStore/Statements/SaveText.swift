@@ -105,7 +105,7 @@ struct SaveText: Hashable, Sendable {
     /// Such fields are plain values and no references, so that what is sent is what would be stored. Lists are compared
     /// as they are written; one that says the same in another order is found out after the refusal (``SaveVerdict``).
     private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> SQL {
-        // Whether the value that is sent is the one that is stored is not told of a value that is not shown.
+        // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
         var same = ownersColumns.map { place -> SQL in
             let column = table.columns[place]
             return column.isForOwnersEyes

@@ -49,7 +49,7 @@ package final class StatementShapes: Sendable {
 
 /// Values by shape, each built when it is first asked for; of two that are built at once the first one stays.
 private final class FirstBuilt<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Beyond so many shapes of one table the least work is to begin again.
+    /// Beyond this many shapes of one table the least work is to begin again.
     private static var capacity: Int { 512 }
 
     private let known = Mutex<[Key: Value]>([:])

@@ -3,7 +3,7 @@ package import SkyrowModel
 /// What signing up stores.
 package struct NewAccount: Sendable {
     package var id: UserID
-    /// nil for an account that nobody can log in to with a password.
+    /// nil for an account without a password.
     package var passwordHash: String?
     /// The fields of the `user` record, login keys among them.
     package var profile: [(name: FieldName, value: RecordValue)]
@@ -41,7 +41,7 @@ package struct AccountCredentials: Hashable, Sendable {
 
 /// A disabled account.
 package struct AccountSuspension: Hashable, Sendable {
-    /// What the user is told.
+    /// The message for the user.
     package var message: String?
     /// When it ends by itself; nil means never.
     package var until: Timestamp?

@@ -65,7 +65,7 @@ extension UserTable {
         }
     }
 
-    /// The newest accounts, at most so many.
+    /// The newest accounts, up to a number.
     package func newest(_ count: Int, disabledOnly: Bool = false) async throws(SkyrowError) -> [AccountSummary] {
         try await store.reporting {
             let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"

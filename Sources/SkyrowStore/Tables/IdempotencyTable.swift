@@ -8,7 +8,7 @@ package import SkyrowPostgres
 /// ```swift
 /// try await store.client.withTransaction { transaction in
 ///     switch try await store.idempotency.claim(key, scope: user, fingerprint: hash, in: transaction) {
-///     case .answered(let answer): return answer
+///     case .completed(let result): return result
 ///     case .claimed: …
 ///     }
 /// }
@@ -16,9 +16,9 @@ package import SkyrowPostgres
 package struct IdempotencyTable: Sendable {
     /// What becomes of a request that carries a key.
     package enum Claim: Hashable, Sendable {
-        /// It is the first: do the work, then ``IdempotencyTable/complete(_:scope:answer:in:)``.
+        /// It is the first: do the work, then ``IdempotencyTable/complete(_:scope:result:in:)``.
         case claimed
-        /// It was answered before.
+        /// It has a result already.
         case completed([UInt8])
     }
 

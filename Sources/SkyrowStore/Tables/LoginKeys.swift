@@ -4,7 +4,7 @@ package import SkyrowPostgres
 /// The fields of `user` that accounts log in with, each with two unique indexes: over the form in which texts that look
 /// alike are one (`_login_canonical`), and over its text in NFC and lower case.
 ///
-/// The second tells accounts apart that are alike in the first form, as they can be when they are older than it.
+/// The second distinguishes accounts that are alike in the first form, as they can be when they are older than it.
 package enum LoginKeys {
     /// `username` and `email`
     package static let `default`: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
@@ -42,7 +42,7 @@ package enum LoginKeys {
         "\(schema)._login_canonical(\(value))"
     }
 
-    /// The form in which accounts that look alike are told apart.
+    /// The form in which accounts that look alike are distinguished.
     static func exact(_ value: SQL) -> SQL {
         "lower(normalize(\(value), NFC))"
     }

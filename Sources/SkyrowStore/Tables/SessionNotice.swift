@@ -56,7 +56,7 @@ package enum SessionNotice: Hashable, Sendable {
 }
 
 extension SessionTable {
-    /// What happens to sessions from now on, whoever does it; ends when the database client shuts down.
+    /// The changes of sessions from now on, by any process; ends when the database client shuts down.
     package func notices() -> some AsyncSequence<SessionNotice, Never> & Sendable {
         store.client.listen("skyrow_session").map { SessionNotice($0) }
     }

@@ -12,7 +12,7 @@ package struct StoredSession: Hashable, Sendable {
     /// When it was last used, to the minute; nil for one that has just been opened.
     package var lastUsedAt: Timestamp?
     package var suspension: AccountSuspension?
-    /// Whether the user's tokens of that time were revoked; told only while the account is disabled, since its user is
+    /// Whether the user's tokens of that time were revoked; set only while the account is disabled, since its user is
     /// to learn of that and not of the token.
     package var isRevoked: Bool
 

@@ -8,8 +8,8 @@ extension UserTable {
 
     /// Disables an account and revokes its sessions; false when there is none of that id.
     ///
-    /// The sessions of an account without a password are kept: they are refused while it is disabled, and nobody could begin
-    /// another one afterwards. Triggers tell every process.
+    /// The sessions of an account without a password are kept: they are refused while it is disabled, and no new one could be opened
+    /// afterwards. Triggers notify every process.
     package func suspend(_ id: UserID, _ suspension: AccountSuspension) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             try await store.client.write(

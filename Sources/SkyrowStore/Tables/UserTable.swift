@@ -190,7 +190,7 @@ package struct UserTable: Sendable {
                 let table = try catalog.userTable
                 let profile: SQL =
                     if isLogIn {
-                        // _updated_by stays: nobody edited the profile.
+                        // _updated_by stays: no user edited the profile.
                         """
                         UPDATE \(table.qualifiedName) AS profile
                         SET last_login_at = now(), _updated_at = now(), _revision = \(schema)._revision()
@@ -270,7 +270,7 @@ extension SignedInAccount {
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
-            // Whoever logs in is shown all of the profile, also one that has no owner.
+            // A login shows all of the profile, also one that has no owner.
             profile: StoredRows(result, plan: profile.plan, for: Caller(kind: .master(actingAs: nil)))[0],
             roles: try result.decode(row: 0, column: next),
             isAdministrator: try result.decode(row: 0, column: next + 1)

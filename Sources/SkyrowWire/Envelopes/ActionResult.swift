@@ -35,10 +35,10 @@ package enum Envelope: Hashable, Sendable {
 }
 
 extension JSONWriter {
-    /// A complete answer.
+    /// Writes a complete response.
     ///
-    /// JSON-RPC has no room beside the result, so there `record:query` answers `{"records":[…],"info":{"count":…}}`
-    /// where v1 answers `{"result":[…],"info":{"count":…}}`; every other result is the same in both.
+    /// JSON-RPC has no room beside the result, so there `record:query` returns `{"records":[…],"info":{"count":…}}`
+    /// where v1 returns `{"result":[…],"info":{"count":…}}`; every other result is the same in both.
     package func response(_ result: ActionResult, in envelope: Envelope) {
         beginObject()
         switch envelope {
@@ -60,7 +60,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// A complete answer of failure.
+    /// Writes a complete response of a failure.
     package func failure(_ error: SkyrowError, in envelope: Envelope) {
         beginObject()
         switch envelope {

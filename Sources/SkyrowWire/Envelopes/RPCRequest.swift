@@ -33,7 +33,7 @@ package struct RPCCall {
 /// What stands where a call should be.
 package enum RPCEntry {
     case call(RPCCall)
-    /// To be answered with this error and id; a notification (nil) gets no result even then.
+    /// The error and id of the response; a notification (nil) gets none even then.
     case invalid(SkyrowError, RPCID?)
 }
 

@@ -53,7 +53,7 @@ package struct JSONDocument: Sendable {
 private func makeTape(of text: UnsafeRawBufferPointer, depthLimit: Int) throws(JSONParseError) -> [UInt64] {
     var parser = try JSONParser(text: text, depthLimit: depthLimit)
     var tape: [UInt64] = []
-    // Requests and answers have a word for every 8 to 12 bytes of text.
+    // Requests and responses have a word for every 8 to 12 bytes of text.
     var capacity = text.count / 6 + 16
     while true {
         var step: Result<Bool, JSONParseError> = .success(false)

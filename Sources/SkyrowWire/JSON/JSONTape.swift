@@ -47,7 +47,7 @@ enum JSONTape {
     }
 }
 
-/// What a JSON value is, as far as its first reading tells.
+/// What a JSON value is, according to its first pass.
 package enum JSONKind: UInt8, Hashable, Sendable {
     case null
     case `false`

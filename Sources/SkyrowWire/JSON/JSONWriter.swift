@@ -70,7 +70,7 @@ package final class JSONWriter {
 
     // MARK: Raw bytes
 
-    /// Room for `length` more bytes; `advance` tells how many were used.
+    /// Room for `length` more bytes; `advance` takes how many were used.
     @inline(__always)
     func reserve(_ length: Int) -> UnsafeMutablePointer<UInt8> {
         if storage.pointee.capacity - storage.pointee.count < length { grow(by: length) }
@@ -90,7 +90,7 @@ package final class JSONWriter {
         if let granted = grant(needed: needed, wanted: wanted) {
             enlarge(to: granted)
         } else {
-            // Nobody will read it, so what is one too many is written over and over in the memory that there is.
+            // The text is not sent, so the excess is written over and over in the memory that there is.
             storage.pointee.count = bound.start
             if capacity - bound.start < length { enlarge(to: bound.start + length) }
         }
@@ -136,7 +136,7 @@ package final class JSONWriter {
 
     /// Puts the comma that a value or key needs: none at the start, behind an opening bracket or behind a colon.
     ///
-    /// No complete value ends in one of these three bytes, so the last one tells.
+    /// No complete value ends in one of these three bytes, so the last one decides.
     @inline(__always)
     func separate() {
         let count = storage.pointee.count

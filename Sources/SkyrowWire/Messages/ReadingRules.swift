@@ -6,9 +6,9 @@ package struct ReadingRules: Hashable, Sendable {
     package let integersAreNumbers: Bool
     /// `"predicate": []` is no predicate.
     package let emptyPredicateIsNone: Bool
-    /// An `include` of a field that is no reference answers null.
+    /// An `include` of a field that is no reference yields null.
     package let includeWithoutReferenceIsNull: Bool
-    /// A query without a limit, or with one beyond the maximum, answers all records or fails; otherwise it is cut.
+    /// A query without a limit, or with one beyond the maximum, returns all records or fails; otherwise it is cut.
     package let unlimitedQueries: Bool
 
     /// JSON-RPC.

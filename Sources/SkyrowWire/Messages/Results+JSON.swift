@@ -65,7 +65,7 @@ extension JSONWriter {
         }
     }
 
-    /// A list of records, as `record:query` answers it.
+    /// A list of records, as `record:query` returns it.
     package func records(_ sources: [any RecordSource]) {
         beginArray()
         for source in sources where refusal == nil { record(source) }

@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// What one entry of a batch answer says.
+/// One entry of the result of a batch.
 package enum RecordEntry: Sendable {
     case record(Record)
     /// The id is there when the server knew it.
@@ -21,7 +21,7 @@ extension RecordEntry {
 extension Record {
     /// Reads a record in the v1 form as a server sends it.
     ///
-    /// Values of a type that this version does not know are left out, so that a server may be newer than its client.
+    /// Values of a type that this version does not define are left out, so that a server may be newer than its client.
     /// Throws `108 InvalidArgument` when it has no id or a member of its own has a wrong form.
     package init(_ json: JSONView) throws(SkyrowError) {
         guard let id = json["_id"]?.string else { throw .invalidArgument("A record has the member _id.", "_id") }
@@ -67,7 +67,7 @@ extension SkyrowError {
         )
     }
 
-    /// Reads the error of a JSON-RPC answer.
+    /// Reads the error of a JSON-RPC response.
     package init(rpc json: JSONView) {
         self.init(json)
         info = SkyrowError.info(json["data"]?["info"])

@@ -18,7 +18,7 @@ extension RecordQuery {
     }
 }
 
-/// How many records a query answers, and what becomes of more.
+/// How many records a query returns, and what becomes of more.
 private struct Page {
     var limit: Int
     var overflow = RecordQuery.Overflow.cut

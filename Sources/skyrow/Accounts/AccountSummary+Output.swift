@@ -5,7 +5,7 @@ import SkyrowWire
 extension AccountSummary {
     /// A line for each thing that is known of the account.
     ///
-    /// - Parameter password: the one that was made for the account, to be told this once.
+    /// - Parameter password: the one that was made for the account, to be shown once.
     func text(password: String? = nil) -> String {
         var rows = [["id", id]]
         for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { rows.append([key.rawValue, value]) }
@@ -32,7 +32,7 @@ extension AccountSummary {
 
     /// `{"user_id":"…","login_keys":{"username":"ann"},"roles":[],…}`
     ///
-    /// - Parameter password: the one that was made for the account, to be told this once.
+    /// - Parameter password: the one that was made for the account, to be shown once.
     func json(password: String? = nil) -> String {
         let writer = JSONWriter()
         write(to: writer, password: password)

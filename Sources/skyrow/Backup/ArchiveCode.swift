@@ -2,7 +2,7 @@ import SkyrowStore
 
 /// A function or trigger in an archive that Skyrow did not make.
 ///
-/// The list is for operators who know where an archive comes from and want to see what is in it. An archive that was made
+/// The list is for operators who trust the origin of an archive and want to see its contents. An archive that was made
 /// to deceive can hide code from it, in a view's text for instance; the rights of the role that restores bound that code.
 struct ArchiveCode: Hashable, Sendable {
     /// `FUNCTION`, `TRIGGER`

@@ -34,7 +34,7 @@ func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: 
 
 /// A question to the person at the terminal.
 enum Confirmation {
-    /// Whether the answer is yes; nil when there is nobody to ask.
+    /// Whether the user confirms; nil without a terminal.
     static func ask(_ question: String) -> Bool? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
         let prompt = Array("\(question) [y/N] ".utf8)

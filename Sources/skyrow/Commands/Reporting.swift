@@ -37,7 +37,7 @@ func processEnvironment(connectingTo connection: String) throws(ToolError) -> [S
     }
 }
 
-/// The logger of the commands beside the service, which tell only what goes wrong.
+/// The logger of the commands beside the service, which log only failures.
 func toolLogger() -> Logger {
     var logger = Logger(label: "skyrow") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning

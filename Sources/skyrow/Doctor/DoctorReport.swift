@@ -3,7 +3,7 @@ import SkyrowWire
 
 /// What the doctor says, to people and to programs.
 struct DoctorReport: Sendable {
-    /// What was to be looked at, in the order in which it is told, and what could not be, or was left out.
+    /// What was to be looked at, in the order of the report, and what could not be, or was left out.
     var lines: [Line] = []
 
     enum Line: Sendable {
@@ -59,7 +59,7 @@ struct DoctorReport: Sendable {
         return lines.joined(separator: "\n") + "\n\n"
     }
 
-    /// Lines of at most so many characters, broken between words where that is possible.
+    /// Lines of at most this many characters, broken between words where that is possible.
     static func wrapped(_ text: String, width: Int) -> [String] {
         var lines = [""]
         for word in text.split(separator: " ") {

@@ -29,7 +29,7 @@ struct JSONRecordWriter: RecordFileWriter {
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         switch value {
         case .null:
-            // Left out as in the protocol, where only an access list is told that is not there.
+            // Left out as in the protocol, where only an access list is written when it is NULL.
             if key.encoded.elementsEqual(Self.access.encoded) { members.member(key, .null) }
         case .number(let number):
             if let special = spelling(ofSpecial: number) {

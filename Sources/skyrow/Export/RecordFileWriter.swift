@@ -3,7 +3,7 @@ import SkyrowWire
 
 /// Turns records into the text of a file, piece by piece.
 protocol RecordFileWriter: RecordSink {
-    /// - Parameter columns: the names of the members, in the order in which they are told.
+    /// - Parameter columns: the names of the members, in the order in which they are emitted.
     init(columns: [String], format: FileFormat)
     /// What was written since the last time.
     mutating func take() -> [UInt8]

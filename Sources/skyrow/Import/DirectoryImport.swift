@@ -10,7 +10,7 @@ struct DirectoryImport: Sendable {
     /// Those to import, in an order in which as few references as possible are to later types.
     let entries: [ExportManifest.Entry]
     let isDryRun: Bool
-    /// Whether one JSON object at the end stands for all that is told on the way.
+    /// Whether one JSON object at the end replaces the progress reports.
     let isJSON: Bool
 
     /// - Parameter type: the only type to import; nil imports all.

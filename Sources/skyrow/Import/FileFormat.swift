@@ -7,7 +7,7 @@ enum FileFormat: String, Hashable, Sendable, CaseIterable {
     /// An object a line.
     case ndjson
 
-    /// Goes by the name of the file, with or without `.gz`; nil when that does not tell.
+    /// Goes by the name of the file, with or without `.gz`; nil when that is no known one.
     init?(fileName: String) {
         let name = fileName.lowercased()
         let plain = name.hasSuffix(".gz") ? name.dropLast(3) : name[...]

@@ -3,7 +3,7 @@ import SkyrowStore
 import SkyrowWire
 
 // What is different in a file that has rows of a table, as `skyrow export` writes them: reserved columns are read too, and
-// ids are those of the table, which tell the database.
+// ids are those of the table, which contain the database.
 
 extension ImportPlan {
     /// Throws ``LineFault`` when a row lacks a reserved value that every row has, or its id is none of its database.

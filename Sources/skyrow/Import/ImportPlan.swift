@@ -27,7 +27,7 @@ struct ImportPlan: Hashable, Sendable {
         var existing: [FieldName: FieldType] = [:]
         /// Those among them that PostgreSQL fills itself, or whose SQL type is not ours.
         var readOnly: Set<FieldName> = []
-        /// The types of fields that are to be made, where somebody has written them down; others are inferred.
+        /// The types of fields that are to be made, where they are given; others are inferred.
         var declared: [FieldName: FieldType] = [:]
     }
 
@@ -125,7 +125,7 @@ struct ImportPlan: Hashable, Sendable {
         return .field(name, type, isNew: true)
     }
 
-    /// Whether the file has rows of a table, and not records that somebody else made.
+    /// Whether the file has rows of a table, and not records of another program.
     var hasRows: Bool { !reserved.isEmpty }
 
     /// What the store is to write.

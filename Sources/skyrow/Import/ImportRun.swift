@@ -8,7 +8,7 @@ struct ImportRun: Sendable {
     /// Whether what cannot be imported is left out.
     let continuesOnError: Bool
     let isDryRun: Bool
-    /// Whether one JSON object at the end stands for all that is told on the way.
+    /// Whether one JSON object at the end replaces the progress reports.
     let isJSON: Bool
 
     /// Reads the file for its columns; throws ``ToolError`` when it cannot be understood to its end.
@@ -82,7 +82,7 @@ struct ImportRun: Sendable {
         }
     }
 
-    /// Tells faults on standard error, as many as one wants to read.
+    /// Writes faults to standard error, up to a limit.
     private func report(_ faults: [String]) {
         var lines = faults.prefix(ImportRun.shownFaults).map { "\(settings.path), \($0)" }
         if faults.count > lines.count { lines.append("… and \(decimal(faults.count - lines.count)) more") }

@@ -44,7 +44,7 @@ struct ImportSettings: Hashable, Sendable {
     /// The columns that say whose a record is and whom it is open to.
     private static let ownerColumns: Set = ["_database", "_owner", "_ownerID", "_owner_id", "_access"]
 
-    /// Throws ``ToolError`` when the file decides on owners and access and nobody has said that it may, or the other way
+    /// Throws ``ToolError`` when the file decides on owners and access and no flag allows it, or the other way
     /// round.
     func check(_ survey: ImportSurvey) throws(ToolError) {
         let found = survey.columns.filter(ImportSettings.ownerColumns.contains)

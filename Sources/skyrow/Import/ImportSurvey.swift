@@ -1,6 +1,6 @@
 import SkyrowModel
 
-/// What a first reading of a file tells: its columns, the types of their values, and how many records there are.
+/// The result of a first pass over a file: its columns, the types of their values, and how many records there are.
 struct ImportSurvey: Sendable {
     private(set) var columns: [String] = []
     private(set) var inferences: [TypeInference] = []
@@ -9,7 +9,7 @@ struct ImportSurvey: Sendable {
 
     init() {}
 
-    /// What is known of a file whose columns somebody has written down.
+    /// The survey of a file whose columns are given.
     init(columns: [String]) {
         self.columns = columns
         inferences = columns.map { _ in TypeInference() }

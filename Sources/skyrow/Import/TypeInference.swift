@@ -8,7 +8,7 @@ struct TypeInference: Hashable, Sendable {
     /// How many values there were.
     private(set) var valueCount = 0
     private var textCandidates: Set<FieldType> = [.integer, .number, .boolean, .datetime, .json]
-    /// Integers that a `double precision` cannot tell from their neighbours.
+    /// Integers that a `double precision` cannot represent exactly.
     private var hasLongInteger = false
     private var jsonType: FieldType?
 
@@ -59,7 +59,7 @@ struct TypeInference: Hashable, Sendable {
         jsonType = jsonType ?? .reference(type)
     }
 
-    /// The type; nil when there was no value to tell it by.
+    /// The type; nil when there was no value.
     var type: FieldType? {
         if valueCount == 0 { return nil }
         if let jsonType { return jsonType }

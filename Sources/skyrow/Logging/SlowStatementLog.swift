@@ -9,7 +9,7 @@ struct SlowStatementLog: Sendable {
     let logger: Logger
     let count: Counter
 
-    /// Beyond so many bytes a statement's text is cut.
+    /// The bytes after which a statement's text is cut.
     private static let textLimit = 8192
 
     init(logger: Logger, metrics: any MetricsFactory) {

@@ -52,7 +52,7 @@ struct CommandHelp: Hashable, Sendable {
         let path = path
         subcommands =
             view["subcommands"]?.elements.compactMap { command in
-                // Help of help helps nobody.
+                // Help of help is of no use.
                 command.isShown && command["commandName"]?.string != "help" ? CommandHelp(command, above: path) : nil
             } ?? []
     }

@@ -10,7 +10,7 @@ struct ProcessReadings: Hashable, Sendable {
     var openDescriptors: Int64
     var maximumDescriptors: Int64
 
-    /// Reads them now; what the system does not tell is zero.
+    /// Reads them now; what the system does not provide is zero.
     static func now() -> ProcessReadings {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)
@@ -50,7 +50,7 @@ struct ProcessReadings: Hashable, Sendable {
 }
 
 /// Asks the system about this process once a second at most: looking at ten thousand descriptors takes a while, and a
-/// page that is open to everybody can be asked for at any rate.
+/// page that is open to all can be asked for at any rate.
 final class ProcessReader: Sendable {
     private let last = Mutex<(readings: ProcessReadings, time: ContinuousClock.Instant)?>(nil)
 

@@ -98,7 +98,7 @@ struct ServiceMetrics: Sendable {
     }
 }
 
-/// The version of the compiler, as far as it tells.
+/// The version of the compiler, as far as it is known.
 private var compilerVersion: String {
     #if compiler(>=6.4)
         "6.4+"

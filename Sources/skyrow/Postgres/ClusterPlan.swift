@@ -31,7 +31,7 @@ enum ClusterStep: Hashable, Sendable {
     /// The server is gone, but children of it still hold its shared memory: see to it that they end.
     case awaitProcesses(Set<Int32>)
     /// No process is left of the server that wrote `postmaster.pid`. PostgreSQL itself would refuse to start when the
-    /// process id has meanwhile gone to somebody else.
+    /// process id has meanwhile gone to another process.
     case removeServerRecord
     /// Give the service a role that is no superuser, in a cluster that an earlier version made.
     case separateRoles(majorVersion: Int)

@@ -2,7 +2,7 @@
 /// and `skyrow psql --administrator` needs, and the role of the service, which owns the database and all in it.
 ///
 /// What runs as the service's role, statements of clients and of a restored archive alike, runs no commands, reads no
-/// files, and makes nobody a superuser. Documentation/Decisions/0024 has the alternatives.
+/// files, and makes no role a superuser. Documentation/Decisions/0024 has the alternatives.
 enum ClusterRole: String, Sendable {
     /// The superuser that initdb makes.
     case administrator = "skyrow"
@@ -20,7 +20,7 @@ extension ClusterRole {
     /// It is fed to a server in single-user mode (`postgres --single -j`), where no event trigger fires and nothing is
     /// connected: a statement ends with a semicolon and an empty line. REASSIGN OWNED refuses to work on the superuser that
     /// initdb made. What belongs to an extension stays the administrator's, and so do functions of event triggers, which
-    /// run with the rights of whoever changes a table.
+    /// run with the rights of the role that changes a table.
     static let script = """
         SET search_path = pg_catalog, pg_temp;
 

@@ -6,7 +6,7 @@ struct ClusterSettings: Hashable, Sendable {
     let sharedBuffers: Int
     let effectiveCacheSize: Int
 
-    /// For a machine with so many megabytes of memory.
+    /// For a machine with this many megabytes of memory.
     ///
     /// An eighth of it caches pages, a gigabyte at most: twice what a million small records take, and little enough that
     /// the server still starts in a tenth of a second. What lies beyond it is in the system's cache.
@@ -20,7 +20,7 @@ struct ClusterSettings: Hashable, Sendable {
         ClusterSettings(machineMemory: machineMemory.map { $0 >> 20 } ?? 1024)
     }
 
-    /// The bytes of memory of this machine; nil when the system does not tell.
+    /// The bytes of memory of this machine; nil when the system does not provide it.
     static var machineMemory: Int? {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         let pageSize = sysconf(Int32(_SC_PAGESIZE))

@@ -32,7 +32,7 @@ struct DataDirectory: Hashable, Sendable {
         var status = stat()
         guard fstat(folder.number, &status) == 0 else { throw .system("Cannot look at the data directory \(path)") }
         guard status.st_mode & 0o077 != 0 else { return }
-        // Not a directory that somebody else uses as well, such as /tmp or a home.
+        // Not a directory with other uses, such as /tmp or a home.
         let isOwn = contents.isEmpty || !contents.isDisjoint(with: DataDirectory.names)
         guard isOwn, status.st_mode & S_ISVTX == 0 else {
             throw .failure("The data directory \(path) holds other things and is open to others: give one of its own.")

@@ -119,7 +119,7 @@ struct EmbeddedCluster: Sendable {
         let log = try FileDescriptor(opening: directory.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW)
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
         let place = account == .oneself ? path : "/proc/self/fd/3"
-        // `postgres` wants --single before everything else.
+        // `postgres` takes --single before everything else.
         let words = account.commandPrefix + ["\(binaries)/\(program)"] + (mode.map { [$0] } ?? []) + ["-D", place]
         var command = Command(
             words + arguments,

@@ -35,7 +35,7 @@ final class EmbeddedPostgres: Service, Sendable {
         state = Mutex(State(server: server))
     }
 
-    /// Watches over the server; returns after a graceful shutdown, or cancellation, has ended it.
+    /// Supervises the server; returns after a graceful shutdown, or cancellation, has ended it.
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.superviseServer() }
@@ -51,7 +51,7 @@ final class EmbeddedPostgres: Service, Sendable {
         await insist()
     }
 
-    // MARK: - Watching
+    // MARK: - Supervision
 
     private func superviseServer() async {
         await withTaskCancellationOrGracefulShutdownHandler {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The system account that the embedded PostgreSQL runs as; the server refuses to run as root.
 enum ServerAccount: Hashable, Sendable {
-    /// Whoever runs the service.
+    /// The user that runs the service.
     case oneself
     /// `postgres`, when root runs the service.
     case postgres(uid: uid_t, gid: gid_t)

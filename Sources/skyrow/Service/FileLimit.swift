@@ -14,8 +14,8 @@ enum FileLimit {
 
     /// How many of the clients that were asked for can be connected.
     ///
-    /// What is kept back is for the database, the log, and those clients that are told that there are too many: a process
-    /// without a file left can accept nobody, not even to refuse him.
+    /// What is kept back is for the database, the log, and those clients that get a refusal: a process
+    /// without a file left can accept no connection, not even to refuse it.
     static func connections(wanted: Int, files: Int) -> Int {
         max(1, min(wanted, files - 512))
     }

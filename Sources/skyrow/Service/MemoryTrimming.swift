@@ -38,7 +38,7 @@ struct TrimDecision: Hashable, Sendable {
 
     private var rest: Int64 = 0
 
-    /// Whether to trim now, at so many bytes of resident memory.
+    /// Whether to trim now, at this number of bytes of resident memory.
     mutating func trims(at resident: Int64) -> Bool {
         // Memory that was in use at the last attempt may have been freed since, and then used elsewhere.
         rest = min(rest, resident)

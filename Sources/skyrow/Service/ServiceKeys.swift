@@ -4,7 +4,7 @@ import Glibc
 struct ServiceKeys: Hashable, Sendable {
     var apiKey: String
     var masterKey: String
-    /// Whether one of them was made here and nobody has been told yet.
+    /// Whether one of them was made here and has not been shown yet.
     var areNew = false
 
     /// Takes what is given, then what is kept in the file, and makes and keeps the rest.
@@ -13,7 +13,7 @@ struct ServiceKeys: Hashable, Sendable {
     /// read or written.
     static func resolve(apiKey: String?, masterKey: String?, file: String) throws(ToolError) -> ServiceKeys {
         if let apiKey, let masterKey { return ServiceKeys(apiKey: apiKey, masterKey: masterKey) }
-        // New keys have another name until the operator has been told, even if this start fails on its way there.
+        // New keys have another name until the operator has seen them, even if this start fails on its way there.
         let areNew = access(file, F_OK) != 0
         let current = areNew ? unannounced(file) : file
         if areNew, access(current, F_OK) != 0 {
@@ -28,7 +28,7 @@ struct ServiceKeys: Hashable, Sendable {
         return ServiceKeys(apiKey: apiKey ?? keptAPIKey, masterKey: masterKey ?? keptMasterKey, areNew: areNew)
     }
 
-    /// Says that the operator has been told the keys.
+    /// Records that the operator has seen the keys.
     static func announced(file: String) {
         _ = rename(unannounced(file), file)
     }

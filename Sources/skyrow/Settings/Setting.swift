@@ -8,7 +8,7 @@
 /// ```
 struct Setting<Value: Sendable>: AnySetting {
     var row: SettingRow
-    /// What it is when nobody says anything.
+    /// The value without any source.
     let defaultValue: Value
     /// nil for a text that makes no sense.
     let parse: @Sendable (String) -> Value?

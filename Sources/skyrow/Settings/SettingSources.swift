@@ -26,7 +26,7 @@ struct SettingSources: Sendable {
         ]
     }
 
-    /// The text of a setting, or of the file that a secret is in; nil when nobody says anything.
+    /// The text of a setting, or of the file that a secret is in; nil without any source.
     ///
     /// Throws ``ToolError`` when such a file cannot be read, or a secret is given in both ways at once.
     func find(_ row: SettingRow) throws(ToolError) -> Found? {
@@ -68,7 +68,7 @@ struct SettingSources: Sendable {
     /// Variables that begin like ours and are read by the tests and the benchmarks alone.
     private static let foreignVariables: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
 
-    /// Throws ``ToolError`` for a variable or a key of the file that is no setting, and tells the nearest one.
+    /// Throws ``ToolError`` for a variable or a key of the file that is no setting, and names the nearest one.
     func refuseUnknownNames(rows: [SettingRow]) throws(ToolError) {
         let variables = rows.map(\.variable)
         let known = SettingSources.foreignVariables.union(variables)

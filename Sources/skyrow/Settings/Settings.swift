@@ -6,7 +6,7 @@
 /// ```
 @dynamicMemberLookup
 struct Settings: Sendable {
-    /// A setting that somebody has set.
+    /// A setting with a given value.
     struct Given: Sendable {
         var text: String
         var origin: SettingOrigin

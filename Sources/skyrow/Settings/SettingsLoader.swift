@@ -1,4 +1,4 @@
-/// What a command was told about its settings, kept to read the file again later.
+/// The sources of a command's settings, kept to read the file again later.
 struct SettingsLoader: Sendable {
     /// By the settings' names.
     var flags: [String: String]

@@ -93,7 +93,7 @@ extension JSONWriter {
                 boolean(value)
             case .string(let text): member("stringValue", text)
             case .stringConvertible(let value): member("stringValue", "\(value)")
-            // Nobody here has lists.
+            // No attribute is a list.
             default: break
             }
         }

@@ -20,7 +20,7 @@ final class RecordedSpan: Span {
     private let sink: @Sendable (FinishedSpan) -> Void
     private let state: Mutex<State>
 
-    /// Beyond so many a span takes no more events, so that one span stays small.
+    /// The number after which a span takes no more events, so that one span stays small.
     private static let limit = 32
 
     init(

@@ -1,4 +1,4 @@
-/// Finished spans that wait to be written; beyond a limit they are dropped and counted, so that nobody waits for a disk.
+/// Finished spans that wait to be written; beyond a limit they are dropped and counted, so that no request waits for a disk.
 struct SpanBuffer: Sendable {
     private var spans: [FinishedSpan] = []
     private let capacity: Int

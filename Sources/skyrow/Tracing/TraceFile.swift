@@ -23,7 +23,7 @@ final class TraceFile: Sendable {
     }
 
     private static let delay = DispatchTimeInterval.milliseconds(500)
-    /// At most so many spans make one line.
+    /// The most spans of one line.
     private static let lineSpans = 512
 
     /// - Parameters:

@@ -15,7 +15,7 @@ package struct SchemaDifference: Hashable, Sendable {
     }
 
     package internal(set) var changes: [Change] = []
-    /// What nobody has accepted, of the types and fields that stay; by the names they will have.
+    /// What is not accepted, of the types and fields that stay; by the names they will have.
     package internal(set) var drift: [SchemaDrift] = []
     /// Why some of it cannot be done, a sentence each.
     package internal(set) var refusals: [String] = []

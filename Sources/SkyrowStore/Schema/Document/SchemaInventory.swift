@@ -5,7 +5,7 @@ package import SkyrowPostgres
 package struct SchemaInventory: Sendable {
     package let schema: SQLIdentifier
     package var tables: [RecordTypeName: InventoryTable]
-    /// What else in the schema bears a name that a record type might want.
+    /// What else in the schema bears a name that a record type might need.
     package var otherNames: Set<String>
     /// Tables that have some of the reserved columns but not all, with those that they lack; clients do not see them.
     package var halfMade: [String: [ReservedColumn]]

@@ -86,7 +86,7 @@ enum MetricsAccess: Hashable, Sendable {
             var host = text[..<colon]
             let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
             if isBracketed { host = host.dropFirst().dropLast() }
-            // Without brackets nobody can say which colon ends an IPv6 address.
+            // Without brackets it is unclear which colon ends an IPv6 address.
             let hasColon = host.contains(":")
             guard !host.isEmpty, hasColon == isBracketed, !host.contains(where: { $0.isWhitespace || $0 == "/" }) else {
                 return nil
