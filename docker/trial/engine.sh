@@ -11,7 +11,7 @@ events_logger = "file"
 network_backend = "netavark"
 network_config_dir = "$work/networks"
 [containers]
-# Some machines let nobody have more than this shell has; podman would ask for a million.
+# Some machines allow no more than this shell has; podman would ask for a million.
 default_ulimits = ["nofile=$(ulimit -Hn)", "nproc=4096"]
 END
 cat >"$CONTAINERS_STORAGE_CONF" <<END
@@ -21,7 +21,7 @@ graphroot = "$work/storage"
 runroot = "$work/run"
 END
 mkdir -p "$work/networks"
-# Without systemd podman has nobody who looks at health from time to time, and says so again and again; here the script
+# Without systemd podman runs no health checks, and warns each time; here the script
 # looks.
 podman() { command podman "$@" 2> >(grep --invert-match 'systemd connection' >&2); }
 

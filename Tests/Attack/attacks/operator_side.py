@@ -26,7 +26,7 @@ def password_in_command(service, findings, setting):
 
 @attack("operator-output-files")
 def output_files(service, findings, setting):
-    """An export does not follow a link that somebody placed where its file goes."""
+    """An export does not follow a link that is placed where its file goes."""
     target, link = service.directory / "precious", service.directory / "backup.tar"
     target.write_text("precious")
     link.symlink_to(target)
