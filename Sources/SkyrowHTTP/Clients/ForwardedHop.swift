@@ -8,7 +8,7 @@ struct ForwardedHop: Hashable {
     /// nil when it does not say.
     var isSecure: Bool?
 
-    /// No chain of proxies is longer; clients can make the header as long as they want.
+    /// No chain of proxies is longer; clients control the length of the header.
     static let limit = 32
 
     // MARK: - X-Forwarded-For

@@ -7,7 +7,7 @@ import SkyrowWire
 /// What `/metrics` returns, and to whom.
 ///
 /// The figures show how a service is used, how it fails and what runs on its machine, and asking for them costs more than
-/// most requests; so they are not for everybody who can reach the port, unless an operator says so.
+/// most requests; so they are not open to all who can reach the port, unless an operator says so.
 package struct MetricsPage: Sendable {
     package enum Access: Sendable {
         /// Every client that can connect.
@@ -32,7 +32,7 @@ package struct MetricsPage: Sendable {
             outcome.response.fields.append(HTTPField("www-authenticate", "Bearer"))
             return outcome
         }
-        // Not on the event loop, where it would hold up everybody else's requests.
+        // Not on the event loop, where it would hold up other requests.
         let text = text
         let page = await Task(executorPreference: globalConcurrentExecutor) { text() }.value
         let response = HTTPResponse(status: .ok, contentType: .prometheus, body: ByteBuffer(string: page))

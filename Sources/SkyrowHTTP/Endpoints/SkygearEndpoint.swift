@@ -6,7 +6,7 @@ import SkyrowWire
 /// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with it in the path.
 ///
 /// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request that names no action gets
-/// the home answer. Where that server answered unreadable JSON with an empty body, this one sends an error envelope.
+/// the home response. Where that server sent an empty body for unreadable JSON, this one sends an error envelope.
 struct SkygearEndpoint: Sendable {
     private let dispatcher: ActionDispatcher
 

@@ -24,7 +24,7 @@ extension ErrorCode {
         }
     }
 
-    /// Whether the failure is the service's own, so that somebody should look at it.
+    /// Whether the failure is the service's own, so that an operator should look at it.
     var isServerFault: Bool {
         rawValue >= 10_000 || self == .outcomeUnknown
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// The server's end of one HTTP/1.1 connection: collects requests, has them answered one after another, keeps time.
+/// The server's end of one HTTP/1.1 connection: collects requests, has them served one after another, enforces time limits.
 ///
 /// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`; one of them
 /// is answered at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
@@ -12,7 +12,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     typealias OutboundOut = ByteBuffer
 
     enum Phase {
-        /// Requests are read and answered. Next: finishing, closed.
+        /// Requests are read and served. Next: finishing, closed.
         case open
         /// The last response is being written. Next: lingering, closed.
         case finishing
@@ -28,7 +28,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         case refusal(HTTPFault, HTTPRequestHead?)
     }
 
-    /// The request that is being answered.
+    /// The request that is being served.
     struct Current {
         let number: UInt64
         let head: HTTPRequestHead
@@ -259,7 +259,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         inputIsClosed = true
         switch phase {
         case .open:
-            // Half a request is no request; whole ones are still answered.
+            // Half a request is no request; whole ones are still served.
             dropAssembly()
             nextDepartureCheck = .now() + loop.limits.departureCheck
             if isIdle { finish() }

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// Where a server's certificate and its key are kept, both as PEM.
 package struct CertificateFiles: Hashable, Sendable {
-    /// The server's own certificate first, then those that lead to one that clients know.
+    /// The server's own certificate first, then those that lead to one that clients trust.
     package var certificate: String
     package var key: String
 

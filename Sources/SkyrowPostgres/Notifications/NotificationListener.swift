@@ -161,7 +161,7 @@ final class NotificationListener: Sendable {
         }
     }
 
-    /// The channels somebody still listens to.
+    /// The channels with listeners.
     private func wantedChannels() -> [SQLIdentifier: [NotificationSubscriber]] {
         state.withLock { state in
             guard !state.isStopped else { return [:] }

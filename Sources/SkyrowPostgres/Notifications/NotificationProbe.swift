@@ -25,7 +25,7 @@ final class NotificationProbe: Sendable {
 
     var verdict: NotificationHealth.Verdict { health.withLock(\.verdict) }
 
-    /// Has the probe begin, as there is somebody who listens.
+    /// Has the probe begin, as there is a listener.
     func begin() {
         start.yield()
     }

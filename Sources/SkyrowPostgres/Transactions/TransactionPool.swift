@@ -4,7 +4,7 @@ internal import Synchronization
 /// The connections lent to transactions, and the tasks that wait for one.
 final class TransactionPool: Sendable {
     private enum Phase: Sendable {
-        /// The client does not run yet, so everybody waits.
+        /// The client does not run yet, so all requests wait.
         case notStarted
         case running
         case draining

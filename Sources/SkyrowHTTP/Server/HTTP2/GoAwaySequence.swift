@@ -1,6 +1,6 @@
 /// How an HTTP/2 connection ends without losing a request (RFC 9113, 6.8).
 ///
-/// While requests are being answered, others may be on their way. So the server first announces that it will go, with a
+/// While requests are being served, others may be on their way. So the server first announces that it will go, with a
 /// ping behind it; when the response to that has come, nothing more is on its way, and the last request can be named. When
 /// the last one is answered the connection ends. A request that comes even later is beyond the named one, by which its
 /// client may send it again elsewhere.

@@ -186,7 +186,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
         }
     }
 
-    /// Whole requests are still answered.
+    /// Whole requests are still served.
     private func inputWasClosed() {
         if case .lingering = phase {
             close()

@@ -35,7 +35,7 @@ extension HTTPRequestHead {
 }
 
 extension HPACKHeaders {
-    /// Whether the fields keep the limits that the decoder does not know; it has counted their bytes.
+    /// Whether the fields keep the limits that the decoder does not have; it has counted their bytes.
     func exceed(_ limits: HTTPLimits) -> Bool {
         count > limits.headerCount
             || contains { name, value, _ in name.utf8.count + value.utf8.count > limits.headerField }

@@ -22,7 +22,7 @@ extension HTTP2Stream {
     }
 
     private func send(_ response: HTTPResponse) {
-        // The client may be gone, or may have been told that its time is up.
+        // The client may be gone, or may have had a timeout response.
         guard case .responding(let work) = phase else { return }
         write(response, to: work.head)
         if response.endsConnection { connection.beginEnd() }
