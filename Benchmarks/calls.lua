@@ -1,15 +1,15 @@
--- wrk's side of the benchmark: makes the requests of one kind of work and, when asked, checks every answer.
--- Arguments: work, record type, rows, API key, access token, and "check" to look into the answers.
+-- wrk's side of the benchmark: makes the requests of one kind of work and, when asked, checks every response.
+-- Arguments: work, record type, rows, API key, access token, and "check" to look into the responses.
 --
--- Handing each answer to Lua costs wrk more processor time than the service spends on it, and both share the cores. So a
--- short run checks, and a run that measures only has the mean size of its answers compared with the checked ones.
+-- Handing each response to Lua costs wrk more processor time than the service spends on it, and both share the cores. So a
+-- short run checks, and a run that measures only has the mean size of its responses compared with the checked ones.
 
 local work, record_type, rows, head
 local threads = {}
 
 -- Globals, because done() reads them off each thread.
 wrong, first_wrong, refused = 0, "", 0
-local answers = 0
+local responses = 0
 
 function setup(thread)
     thread:set("number", #threads)
@@ -65,7 +65,7 @@ local makers = {
     end,
 }
 
--- How often a record must stand in the answer.
+-- How often a record must stand in the response.
 local records_expected = { fetch = 1, query = 20, save = 1, linked = 1, spoilt = 1, batch = 100 }
 
 function init(arguments)
@@ -92,9 +92,9 @@ function check(status, headers, body)
         if wrong == 1 then first_wrong = status .. " " .. body:sub(1, 300) end
         return
     end
-    -- Counting the records of one answer in a hundred finds a short answer without loading the measurement.
-    answers = answers + 1
-    if answers % 100 == 1 then
+    -- Counting the records of one response in a hundred finds a short response without loading the measurement.
+    responses = responses + 1
+    if responses % 100 == 1 then
         local _, records = body:gsub('"_type":"record"', "")
         if records ~= records_expected[work] then
             wrong = wrong + 1

@@ -55,8 +55,8 @@ measure_pgbench() {
     record "$work.pgbench.client" "$(divide "$client" "$transactions")"
 }
 
-# run_wrk WORK TYPE ROWS SECONDS [check]: prints requests, microseconds, p50, p99 and the mean bytes of an answer; dies
-# of any wrong answer.
+# run_wrk WORK TYPE ROWS SECONDS [check]: prints requests, microseconds, p50, p99 and the mean bytes of a response; dies
+# of any wrong response.
 run_wrk() {
     local work=$1 type=$2 rows=$3 seconds=$4 check=${5:-} line requests microseconds wrong p50 p99 bytes
     wrk --threads 2 --connections "$CONNECTIONS" --duration "${seconds}s" --timeout 10s --script "$HERE/calls.lua" \
@@ -65,15 +65,15 @@ run_wrk() {
     line=$(sed -n 's/^MEASURED //p' "$WORK/wrk.out")
     [[ -n $line ]] || die "wrk gave no result: $(tail -n 5 "$WORK/wrk.out")"
     read -r requests microseconds wrong p50 p99 bytes <<<"$line"
-    ((wrong == 0)) || die "$wrong of $requests answers to $work were wrong; the first: $(sed -n 's/^WRONG //p' "$WORK/wrk.out" | head -n 1)"
-    ((requests > 0)) || die "wrk had no answers."
+    ((wrong == 0)) || die "$wrong of $requests responses to $work were wrong; the first: $(sed -n 's/^WRONG //p' "$WORK/wrk.out" | head -n 1)"
+    ((requests > 0)) || die "wrk had no responses."
     printf '%s %s %s %s %s\n' "$requests" "$microseconds" "$p50" "$p99" "$bytes"
 }
 
-# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,time,p50,p99}; dies of any wrong answer.
+# measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,time,p50,p99}; dies of any wrong response.
 #
-# For a second every answer is checked; the answers of the measured run, in which wrk does not look into them, must
-# have the same mean size, so an error or a short answer among them cannot pass unseen.
+# For a second every response is checked; the responses of the measured run, in which wrk does not look into them, must
+# have the same mean size, so an error or a short response among them cannot pass unseen.
 measure_wrk() {
     local work=$1 name=$2 type=$3 rows=$4 server_before database_before server_after database_after
     local checked measured requests microseconds p50 p99 bytes expected

@@ -83,10 +83,10 @@ EOT
 
 | Memory of the service | resident MB | proportional MB |
 |---|---|---|
-| idle, after the first answer | $(median idle.rss %.1f) | $(median idle.pss %.1f) |
+| idle, after the first response | $(median idle.rss %.1f) | $(median idle.pss %.1f) |
 | after the load above | $(median loaded.rss %.1f) | $(median loaded.pss %.1f) |
 
-| Start to first answer, existing database | median ms | spread |
+| Start to first response, existing database | median ms | spread |
 |---|---|---|
 | PostgreSQL running | $(median start.ms %.0f) | $(spread start.ms %.0f) |
 | PostgreSQL started by the service | $(median start.embedded.ms %.0f) | $(spread start.embedded.ms %.0f) |

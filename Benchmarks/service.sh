@@ -15,7 +15,7 @@ random_key() {
     od --address-radix=n --format=x1 --read-bytes=16 /dev/urandom | tr --delete ' \n'
 }
 
-# Starts the service with the given further arguments, without the limit of calls that one client has, and waits for its first answer; sets STARTED_MS.
+# Starts the service with the given further arguments, without the limit of calls that one client has, and waits for its first response; sets STARTED_MS.
 start_service() {
     local began now
     if (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then die "Something else listens on port $PORT; use --port."; fi
@@ -23,17 +23,17 @@ start_service() {
     began=${EPOCHREALTIME/[.,]/}
     "$BINARY" serve --host 127.0.0.1 --port "$PORT" --development --rate-limit-client off "$@" >>"$WORK/service.log" 2>&1 &
     SERVICE=$!
-    until answers; do
+    until responds; do
         kill -0 "$SERVICE" 2>/dev/null || die "The service ended: $(tail -n 5 "$WORK/service.log")"
         now=${EPOCHREALTIME/[.,]/}
-        ((now - began < 60000000)) || die "The service gave no answer for a minute: $(tail -n 5 "$WORK/service.log")"
+        ((now - began < 60000000)) || die "The service gave no response for a minute: $(tail -n 5 "$WORK/service.log")"
     done
     now=${EPOCHREALTIME/[.,]/}
     STARTED_MS=$(((now - began + 500) / 1000))
 }
 
 # True when a query reaches the database and comes back; bash alone, because starting curl takes longer than the service.
-answers() {
+responds() {
     local body='{"jsonrpc":"2.0","id":1,"method":"record:query","params":{"record_type":"user","limit":0}}' status
     {
         exec 3<>"/dev/tcp/127.0.0.1/$PORT" || return 1
@@ -52,15 +52,15 @@ stop_service() {
     SERVICE=
 }
 
-# call KEY METHOD PARAMS: one JSON-RPC call, whose answer is printed; dies of an error.
+# call KEY METHOD PARAMS: one JSON-RPC call, whose response is printed; dies of an error.
 call() {
-    local key=$1 method=$2 params=$3 answer headers=()
+    local key=$1 method=$2 params=$3 response headers=()
     if [[ -n ${TOKEN:-} && $key != "$MASTER_KEY" ]]; then headers=(--header "Authorization: Bearer $TOKEN"); fi
-    answer=$(curl --silent --show-error --max-time 60 "http://127.0.0.1:$PORT/rpc" \
+    response=$(curl --silent --show-error --max-time 60 "http://127.0.0.1:$PORT/rpc" \
         --header 'Content-Type: application/json' --header "X-Skygear-API-Key: $key" "${headers[@]}" \
         --data "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$method\",\"params\":$params}")
-    [[ $answer == *'"result"'* && $answer != *'"error"'* ]] || die "$method was refused: $answer"
-    printf '%s\n' "$answer"
+    [[ $response == *'"result"'* && $response != *'"error"'* ]] || die "$method was refused: $response"
+    printf '%s\n' "$response"
 }
 
 # Prints the string member of that name in JSON on standard input.
