@@ -1,7 +1,7 @@
 import Foundation
 import SkyrowClient
 
-/// Logs in as a new user, keeps a note that nobody else sees, and looks for airports near the Canadian border.
+/// Logs in as a new user, saves a note in the private database, and looks for airports near the Canadian border.
 func visitAirports(client: SkyrowClient) async throws {
     try await client.signUp(["username": "ann-\(UUID().uuidString)"], password: "correct horse")
     try await client.privateDatabase.save(RecordDraft("note/plan", ["title": "Fly north"]))
