@@ -75,6 +75,9 @@ package final class ActionService: Service, Sendable {
     /// Whether a request would find a database.
     package var isReady: Bool { store.isReady }
 
+    /// How many reads and writes wait for locks that others hold, while connections are kept for the rest.
+    package var heldBack: (reads: Int, writes: Int) { store.heldBack }
+
     /// Runs an action and reports its end to the observer.
     func observed<Success>(
         _ action: ActionName,

@@ -69,7 +69,11 @@ package final class PostgresClient: Service {
         let monitor = ThreadGroup()
         try monitor.start(named: "pg-monitor") { [self] in
             var shutdown = ShutdownDeadlines(drain: configuration.drainTimeout)
-            canceller.run { enforceTimeLimits(at: $0, signal, &shutdown) }
+            var connects = 0
+            canceller.run { time in
+                enforceTimeLimits(at: time, signal, &shutdown)
+                endBackOffs(after: &connects)
+            }
         }
         for pool in [reads, writes, groupCommits] { pool.start() }
         transactions.start()
@@ -233,6 +237,11 @@ package final class PostgresClient: Service {
     /// Whether statements can be expected to run now; cheap, and at most a moment old.
     package var isReady: Bool { reads.isConnected }
 
+    /// How many reads, and how many writes, wait for a lock that others hold while connections are kept for the rest.
+    package var heldBack: (reads: Int, writes: Int) {
+        (reads.heldBackCount, writes.heldBackCount + groupCommits.heldBackCount)
+    }
+
     /// Whether notifications arrive, as far as is known; when not, copies of what is in the database are to be checked.
     package var notificationsArrive: Bool { probe.verdict != .silent }
 
@@ -298,6 +307,15 @@ package final class PostgresClient: Service {
             }
             return false
         }
+    }
+
+    /// A connection that was opened ends the pauses of all that wait to open one.
+    private func endBackOffs(after connects: inout Int) {
+        let pools = [reads, writes, groupCommits]
+        let count = pools.reduce(0) { $0 + $1.connects }
+        guard count > connects else { return }
+        connects = count
+        for pool in pools { pool.endBackOffs() }
     }
 
     /// Looks after what no thread of its own looks after, ten times a second.

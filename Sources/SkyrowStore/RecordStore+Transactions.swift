@@ -8,6 +8,9 @@ extension RecordStore {
     /// Whether a statement would find an open connection; cheap.
     package var isReady: Bool { client.isReady }
 
+    /// How many statements wait for locks that others hold, while connections are kept for the rest.
+    package var heldBack: (reads: Int, writes: Int) { client.heldBack }
+
     /// Runs `body` in one transaction, which it passes to the store's methods; commits when it returns and rolls back when
     /// it throws.
     ///

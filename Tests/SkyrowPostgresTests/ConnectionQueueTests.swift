@@ -112,6 +112,17 @@ import Testing
         #expect(batch.count == 3)
     }
 
+    @Test func aWorkerThatWaitsToConnectTriesAtOnceWhenTheServerIsBack() {
+        var queue = queue(Kind.read.limits, idle: 2)
+        for slot in 0..<2 {
+            _ = queue.disconnected(slot)
+            _ = queue.backsOff(slot)
+        }
+        #expect(queue.endBackOffs() == [.wake(0), .wake(1)])
+        #expect(queue.isBackOffOver(0) && queue.isBackOffOver(1))
+        #expect(queue.endBackOffs().isEmpty)
+    }
+
     @Test func oneRowAndOneTableHoldAPartOfTheWorkers() {
         var limits = QueueLimits()
         limits.boundsEveryStatement = true

@@ -38,6 +38,7 @@ import Testing
                         try await group.waitForAll()
                     }
                     #expect(client.statistics.writes.heldBack == 16)
+                    #expect(client.heldBack == (reads: 0, writes: 16))
                     return stuck
                 }
                 for task in stuck { try await waiting(for: "a write of the row") { try await task.value } }

@@ -125,6 +125,7 @@ struct QueueSchedule {
                 queue.connected(slot)
                 positions[slot] = .awake
                 events.append("\(slot) connected")
+                if Bool.random(using: &random) { endBackOffs() }
             }
         case .backingOff: connect(slot, isFirst: false)
         case .awake: look(slot, hasYielded: false)
@@ -144,6 +145,17 @@ struct QueueSchedule {
         let (shallSleep, effects) = queue.backsOff(slot)
         positions[slot] = shallSleep ? .backingOff : .ending
         perform(effects, "\(slot) backs off")
+    }
+
+    private mutating func endBackOffs() {
+        let effects = queue.endBackOffs()
+        events.append("back-offs end: \(effects)")
+        for effect in effects {
+            guard case .wake(let slot) = effect, case .backingOff = positions[slot] else {
+                broken = "\(effect) ends no back-off"
+                return
+            }
+        }
     }
 
     private mutating func look(_ slot: Int, hasYielded: Bool) {

@@ -27,7 +27,8 @@ package struct MetricsResponder: HTTPResponder {
                 return RequestOutcome.methodNotAllowed("GET, HEAD", in: .v1).response
             }
             guard route == .metrics else {
-                return RequestOutcome.health(isHealthy: route == .health || service.isReady).response
+                guard route == .readiness else { return RequestOutcome.health(isHealthy: true).response }
+                return RequestOutcome.readiness(isReady: service.isReady, heldBack: service.heldBack).response
             }
             let headers = RequestHeaders(request.head.headers)
             return await page.respond(headers: headers, isMasterKey: service.isMasterKey).response

@@ -64,6 +64,15 @@ struct RequestOutcome: Sendable {
         let body = ByteBuffer(staticString: isHealthy ? #"{"status":"OK"}"# : #"{"status":"Unavailable"}"#)
         return RequestOutcome(HTTPResponse(status: isHealthy ? .ok : .serviceUnavailable, body: body), .health)
     }
+
+    /// Whether requests can be served, and how many statements wait for locks meanwhile: `{"status":"OK"}`, or
+    /// `{"status":"OK","held_back":{"reads":12,"writes":0}}`.
+    static func readiness(isReady: Bool, heldBack: (reads: Int, writes: Int)) -> RequestOutcome {
+        guard isReady, heldBack.reads > 0 || heldBack.writes > 0 else { return health(isHealthy: isReady) }
+        let counts = #"{"reads":\#(heldBack.reads),"writes":\#(heldBack.writes)}"#
+        let body = ByteBuffer(string: #"{"status":"OK","held_back":\#(counts)}"#)
+        return RequestOutcome(HTTPResponse(status: .ok, body: body), .health)
+    }
 }
 
 extension ByteBuffer {

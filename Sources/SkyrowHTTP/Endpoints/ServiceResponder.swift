@@ -164,7 +164,7 @@ package struct ServiceResponder: HTTPResponder {
             return .health(isHealthy: true)
         case .readiness:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return .health(isHealthy: service.isReady && !drain.hasBegun)
+            return .readiness(isReady: service.isReady && !drain.hasBegun, heldBack: service.heldBack)
         case .metrics:
             guard let metricsPage else { return undefinedRoute(from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }

@@ -255,6 +255,11 @@ final class ConnectionPool: Sendable {
         return true
     }
 
+    /// Lets workers that wait before their next attempt to connect try at once.
+    func endBackOffs() {
+        change { ((), $0.queue.endBackOffs()) }
+    }
+
     /// Whether a worker without a connection still has something to connect for.
     func mayConnect(_ worker: PoolWorker, isFirst: Bool) -> Bool {
         monitor.withLock { $0.queue.mayConnect(worker.slot, isFirst: isFirst) }
@@ -282,6 +287,12 @@ final class ConnectionPool: Sendable {
     }
 
     var isConnected: Bool { monitor.withLock { $0.queue.connectedCount > 0 } }
+
+    /// How many connections were opened so far.
+    var connects: Int { monitor.withLock { $0.queue.statistics.connects } }
+
+    /// How many statements wait though connections are free, which are kept for other tables, rows or quick statements.
+    var heldBackCount: Int { monitor.withLock { $0.queue.heldBackCount } }
 
     var statistics: PostgresStatistics.Queue {
         let now = MonotonicTime.now

@@ -214,6 +214,14 @@ struct ConnectionQueue {
         }
     }
 
+    /// The server takes connections again, so no worker waits any longer before its next attempt.
+    mutating func endBackOffs() -> [Effect] {
+        workers.indices.filter { workers[$0].activity == .backingOff }.map { slot in
+            set(slot, .connecting)
+            return .wake(slot)
+        }
+    }
+
     /// Whether a worker that waits to connect again was woken before its time.
     func isBackOffOver(_ slot: Int) -> Bool {
         workers[slot].activity != .backingOff

@@ -39,6 +39,20 @@ import Testing
         #expect(RequestLog.level(of: outcome) == level)
     }
 
+    @Test(
+        arguments: [
+            (true, 0, 0, #"{"status":"OK"}"#),
+            (true, 12, 0, #"{"status":"OK","held_back":{"reads":12,"writes":0}}"#),
+            (true, 0, 3, #"{"status":"OK","held_back":{"reads":0,"writes":3}}"#),
+            (false, 12, 3, #"{"status":"Unavailable"}"#),
+        ]
+    )
+    func readinessCountsWhatWaitsForLocks(isReady: Bool, reads: Int, writes: Int, body: String) {
+        let response = RequestOutcome.readiness(isReady: isReady, heldBack: (reads: reads, writes: writes)).response
+        #expect(response.status == (isReady ? .ok : .serviceUnavailable))
+        #expect(String(buffer: response.body) == body)
+    }
+
     @Test func aLineHasTheTraceOfItsCaller() async throws {
         let lines = LogLines()
         try await withService(logger: lines.logger) { service in
