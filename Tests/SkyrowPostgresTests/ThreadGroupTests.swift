@@ -15,6 +15,7 @@ import Testing
             isBlocked.withLock { $0 = sigismember(&signals, SIGPIPE) == 1 }
         }
         await threads.wait()
-        #expect(isBlocked.withLock(\.self))
+        let isPipeBlocked = isBlocked.withLock { $0 }
+        #expect(isPipeBlocked)
     }
 }
