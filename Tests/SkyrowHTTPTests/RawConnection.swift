@@ -78,6 +78,31 @@ final class RawConnection {
         return RawResponse(status: status, fields: fields, body: String(buffer: body))
     }
 
+    /// Passes over bytes of a body that come next; returns how many there were, 0 at the end of the connection.
+    func skip(upTo count: Int) async throws -> Int {
+        try await waiting(for: "a part of a body", giveUp: close) {
+            if received.readableBytes == 0 {
+                guard let more = try await inbound.next(isolation: #isolation) else { return 0 }
+                received = more
+            }
+            let length = min(count, received.readableBytes)
+            received.moveReaderIndex(forwardBy: length)
+            return length
+        }
+    }
+
+    /// Reads the next chunk of a body; empty for the last.
+    func chunk() async throws -> String {
+        try await waiting(for: "a chunk", giveUp: close) {
+            var line: [UInt8] = []
+            while !line.suffix(2).elementsEqual("\r\n".utf8) { line.append(try await byte()) }
+            let length = try #require(Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16))
+            let bytes = try await read(length)
+            _ = try await read(2)
+            return String(buffer: bytes)
+        }
+    }
+
     /// True when the server closes the connection without another byte.
     func isClosedByServer() async throws -> Bool {
         guard received.readableBytes == 0 else { return false }

@@ -27,7 +27,7 @@ final class ScriptedResponder: HTTPResponder {
         if count.add(1, ordering: .relaxed).newValue == 1000 { busy.open() }
         switch request.head.uri {
         case "/echo":
-            return HTTPResponse(status: .ok, contentType: .plainText, body: request.body)
+            return HTTPResponse(status: .ok, contentType: .plainText, body: request.body.bytes)
         case "/wait":
             waiting.open()
             let ended = Gate<String>("the end of the request")

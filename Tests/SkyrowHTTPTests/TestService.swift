@@ -85,6 +85,7 @@ private let migrated = DatabaseTemplate(key: "http") { url in
 /// Runs the service for the length of `body`.
 func withService<Success: Sendable>(
     mode: SchemaMode = .development,
+    endpoints: [String: any HTTPEndpoint] = [:],
     cors: CORSPolicy = .anyOrigin,
     proxies: TrustedProxies = .none,
     drain: Drain = Drain(),
@@ -101,6 +102,54 @@ func withService<Success: Sendable>(
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     test: String = #function,
     _ body: (TestService) async throws -> Success
+) async throws -> Success {
+    try await withActions(
+        mode: mode,
+        rateLimits: rateLimits,
+        reads: reads,
+        logger: logger,
+        metrics: metrics,
+        on: cluster,
+        configure: configure,
+        test: test
+    ) { actions, database in
+        let clients = ClientIdentification(proxies: proxies)
+        let responder = ServiceResponder(
+            service: actions,
+            endpoints: endpoints,
+            cors: cors,
+            clients: clients,
+            strictTransport: .seconds(3600),
+            drain: drain,
+            limits: limits,
+            logger: logger,
+            metrics: metrics,
+            metricsPage: metricsPage,
+            tracing: tracing
+        )
+        return try await withServer(
+            responder,
+            limits: limits,
+            certificate: certificate,
+            clients: clients,
+            logger: logger
+        ) { server in
+            try await body(TestService(server: server, database: database, responder: responder, tls: tls))
+        }
+    }
+}
+
+/// Runs the actions of a service, without a server before them, for the length of `body`.
+func withActions<Success: Sendable>(
+    mode: SchemaMode = .development,
+    rateLimits: RateLimits = .none,
+    reads: ReadLimits = ReadLimits(),
+    logger: Logger = .silent,
+    metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+    on cluster: TemporaryCluster? = nil,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    test: String = #function,
+    _ body: (ActionService, TemporaryDatabase) async throws -> Success
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: migrated, on: cluster, test: test) { database in
         try await withPostgresClient(database.url, configure: configure, logger: logger) { client in
@@ -125,28 +174,7 @@ func withService<Success: Sendable>(
                 }
             }
             defer { running.cancel() }
-            let clients = ClientIdentification(proxies: proxies)
-            let responder = ServiceResponder(
-                service: actions,
-                cors: cors,
-                clients: clients,
-                strictTransport: .seconds(3600),
-                drain: drain,
-                limits: limits,
-                logger: logger,
-                metrics: metrics,
-                metricsPage: metricsPage,
-                tracing: tracing
-            )
-            return try await withServer(
-                responder,
-                limits: limits,
-                certificate: certificate,
-                clients: clients,
-                logger: logger
-            ) { server in
-                try await body(TestService(server: server, database: database, responder: responder, tls: tls))
-            }
+            return try await body(actions, database)
         }
     }
 }

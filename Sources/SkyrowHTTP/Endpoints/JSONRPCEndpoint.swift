@@ -201,7 +201,7 @@ struct JSONRPCEndpoint: Sendable {
         }
         let hasTexts = texts.contains { $0 != nil }
         var response = HTTPResponse(status: hasTexts ? .ok : .noContent)
-        if hasTexts { response.body = JSONRPCEndpoint.array(&texts) }
+        if hasTexts { response.body = .bytes(JSONRPCEndpoint.array(&texts)) }
         response.hold(context.account)
         return RequestOutcome(response, .batch, error: firstError, calls: calls.count, userID: user)
     }

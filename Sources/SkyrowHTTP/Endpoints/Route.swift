@@ -22,12 +22,7 @@ enum Route: Hashable {
     }
 
     init(uri: String) {
-        var path = uri.prefix { $0 != "?" && $0 != "#" }
-        // The absolute form, `http://host/path`, which proxies send.
-        if !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") {
-            let rest = path[scheme.upperBound...]
-            path = rest.firstIndex(of: "/").map { rest[$0...] } ?? ""
-        }
+        let path = Route.path(of: uri)
         switch path {
         case "/rpc": self = .rpc
         case "/healthz": self = .health
@@ -41,5 +36,14 @@ enum Route: Hashable {
                 self = .skygear(path: path.hasPrefix("/") ? path.dropFirst() : path)
             }
         }
+    }
+
+    /// The path of a request's target, without query and fragment.
+    static func path(of uri: String) -> Substring {
+        let path = uri.prefix { $0 != "?" && $0 != "#" }
+        // The absolute form, `http://host/path`, which proxies send.
+        guard !path.hasPrefix("/"), let scheme = path.firstRange(of: "://") else { return path }
+        let rest = path[scheme.upperBound...]
+        return rest.firstIndex(of: "/").map { rest[$0...] } ?? ""
     }
 }

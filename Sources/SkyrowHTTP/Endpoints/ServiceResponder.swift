@@ -17,6 +17,7 @@ package struct ServiceResponder: HTTPResponder {
     private let service: ActionService
     private let rpc: JSONRPCEndpoint
     private let skygear: SkygearEndpoint
+    private let endpoints: EndpointTable
     private let cors: CORSPolicy
     private let clients: ClientIdentification
     private let strictTransport: HTTPField?
@@ -29,6 +30,7 @@ package struct ServiceResponder: HTTPResponder {
     private let tracing: RequestTracing?
 
     /// - Parameters:
+    ///   - endpoints: what serves the paths below each of these prefixes, such as `/stream/`, in place of the service.
     ///   - clients: how the clients of requests are identified.
     ///   - strictTransport: how long browsers that came over TLS are to refuse to come without (RFC 6797); nil says nothing.
     ///   - drain: by which the service stops being ready some time before it ends.
@@ -39,6 +41,7 @@ package struct ServiceResponder: HTTPResponder {
     ///   - tracing: makes the spans of requests.
     package init(
         service: ActionService,
+        endpoints: [String: any HTTPEndpoint] = [:],
         cors: CORSPolicy = .anyOrigin,
         clients: ClientIdentification = ClientIdentification(),
         strictTransport: Duration? = nil,
@@ -54,6 +57,7 @@ package struct ServiceResponder: HTTPResponder {
         let dispatcher = ActionDispatcher(service: service)
         rpc = JSONRPCEndpoint(dispatcher: dispatcher)
         skygear = SkygearEndpoint(dispatcher: dispatcher)
+        self.endpoints = EndpointTable(endpoints)
         self.cors = cors
         self.clients = clients
         self.strictTransport = strictTransport.map {
@@ -102,6 +106,11 @@ package struct ServiceResponder: HTTPResponder {
         span.end(outcome, method: request.head.method, id: id)
         if let own = span.own { outcome.response.fields.append(HTTPField("traceresponse", own.description)) }
         return outcome
+    }
+
+    /// Actions take their bodies whole, because a call is decoded in place.
+    package func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode {
+        endpoints[head.uri]?.bodyMode(of: head) ?? .collected()
     }
 
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
@@ -155,10 +164,13 @@ package struct ServiceResponder: HTTPResponder {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
             return RequestOutcome(response, .preflight)
         }
+        if let endpoint = endpoints[request.head.uri] {
+            return RequestOutcome(await endpoint.respond(to: request), .http)
+        }
         switch Route(uri: request.head.uri) {
         case .rpc:
             guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
-            return await rpc.respond(to: request.body, from: sender, context: context)
+            return await rpc.respond(to: request.body.bytes, from: sender, context: context)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isHealthy: true)
@@ -172,7 +184,7 @@ package struct ServiceResponder: HTTPResponder {
         case .unserved:
             return undefinedRoute(from: sender)
         case .skygear(let path):
-            return await skygear.respond(to: request.body, path: path, from: sender, context: context)
+            return await skygear.respond(to: request.body.bytes, path: path, from: sender, context: context)
         }
     }
 

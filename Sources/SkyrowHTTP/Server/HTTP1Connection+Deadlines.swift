@@ -4,61 +4,90 @@ import NIOHTTP1
 extension HTTP1Connection {
     /// Looks at the clock on behalf of this connection, a few times a second.
     func checkDeadlines(now: NIODeadline) {
-        if let shutdown, now >= shutdown.all {
-            close()
-            return
-        }
         if let channel = context?.channel, stall?.isOver(now: now, patience: loop.patience, on: channel) == true {
             close()
             return
         }
-        switch phase {
-        case .open:
-            checkRequests(now: now)
-        case .lingering(let until):
-            if now >= until { close() }
-        case .finishing, .closed:
-            break
-        }
-    }
-
-    private func checkRequests(now: NIODeadline) {
-        if let shutdown, isIdle, now >= shutdown.idle {
-            // A request that comes even now meets a closed connection, not a reset.
-            finish(lingeringFor: loop.limits.lastRequest)
-            return
-        }
-        if let nextDepartureCheck, now >= nextDepartureCheck {
-            self.nextDepartureCheck = now + loop.limits.departureCheck
-            checkDeparture()
-        }
-        if bodyIsLate(now: now) { refuse(.requestTimeout, head: nil) }
-        if let current, now >= current.deadline {
-            if current.isCancelled {
-                abandonCurrent()
-            } else {
-                self.current?.isCancelled = true
-                self.current?.deadline = now + loop.limits.cancellation
-                current.task?.cancel()
-            }
-        } else if isIdle, now >= headDeadline {
-            close()
-        }
-    }
-
-    /// Sends the client of the current request an interim response. A client that closed its side and waits takes no
-    /// notice of it (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the connection
-    /// and cancels the request. Nothing else distinguishes the two.
-    private func checkDeparture() {
-        guard let current, current.head.version.major == 1, current.head.version.minor > 0, stall == nil, let context
-        else { return }
-        var buffer = context.channel.allocator.buffer(capacity: 32)
-        buffer.writeStaticString("HTTP/1.1 102 Processing\r\n\r\n")
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        perform(sequence.check(now: now, isIdle: isIdle, loop.limits))
+        guard sequence.isOpen else { return }
+        let isReadHeldBack = readIsHeldBack
+        let limits = loop.limits
+        let late = arriving?.lifecycle.check(now: now, isReadHeldBack: isReadHeldBack, limits)
+        perform(late, isCurrent: false)
+        let overdue = current?.exchange.lifecycle.check(now: now, isReadHeldBack: isReadHeldBack, limits)
+        perform(overdue, isCurrent: true)
     }
 
     /// Starts the clock for a client that has bytes to read.
     func expectProgress() {
         stall = context.map { Stall(of: $0.channel) }
+    }
+
+    // MARK: - The end of the connection
+
+    func perform(_ step: HTTP1Sequence.Step?) {
+        guard let step else { return }
+        switch step {
+        case .finish(let time): finish(lingeringFor: time)
+        case .linger: context?.close(mode: .output, promise: nil)
+        case .close: close()
+        case .probe: probe()
+        }
+    }
+
+    private func finish(lingeringFor time: TimeAmount?) {
+        guard let context else { return }
+        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { result in
+            let connection = connection.value
+            let succeeded = if case .success = result { true } else { false }
+            connection.perform(
+                connection.sequence.lastWritten(succeeded: succeeded, lingersFor: time, now: .now())
+            )
+        }
+        hasUnflushedBytes = false
+        if sequence.phase == .finishing { expectProgress() }
+    }
+
+    /// Sends the client of the current request an interim response. A client that closed its side and waits takes no
+    /// notice of it (RFC 9110, 15.2); the system of one that is gone sends a reset, which closes the connection
+    /// and cancels the request. Without it, nothing distinguishes the two.
+    private func probe() {
+        guard let exchange = current?.exchange, exchange.lifecycle.output == .working, stall == nil,
+            exchange.head.version.major == 1, exchange.head.version.minor > 0
+        else { return }
+        sendInterim("HTTP/1.1 102 Processing\r\n\r\n")
+    }
+
+    func inputWasClosed() {
+        let now = NIODeadline.now()
+        // Half a request is no request; whole ones still get their response.
+        if arriving != nil {
+            perform(arriving?.lifecycle.inputClosed(), isCurrent: false)
+        } else {
+            perform(current?.exchange.lifecycle.inputClosed(), isCurrent: true)
+        }
+        perform(sequence.inputClosed(isIdle: isIdle, now: now, loop.limits))
+    }
+
+    func close() {
+        context?.close(promise: nil)
+    }
+
+    /// The connection is gone.
+    func end() {
+        guard sequence.closed() else { return }
+        stall = nil
+        // A write that has been sent goes on in the database.
+        _ = current?.exchange.lifecycle.clientLeft()
+        endCurrent()
+        _ = arriving?.lifecycle.clientLeft()
+        arriving?.end()
+        arriving = nil
+        while let item = queue.popFirst() {
+            if case .request(var exchange, _) = item { exchange.end() }
+        }
+        loop.remove(self)
+        onClose()
     }
 }

@@ -2,129 +2,272 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTP1Connection {
-    /// Takes the next waiting requests, as long as they are answered at once, and writes what there is in one go.
+    /// Takes the next waiting requests, as long as they are responded to at once, and writes what there is in one go.
     func drain() {
         // A response that is ready at once, or a flush, calls back into here; the outer call carries on.
         guard !isDraining, let context, context.channel.isActive else { return }
         isDraining = true
         repeat {
-            while canStart, let item = queue.popFirst() { start(item) }
+            while canStart, startNext() {}
             if hasUnflushedBytes {
                 hasUnflushedBytes = false
                 context.flush()
             }
-        } while canStart && !queue.isEmpty
+        } while canStart && hasNext
         isDraining = false
 
-        guard case .open = phase else { return }
+        guard sequence.isOpen else { return }
         if !context.channel.isWritable, stall == nil { expectProgress() }
         resumeReading()
         sendOwedContinue()
-        if inputIsClosed && isIdle { finish() }
+        if sequence.inputIsClosed && isIdle { perform(sequence.finish(lingersFor: nil)) }
     }
 
     private var canStart: Bool {
-        guard case .open = phase else { return false }
         // A client that does not read its responses gets no further ones made.
-        return current == nil && context?.channel.isWritable == true
+        sequence.isOpen && current == nil && context?.channel.isWritable == true
     }
 
-    private func start(_ item: Item) {
-        switch item {
-        case .refusal(let fault, let head):
-            let response = loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: peer.client)
-            write(response, to: head, keepsAlive: false)
-            finish(lingeringFor: loop.limits.linger)
-        case .request(let request, let hold):
-            start(request, hold)
+    private var hasNext: Bool { !queue.isEmpty || arriving?.lifecycle.isReady == true }
+
+    /// Starts what is next; false when nothing is.
+    private func startNext() -> Bool {
+        if let item = queue.popFirst() {
+            switch item {
+            case .refusal(let fault, let head):
+                respond(to: head, with: fault, id: loop.nextRequestID())
+            case .request(let exchange, let arrival):
+                start(exchange, at: arrival)
+            }
+            return true
         }
+        guard arriving?.lifecycle.isReady == true, let exchange = arriving else { return false }
+        arriving = nil
+        start(exchange, at: .now())
+        return true
     }
 
-    private func start(_ request: HTTPRequest, _ hold: BodyHold?) {
+    private func start(_ exchange: RequestExchange, at time: NIODeadline) {
         lastNumber += 1
         let number = lastNumber
-        current = Current(
-            number: number,
-            head: request.head,
-            id: request.id,
-            keepsAlive: request.head.isKeepAlive && !RequestAssembly.endsHTTP(request.head),
-            deadline: request.arrival + loop.limits.response
-        )
+        var exchange = exchange
+        let (request, hold) = exchange.begin(from: peer, at: time, in: loop)
+        exchange.parts?.observe { [weak self] in self?.taken($0, of: number) }
+        current = Current(number: number, exchange: exchange)
+        sendOwedContinue()
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
             hold?.release()
-            connection.value.send(response, number: number)
+            guard let stream = connection.value.respond(response, number: number) else { return }
+            await connection.value.stream(stream, number: number)
         }
-        // A request that was answered without waiting has left already.
-        if current?.number == number { current?.task = task }
+        // A request that was responded to without waiting has left already.
+        if current?.number == number { current?.exchange.task = task }
     }
 
-    private func send(_ response: HTTPResponse, number: UInt64) {
-        // The connection may be gone, or the client may have had a timeout response.
-        guard case .open = phase, let current, current.number == number else { return }
-        self.current = nil
-        headDeadline = .now() + loop.limits.idle
-        let isLast = queue.isEmpty && (inputIsClosed || (shutdown != nil && isIdle))
-        let keepsAlive = current.keepsAlive && !isLast && !response.endsConnection
-        write(response, to: current.head, keepsAlive: keepsAlive)
+    /// The service has taken a part of the body.
+    private func taken(_ bytes: Int, of number: UInt64) {
+        guard current?.number == number else { return }
+        current?.exchange.taken(bytes)
+        resumeReading()
+    }
+
+    // MARK: - The service responds
+
+    /// Writes the response, or its head; returns the parts that are to follow.
+    private func respond(_ response: HTTPResponse, number: UInt64) -> ResponseStream? {
+        // The connection may be gone, or the client may have been refused because the time is up.
+        guard sequence.isOpen, let current, current.number == number else { return nil }
+        let head = current.exchange.head
+        let stream = response.stream(for: head.method, sendsFiles: !peer.client.isSecure)
+        let action =
+            if let stream {
+                self.current?.exchange.lifecycle.responded(streaming: stream.length)
+            } else {
+                self.current?.exchange.lifecycle.responded()
+            }
+        guard action != nil else { return nil }
+        let wantsClose =
+            !head.isKeepAlive || current.exchange.endsHTTP || response.endsConnection
+            || current.exchange.lifecycle.input != .complete
+            || (stream != nil && response.body.length == nil && head.version.minor == 0)
+        let keepsAlive = sequence.responseBegins(
+            wantsClose: wantsClose,
+            isLast: queue.isEmpty && arriving == nil,
+            now: .now(),
+            loop.limits
+        )
+        write(response, to: head, keepsAlive: keepsAlive)
+        guard let stream else {
+            completeResponse(keepsAlive: keepsAlive)
+            return nil
+        }
+        self.current?.keepsAlive = keepsAlive
+        self.current?.isChunked = response.body.length == nil && head.version.minor > 0
+        hasUnflushedBytes = false
+        context?.flush()
+        return stream
+    }
+
+    private func completeResponse(keepsAlive: Bool) {
+        let head = current?.exchange.head
+        let endsHTTP = current?.exchange.endsHTTP == true
+        let hasBodyLeft = current?.exchange.lifecycle.input != .complete
+        current?.exchange.end(cancels: false)
+        current = nil
         // A client that asked for the close sends nothing more; any other may have, and must not meet a reset.
-        if !keepsAlive { finish(lingeringFor: current.keepsAlive ? loop.limits.linger : nil) }
+        let closes = head?.isKeepAlive != true || endsHTTP
+        if !keepsAlive { perform(sequence.finish(lingersFor: closes && !hasBodyLeft ? nil : loop.limits.linger)) }
         drain()
     }
 
-    /// Gives up on the current request, which did not end after its cancellation.
-    func abandonCurrent() {
-        guard let current else { return }
-        self.current = nil
-        let response = loop.responder.refuse(.responseTimeout, head: current.head, id: current.id, peer: peer.client)
-        write(response, to: current.head, keepsAlive: false)
-        finish(lingeringFor: loop.limits.linger)
+    /// Makes the parts of a response, and ends it.
+    private func stream(_ stream: ResponseStream, number: UInt64) async {
+        let writer = ResponseWriter(self, number: number, on: loop.eventLoop)
+        var succeeded = true
+        do {
+            try await stream.make(writer)
+        } catch {
+            succeeded = false
+        }
+        endStream(number: number, succeeded: succeeded)
+    }
+
+    private func endStream(number: UInt64, succeeded: Bool) {
+        guard let current, current.number == number else { return }
+        guard case .finish? = self.current?.exchange.lifecycle.responseEnded(succeeded: succeeded) else {
+            perform(.abort, isCurrent: true)
+            return
+        }
+        if current.isChunked {
+            var end = ByteBuffer()
+            end.writeStaticString("0\r\n\r\n")
+            context?.write(wrapOutboundOut(.byteBuffer(end)), promise: nil)
+        }
+        hasUnflushedBytes = true
+        sequence.responseEnded(now: .now(), loop.limits)
+        completeResponse(keepsAlive: current.keepsAlive)
+    }
+
+    // MARK: - The server responds
+
+    /// Gives up on the current request.
+    func refuseCurrent(_ fault: HTTPFault) {
+        guard let exchange = current?.exchange else { return }
+        endCurrent(fault)
+        respond(to: exchange.head, with: fault, id: exchange.id)
         drain()
     }
+
+    func endCurrent(_ reason: any Error = CancellationError()) {
+        current?.exchange.end(reason)
+        current = nil
+    }
+
+    private func respond(to head: HTTPRequestHead?, with fault: HTTPFault, id: RequestID) {
+        let response = loop.responder.refuse(fault, head: head, id: id, peer: peer.client)
+        write(response, to: head, keepsAlive: false)
+        perform(sequence.finish(lingersFor: loop.limits.linger))
+    }
+
+    // MARK: - Writing
 
     private func write(_ response: HTTPResponse, to head: HTTPRequestHead?, keepsAlive: Bool) {
         guard let context else { return }
-        let hasBody = head?.method != .HEAD && response.status.mayHaveResponseBody && response.body.readableBytes > 0
-        let joinsBody = hasBody && response.body.readableBytes <= HTTP1Connection.joinedBodyLimit
-        let capacity = response.headSize + (joinsBody ? response.body.readableBytes : 0)
-        var buffer = context.channel.allocator.buffer(capacity: capacity)
+        let body = response.bytes(for: head?.method)
+        let length = body?.readableBytes ?? 0
+        let joinsBody = length <= HTTP1Connection.joinedBodyLimit
+        var buffer = context.channel.allocator.buffer(capacity: response.headSize + (joinsBody ? length : 0))
         response.writeHead(
             into: &buffer,
             date: loop.dateLine(),
             keepsAlive: keepsAlive,
             version: head?.version ?? .http1_1
         )
-        if joinsBody { buffer.writeImmutableBuffer(response.body) }
-        context.write(wrapOutboundOut(buffer), promise: nil)
-        if hasBody && !joinsBody {
-            context.write(wrapOutboundOut(response.body), promise: response.account?.promise(on: loop.eventLoop))
+        if joinsBody, let body { buffer.writeImmutableBuffer(body) }
+        context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+        if !joinsBody, let body {
+            let promise = response.account?.promise(on: loop.eventLoop)
+            context.write(wrapOutboundOut(.byteBuffer(body)), promise: promise)
         }
         hasUnflushedBytes = true
     }
 
     /// Up to here, copying a body behind its head costs less than a second buffer in the system call.
     private static let joinedBodyLimit = 16 * 1024
+}
 
-    /// Closes once everything is written: at once, or with time for the client to read it.
-    ///
-    /// A socket that is closed while it holds unread bytes sends a reset, which would take the response away
-    /// from a client that still sends; so our side closes first, and the rest follows when the client has closed its own.
-    func finish(lingeringFor time: TimeAmount? = nil) {
-        guard let context else { return }
-        phase = .finishing
-        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { result in
-            let connection = connection.value
-            guard case .success = result, let time, !connection.inputIsClosed, case .finishing = connection.phase else {
-                connection.close()
-                return
-            }
-            connection.phase = .lingering(until: .now() + time)
-            connection.context?.close(mode: .output, promise: nil)
+extension HTTP1Connection: ResponseOutput {
+    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
+        guard let context, current?.number == number, current?.exchange.writer == nil,
+            let action = current?.exchange.lifecycle.produced(part.readableBytes)
+        else {
+            writer.resume(throwing: CancellationError())
+            return
         }
-        hasUnflushedBytes = false
-        if case .finishing = phase { expectProgress() }
+        guard action == .write else {
+            writer.resume(throwing: CancellationError())
+            perform(action, isCurrent: true)
+            return
+        }
+        guard part.readableBytes > 0 else {
+            writer.resume()
+            return
+        }
+        current?.exchange.writer = writer
+        let isFile = if case .fileRegion = part { true } else { false }
+        write(part, isFile: isFile, number: number, in: context)
+        burst += part.readableBytes
+        if !context.channel.isWritable {
+            if stall == nil { expectProgress() }
+        } else if !isFile {
+            continueStream(number: number)
+        }
     }
+
+    private func write(_ part: IOData, isFile: Bool, number: UInt64, in context: ChannelHandlerContext) {
+        let isChunked = current?.isChunked == true
+        if isChunked { context.write(wrapOutboundOut(.byteBuffer(.chunkHead(part.readableBytes))), promise: nil) }
+        var written: EventLoopPromise<Void>?
+        if isFile {
+            // The file must stay open until the system has sent the region.
+            written = context.eventLoop.makePromise()
+            let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+            current?.isSendingFile = true
+            written?.futureResult.whenSuccess { connection.value.fileRegionLeft(number: number) }
+        }
+        context.write(wrapOutboundOut(part), promise: written)
+        if isChunked { context.write(wrapOutboundOut(.byteBuffer(.chunkTail)), promise: nil) }
+        context.flush()
+    }
+
+    private func fileRegionLeft(number: UInt64) {
+        guard current?.number == number else { return }
+        current?.isSendingFile = false
+        continueStream(number: number)
+    }
+
+    /// Lets the service make the next part. A client that takes everything at once still shares its event loop with others.
+    private func continueStream(number: UInt64) {
+        guard current?.number == number else { return }
+        guard burst > HTTP1Connection.burstLimit else {
+            current?.exchange.takeWriter()?.resume()
+            return
+        }
+        burst = 0
+        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        loop.eventLoop.scheduleTask(in: .microseconds(20)) { connection.value.continueStream(number: number) }
+    }
+
+    private static let burstLimit = 1024 * 1024
+}
+
+extension ByteBuffer {
+    fileprivate static func chunkHead(_ length: Int) -> ByteBuffer {
+        ByteBuffer(string: String(length, radix: 16) + "\r\n")
+    }
+
+    fileprivate static let chunkTail = ByteBuffer(staticString: "\r\n")
 }

@@ -1,74 +1,56 @@
 import NIOCore
 import NIOHTTP1
 
-/// The server's end of one HTTP/1.1 connection: collects requests, has them served one after another, enforces time limits.
+/// The server's end of one HTTP/1.1 connection: it carries out what the lifecycles of its requests and its sequence decide.
 ///
-/// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`; one of them
-/// is answered at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
-/// Reading and collecting is here, responding in HTTP1Connection+Responses, time in HTTP1Connection+Deadlines.
+/// It sits right behind the HTTP decoder and writes bytes. Requests that a client pipelines wait in `queue`. One of them
+/// is worked on at a time, so responses leave in the order of the requests. All of it runs on the connection's event loop.
+/// Reading is here, responding in HTTP1Connection+Responses, time and the end in HTTP1Connection+Deadlines.
 final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
-    typealias OutboundOut = ByteBuffer
-
-    enum Phase {
-        /// Requests are read and served. Next: finishing, closed.
-        case open
-        /// The last response is being written. Next: lingering, closed.
-        case finishing
-        /// Our side is closed; what still comes is dropped until the client closes its side. Next: closed.
-        case lingering(until: NIODeadline)
-        case closed
-    }
+    typealias OutboundOut = IOData
 
     /// What waits for its turn.
     enum Item {
-        case request(HTTPRequest, BodyHold?)
+        case request(RequestExchange, arrival: NIODeadline)
         /// Nothing comes after it.
         case refusal(HTTPFault, HTTPRequestHead?)
     }
 
-    /// The request that is being served.
+    /// The request that is being worked on.
     struct Current {
         let number: UInt64
-        let head: HTTPRequestHead
-        let id: RequestID
-        let keepsAlive: Bool
-        var deadline: NIODeadline
-        var isCancelled = false
-        var task: Task<Void, Never>?
+        var exchange: RequestExchange
+        var keepsAlive = false
+        var isChunked = false
+        /// The system sends a region of a file; the next part waits until it has.
+        var isSendingFile = false
     }
 
     let loop: EventLoopContext
     let peer: ConnectionPeer
     let onClose: @Sendable () -> Void
     var context: ChannelHandlerContext?
-    var phase = Phase.open
+    var sequence: HTTP1Sequence
 
-    private var assembly: RequestAssembly?
-    /// Set once a refusal is queued: whatever else the client sends is dropped.
-    private var isDeaf = false
-    private(set) var inputIsClosed = false
-    private var readIsHeldBack = false
-    /// When a client that has closed its side is asked next whether it is still there.
-    var nextDepartureCheck: NIODeadline?
+    /// The request whose body arrives, unless it is being worked on already.
+    var arriving: RequestExchange?
     var queue = CircularBuffer<Item>(initialCapacity: 2)
-
     var current: Current?
     var lastNumber: UInt64 = 0
+    private(set) var readIsHeldBack = false
+
     var isDraining = false
     var hasUnflushedBytes = false
-
-    /// By when the next head must have come.
-    var headDeadline: NIODeadline
-    /// What the client has left to read; nil while it reads as fast as it is answered.
+    /// Bytes of a streamed response that left without a pause; others have their turn in between.
+    var burst = 0
+    /// What the client has left to read; nil while it reads as fast as it is served.
     var stall: Stall? {
         didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
     }
-    /// By when an idle connection and by when any connection closes, once the server shuts down.
-    var shutdown: (idle: NIODeadline, all: NIODeadline)?
 
-    /// - Parameter refusal: the fault that a connection beyond the limit gets.
+    /// - Parameter refusal: the response to a connection that is one too many.
     init(
         loop: EventLoopContext,
         peer: ConnectionPeer,
@@ -78,18 +60,11 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         self.loop = loop
         self.peer = peer
         self.onClose = onClose
-        headDeadline = .now() + loop.limits.firstHead
+        sequence = HTTP1Sequence(loop.limits, now: .now())
         if let refusal { refuse(refusal, head: nil) }
     }
 
-    /// Whether the body that is arriving is late, or comes too slowly.
-    func bodyIsLate(now: NIODeadline) -> Bool {
-        guard let assembly else { return false }
-        return now >= assembly.deadline
-            || self.assembly?.isTooSlow(isWaiting: readIsHeldBack, now: now, loop.limits) == true
-    }
-
-    var isIdle: Bool { current == nil && queue.isEmpty && assembly == nil }
+    var isIdle: Bool { current == nil && queue.isEmpty && arriving == nil }
 
     // MARK: - The connection opens and closes
 
@@ -113,121 +88,150 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
         end()
     }
 
-    private func end() {
-        if case .closed = phase { return }
-        phase = .closed
-        stall = nil
-        // The client is gone. A write that has been sent goes on in the database.
-        current?.task?.cancel()
-        dropAssembly()
-        while let item = queue.popFirst() {
-            if case .request(_, let hold) = item { hold?.release() }
-        }
-        loop.remove(self)
-        onClose()
-    }
-
-    func close() {
-        context?.close(promise: nil)
-    }
-
     // MARK: - Reading
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDeaf, case .open = phase else { return }
+        guard sequence.takesInput else { return }
         switch unwrapInboundIn(data) {
         case .head(let head): begin(head)
-        case .body(let part): collect(part)
-        case .end: complete()
+        case .body(let part): receive(part)
+        case .end: completeBody()
         }
     }
 
     func read(context: ChannelHandlerContext) {
-        if queue.count >= loop.limits.pipelinedRequests {
+        if holdsBackReads {
             readIsHeldBack = true
         } else {
             context.read()
         }
     }
 
+    private var holdsBackReads: Bool {
+        queue.count >= loop.limits.pipelinedRequests || (arriving ?? current?.exchange)?.lifecycle.isFull == true
+    }
+
     func resumeReading() {
-        guard readIsHeldBack, queue.count < loop.limits.pipelinedRequests else { return }
+        guard readIsHeldBack, !holdsBackReads else { return }
         readIsHeldBack = false
         context?.read()
     }
 
     private func begin(_ head: HTTPRequestHead) {
-        let examination = HeadExamination(head, bodyLimit: loop.limits.body)
-        var assembly = RequestAssembly(head: head, limits: loop.limits)
-        var fault = examination.fault
-        if fault == nil, examination.announcedLength > loop.limits.smallBody {
-            fault = assembly.settle(from: peer, announced: examination.announcedLength, in: loop)
-        }
-        if let fault {
-            refuse(fault, head: head)
-            return
-        }
-        self.assembly = assembly
-        if RequestAssembly.expectsContinue(head) {
-            self.assembly?.owesContinue = true
-            sendOwedContinue()
-        }
+        let (exchange, action) = RequestExchange.begin(head, in: loop)
+        arriving = exchange
+        perform(action, isCurrent: false)
+        sendOwedContinue()
     }
 
     func sendOwedContinue() {
-        guard assembly?.owesContinue == true, current == nil, queue.isEmpty, let context else { return }
-        assembly?.owesContinue = false
-        var buffer = context.channel.allocator.buffer(capacity: 32)
-        buffer.writeStaticString("HTTP/1.1 100 Continue\r\n\r\n")
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        if current == nil, queue.isEmpty, arriving?.lifecycle.owesContinue == true {
+            arriving?.lifecycle.continueSent()
+        } else if current?.exchange.lifecycle.owesContinue == true {
+            current?.exchange.lifecycle.continueSent()
+        } else {
+            return
+        }
+        sendInterim("HTTP/1.1 100 Continue\r\n\r\n")
     }
 
-    private func collect(_ part: ByteBuffer) {
-        guard let fault = assembly?.take(part, from: peer, in: loop) else { return }
-        refuse(fault, head: assembly?.head)
+    func sendInterim(_ head: StaticString) {
+        guard let context else { return }
+        var buffer = context.channel.allocator.buffer(capacity: 32)
+        buffer.writeStaticString(head)
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+    }
+
+    private func receive(_ part: ByteBuffer) {
+        let bytes = part.readableBytes
+        if arriving != nil {
+            perform(arriving?.lifecycle.received(bytes, loop.limits), isCurrent: false)
+            if arriving?.parts == nil { arriving?.keep(part) }
+            arriving?.parts?.push(part)
+        } else if let parts = current?.exchange.parts {
+            perform(current?.exchange.lifecycle.received(bytes, loop.limits), isCurrent: true)
+            parts.push(part)
+        }
     }
 
     /// What of a body has come without its end stays in memory from here on.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if let assembly, assembly.hold == nil, assembly.body.readableBytes > 0,
-            let fault = self.assembly?.settle(from: peer, in: loop)
-        {
-            refuse(fault, head: assembly.head)
-        }
+        if arriving != nil { perform(arriving?.lifecycle.paused(), isCurrent: false) }
         context.fireChannelReadComplete()
     }
 
-    private func complete() {
-        let waits = current != nil || !queue.isEmpty || context?.channel.isWritable != true
-        if let fault = assembly?.complete(from: peer, waits: waits, in: loop) {
-            refuse(fault, head: assembly?.head)
-            return
+    private func completeBody() {
+        if arriving != nil {
+            let waits = current != nil || !queue.isEmpty || context?.channel.isWritable != true
+            perform(arriving?.lifecycle.bodyEnded(waits: waits), isCurrent: false)
+        } else {
+            perform(current?.exchange.lifecycle.bodyEnded(waits: false), isCurrent: true)
         }
-        guard let assembly else { return }
-        self.assembly = nil
+    }
+
+    // MARK: - What the lifecycle of a request decides
+
+    /// - Parameter isCurrent: whether it is the request that is being worked on, and not the one that arrives.
+    func perform(_ action: RequestLifecycle.Action?, isCurrent: Bool) {
+        guard let action else { return }
+        switch action {
+        case .claim(let claim):
+            let next =
+                isCurrent
+                ? current?.exchange.claim(claim, from: peer, in: loop)
+                : arriving?.claim(claim, from: peer, in: loop)
+            perform(next, isCurrent: isCurrent)
+        case .ready:
+            becomeReady()
+        case .endBody:
+            completeParts(isCurrent: isCurrent)
+        case .refuse(let fault):
+            if isCurrent { refuseCurrent(fault) } else { refuse(fault, head: arriving?.head) }
+        case .cancel:
+            current?.exchange.cancel()
+        case .abort:
+            endCurrent()
+            close()
+        case .drop:
+            dropArriving()
+        case .write, .finish:
+            // The response that asked for it goes on.
+            break
+        }
+    }
+
+    /// A collected body is here, or the head of a streamed one.
+    private func becomeReady() {
         let now = NIODeadline.now()
-        headDeadline = now + loop.limits.idle
-        let request = HTTPRequest(
-            head: assembly.head,
-            body: assembly.body,
-            id: loop.nextRequestID(),
-            peer: peer.client,
-            arrival: now
-        )
-        queue.append(.request(request, assembly.hold))
+        sequence.requestArrived(now: now, loop.limits)
+        if let exchange = arriving, exchange.parts == nil {
+            arriving = nil
+            queue.append(.request(exchange, arrival: now))
+        }
         drain()
     }
 
-    private func dropAssembly() {
-        assembly?.hold?.release()
-        assembly = nil
+    private func completeParts(isCurrent: Bool) {
+        guard !isCurrent else {
+            current?.exchange.parts?.finish()
+            return
+        }
+        guard let exchange = arriving else { return }
+        exchange.parts?.finish()
+        // Its turn has not come yet, and the next request may arrive.
+        arriving = nil
+        queue.append(.request(exchange, arrival: .now()))
+    }
+
+    private func dropArriving() {
+        arriving?.end()
+        arriving = nil
     }
 
     /// Queues a refusal behind the responses that come before it.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
-        guard !isDeaf else { return }
-        isDeaf = true
-        dropAssembly()
+        guard sequence.refuse() else { return }
+        dropArriving()
         queue.append(.refusal(fault, head))
         drain()
     }
@@ -235,16 +239,18 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     // MARK: - Events
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable {
-            if case .open = phase { stall = nil }
-            drain()
-        }
+        let isWritable = context.channel.isWritable
+        current?.exchange.lifecycle.writabilityChanged(isWritable)
+        guard isWritable else { return }
+        if sequence.isOpen { stall = nil }
+        burst = 0
+        if current?.isSendingFile == false { current?.exchange.takeWriter()?.resume() }
+        drain()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
-            let now = NIODeadline.now()
-            shutdown = (idle: now + loop.limits.lastRequest, all: now + loop.limits.shutdown)
+            sequence.beginShutdown(now: .now(), loop.limits)
             // Sooner than the next look at the clock.
             let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
             loop.eventLoop.scheduleTask(in: loop.limits.lastRequest) { connection.value.checkDeadlines(now: .now()) }
@@ -252,21 +258,6 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
             inputWasClosed()
         } else {
             context.fireUserInboundEventTriggered(event)
-        }
-    }
-
-    private func inputWasClosed() {
-        inputIsClosed = true
-        switch phase {
-        case .open:
-            // Half a request is no request; whole ones are still served.
-            dropAssembly()
-            nextDepartureCheck = .now() + loop.limits.departureCheck
-            if isIdle { finish() }
-        case .finishing, .closed:
-            break
-        case .lingering:
-            close()
         }
     }
 
@@ -280,9 +271,18 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
             // The client left in the middle of a request.
             inputWasClosed()
         case .headerOverflow:
-            refuse(.headerTooLarge, head: assembly?.head)
+            refuse(.headerTooLarge, head: arriving?.head)
         default:
-            refuse(.malformed, head: assembly?.head)
+            failToParse()
+        }
+    }
+
+    /// A body that is being worked on already ends here, and with it the connection.
+    private func failToParse() {
+        if arriving == nil, current?.exchange.lifecycle.takesBody == true {
+            perform(current?.exchange.lifecycle.inputFailed(.malformed), isCurrent: true)
+        } else {
+            refuse(.malformed, head: arriving?.head)
         }
     }
 }

@@ -2,19 +2,19 @@ package import NIOCore
 package import NIOHTTP1
 package import SkyrowModel
 
-/// A request that arrived whole.
+/// A request as its route takes it: with its whole body, or with a stream of what still arrives.
 package struct HTTPRequest: Sendable {
     package var head: HTTPRequestHead
-    package var body: ByteBuffer
+    package var body: RequestBody
     package var id: RequestID
     /// The other end of the connection, perhaps a proxy.
     package var peer: Client
-    /// When its last byte was read.
+    /// When its last byte was read; that of its head, where the body is streamed.
     package var arrival: NIODeadline
 
     package init(
         head: HTTPRequestHead,
-        body: ByteBuffer,
+        body: RequestBody,
         id: RequestID,
         peer: Client,
         arrival: NIODeadline = .now()
@@ -27,16 +27,16 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// A response whose bytes are ready.
+/// A response: a head, and a body that is bytes, a stream or a file.
 package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
     /// Further header fields; length, type, date, server and connection are written by the channel.
     package var fields: [HTTPField]
     package var contentType: ContentType
-    package var body: ByteBuffer
+    package var body: ResponseBody
     /// Whether the connection ends with this response.
     package var endsConnection = false
-    /// What counts the memory of the body until it is written; nil for a short one.
+    /// What counts the memory of a body of bytes until it is written; nil for a short one.
     package var account: ResponseAccount?
 
     package init(
@@ -45,10 +45,41 @@ package struct HTTPResponse: Sendable {
         contentType: ContentType = .json,
         body: ByteBuffer = ByteBuffer()
     ) {
+        self.init(status: status, fields: fields, contentType: contentType, body: .bytes(body))
+    }
+
+    package init(
+        status: HTTPResponseStatus,
+        fields: [HTTPField] = [],
+        contentType: ContentType,
+        body: ResponseBody
+    ) {
         self.status = status
         self.fields = fields
         self.contentType = contentType
         self.body = body
+    }
+
+    /// The bytes to send to a request with this method, unless parts follow; none for `HEAD` and for statuses without a body.
+    func bytes(for method: HTTPMethod?) -> ByteBuffer? {
+        guard case .bytes(let bytes) = body, bytes.readableBytes > 0, hasBody(for: method) else { return nil }
+        return bytes
+    }
+
+    /// The parts that follow the head; nil when there are none.
+    ///
+    /// - Parameter sendsFiles: whether the system may send files by itself.
+    func stream(for method: HTTPMethod?, sendsFiles: Bool) -> ResponseStream? {
+        guard hasBody(for: method) else { return nil }
+        return switch body {
+        case .bytes: nil
+        case .stream(let stream): stream
+        case .file(let file): file.stream(bySystem: sendsFiles)
+        }
+    }
+
+    private func hasBody(for method: HTTPMethod?) -> Bool {
+        method != .HEAD && status.mayHaveResponseBody
     }
 }
 
@@ -78,20 +109,17 @@ package enum ContentType: Hashable, Sendable {
     case plainText
     /// The text format of Prometheus.
     case prometheus
+    /// Bytes of no known kind.
+    case octets
+    case other(String)
 
     var name: String {
         switch self {
         case .json: "application/json"
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
         case .plainText: "text/plain; charset=utf-8"
-        }
-    }
-
-    var field: StaticString {
-        switch self {
-        case .json: "content-type: application/json\r\n"
-        case .prometheus: "content-type: text/plain; version=0.0.4; charset=utf-8\r\n"
-        case .plainText: "content-type: text/plain; charset=utf-8\r\n"
+        case .octets: "application/octet-stream"
+        case .other(let name): HTTPField("content-type", name).plainValue
         }
     }
 }

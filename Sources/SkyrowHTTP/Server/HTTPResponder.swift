@@ -6,11 +6,29 @@ package protocol HTTPResponder: Sendable {
     /// the client is gone.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
+    /// How the body of a request with this head is taken.
+    func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode
+
     /// Judges a request whose body is long or slow by its head alone, before the body is kept.
     func standing(of head: HTTPRequestHead) -> RequestStanding
 
     /// Responds in place of a request that never became one, or whose response never came. `head` is there when it was read.
     func refuse(_ fault: HTTPFault, head: HTTPRequestHead?, id: RequestID, peer: Client) -> HTTPResponse
+}
+
+extension HTTPResponder {
+    package func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode { .collected() }
+}
+
+/// What serves the paths below a prefix, beside those of the service itself.
+///
+/// The responder adds what every response carries, judges who may send a long body, and logs and counts the request.
+package protocol HTTPEndpoint: Sendable {
+    /// How the body of a request with this head is taken.
+    func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode
+
+    /// Responds to a request, on the same terms as ``HTTPResponder/respond(to:)``.
+    func respond(to request: HTTPRequest) async -> HTTPResponse
 }
 
 /// What a head says about the sender of a body.

@@ -1,13 +1,22 @@
 import NIOHTTP1
 
 /// What the fields of a head say about the message, judged before a byte of its body is read.
-struct HeadExamination {
+struct HeadExamination: Sendable {
     /// What is wrong whatever the body will be.
     private(set) var fault: HTTPFault?
     /// How many bytes the body will have; 0 when the head does not say.
     private(set) var announcedLength = 0
+    /// Whether there may be a body at all.
+    private(set) var hasBody: Bool
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    private(set) var expectsContinue = false
+    /// Whether the decoder stops after this request, because what follows would be another protocol.
+    private(set) var endsHTTP: Bool
 
-    init(_ head: HTTPRequestHead, bodyLimit: Int) {
+    /// - Parameter hasBody: whether there may be a body whatever the fields say, as in HTTP/2.
+    init(_ head: HTTPRequestHead, bodyLimit: Int, hasBody: Bool = false) {
+        self.hasBody = hasBody
+        endsHTTP = head.method == .CONNECT
         var hosts = 0
         var transferCodings = 0
         for (name, value) in head.headers {
@@ -19,7 +28,10 @@ struct HeadExamination {
                 announcedLength = Int(value) ?? .max
                 if announcedLength > bodyLimit { fault = fault ?? .bodyTooLarge }
             case 6 where name.isSameHeader(as: "expect"):
+                expectsContinue = head.version != .http1_0
                 if !value.isSameHeader(as: "100-continue") { fault = fault ?? .expectationFailed }
+            case 7 where name.isSameHeader(as: "upgrade"):
+                endsHTTP = true
             case 17 where name.isSameHeader(as: "transfer-encoding"):
                 transferCodings += 1
                 if !value.isSameHeader(as: "chunked") { fault = fault ?? .unsupportedTransferCoding }
@@ -27,9 +39,24 @@ struct HeadExamination {
                 continue
             }
         }
+        if announcedLength > 0 || transferCodings > 0 { self.hasBody = true }
         if transferCodings > 1 { fault = fault ?? .unsupportedTransferCoding }
         // RFC 9112, 3.2: servers behind each other that choose different ones of two hosts can be played off against
         // each other. HTTP/1.0 did not have the field.
         if hosts > 1 || (hosts == 0 && head.version == .http1_1) { fault = fault ?? .malformed }
+    }
+}
+
+extension String {
+    /// Compares ASCII texts without regard to case.
+    func isSameHeader(as lowercase: StaticString) -> Bool {
+        guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
+        var expected = lowercase.utf8Start
+        for byte in utf8 {
+            let folded = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            guard folded == expected.pointee else { return false }
+            expected += 1
+        }
+        return true
     }
 }

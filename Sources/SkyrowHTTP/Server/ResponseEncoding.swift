@@ -12,10 +12,7 @@ extension HTTPResponse {
             buffer.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
         }
         if status.mayHaveResponseBody {
-            if body.readableBytes > 0 { buffer.writeStaticString(contentType.field) }
-            buffer.writeStaticString("content-length: ")
-            buffer.writeDecimal(body.readableBytes)
-            buffer.writeStaticString("\r\n")
+            writeBodyFields(into: &buffer, version: version)
         }
         buffer.writeBytes(date)
         buffer.writeBytes(HTTPResponse.commonLines)
@@ -31,6 +28,24 @@ extension HTTPResponse {
             buffer.writeStaticString("\r\n")
         }
         buffer.writeStaticString("\r\n")
+    }
+
+    private func writeBodyFields(into buffer: inout ByteBuffer, version: HTTPVersion) {
+        let length = body.length
+        if length != 0 {
+            if contentType == .json {
+                buffer.writeStaticString("content-type: application/json\r\n")
+            } else {
+                buffer.writeString("content-type: \(contentType.name)\r\n")
+            }
+        }
+        if let length {
+            buffer.writeStaticString("content-length: ")
+            buffer.writeDecimal(length)
+            buffer.writeStaticString("\r\n")
+        } else if version.minor > 0 {
+            buffer.writeStaticString("transfer-encoding: chunked\r\n")
+        }
     }
 
     /// What every response says: no cache keeps what was meant for one caller, and no browser guesses that a record is a

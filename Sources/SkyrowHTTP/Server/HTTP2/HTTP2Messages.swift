@@ -49,8 +49,9 @@ extension HPACKHeaders {
         reserveCapacity(response.fields.count + 7)
         add(name: ":status", value: String(response.status.code), indexing: .indexable)
         if response.status.mayHaveResponseBody {
-            if response.body.readableBytes > 0 { add(name: "content-type", value: response.contentType.name) }
-            add(name: "content-length", value: String(response.body.readableBytes), indexing: .nonIndexable)
+            let length = response.body.length
+            if length != 0 { add(name: "content-type", value: response.contentType.name) }
+            if let length { add(name: "content-length", value: String(length), indexing: .nonIndexable) }
         }
         // Without "date: " and the line's end.
         add(name: "date", value: String(decoding: date.dropFirst(6).dropLast(2), as: UTF8.self))

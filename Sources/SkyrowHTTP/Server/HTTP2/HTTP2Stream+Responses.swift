@@ -5,59 +5,89 @@ import NIOHTTP2
 import SkyrowModel
 
 extension HTTP2Stream {
-    func start(_ request: HTTPRequest, _ hold: BodyHold?) {
-        phase = .responding(Work(head: request.head, id: request.id, deadline: request.arrival + loop.limits.response))
+    func start() {
+        guard let (request, hold) = exchange?.begin(from: connection.peer, at: .now(), in: loop) else { return }
+        exchange?.parts?.observe { [weak self] in self?.taken($0) }
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let responder = loop.responder
         let task = Task.startingNow(on: loop.executor) {
             let response = await responder.respond(to: request)
             hold?.release()
-            stream.value.send(response)
+            guard let parts = stream.value.respond(response) else { return }
+            await stream.value.stream(parts)
         }
-        // A request that was answered without waiting has left already.
-        if case .responding(var work) = phase {
-            work.task = task
-            phase = .responding(work)
-        }
+        // A request that was responded to without waiting has left already.
+        if exchange?.lifecycle.output != .ended { exchange?.task = task }
     }
 
-    private func send(_ response: HTTPResponse) {
-        // The client may be gone, or may have had a timeout response.
-        guard case .responding(let work) = phase else { return }
-        write(response, to: work.head)
+    // MARK: - The service responds
+
+    /// Writes the response, or its head; returns the parts that are to follow.
+    private func respond(_ response: HTTPResponse) -> ResponseStream? {
+        let method = exchange?.head.method
+        let stream = response.stream(for: method, sendsFiles: false)
+        let action =
+            if let stream {
+                exchange?.lifecycle.responded(streaming: stream.length)
+            } else {
+                exchange?.lifecycle.responded()
+            }
+        // The client may be gone, or may have been refused because the time is up.
+        guard action != nil else { return nil }
+        write(response, to: method, isLast: stream == nil)
+        if stream == nil { exchange?.end(cancels: false) }
         if response.endsConnection { connection.beginEnd() }
+        return stream
     }
 
-    /// Cancels work that takes too long, then gives up on work that does not end then.
-    func escalate(_ work: Work, now: NIODeadline) {
-        if work.isCancelled {
-            write(
-                loop.responder.refuse(.responseTimeout, head: work.head, id: work.id, peer: connection.peer.client),
-                to: work.head
-            )
-        } else {
-            var work = work
-            work.isCancelled = true
-            work.deadline = now + loop.limits.cancellation
-            phase = .responding(work)
-            work.task?.cancel()
+    /// Makes the parts of a response, and ends it.
+    private func stream(_ stream: ResponseStream) async {
+        let writer = ResponseWriter(self, number: 0, on: loop.eventLoop)
+        var succeeded = true
+        do {
+            try await stream.make(writer)
+        } catch {
+            succeeded = false
         }
+        endStream(succeeded: succeeded)
     }
 
-    func write(_ response: HTTPResponse, to head: HTTPRequestHead?) {
+    private func endStream(succeeded: Bool) {
+        guard let action = exchange?.lifecycle.responseEnded(succeeded: succeeded) else { return }
+        guard action == .finish, let context else {
+            perform(action)
+            return
+        }
+        exchange?.end(cancels: false)
+        let end = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true))
+        write(end, bytes: 0, isLast: true, in: context)
+        context.flush()
+    }
+
+    // MARK: - The server responds
+
+    /// Responds in place of the service; what else the client sends is dropped.
+    func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
+        let id = exchange?.id ?? loop.nextRequestID()
+        exchange?.end(fault)
+        let response = loop.responder.refuse(fault, head: head, id: id, peer: connection.peer.client)
+        write(response, to: head?.method, isLast: true)
+    }
+
+    // MARK: - Writing
+
+    private func write(_ response: HTTPResponse, to method: HTTPMethod?, isLast: Bool) {
         guard let context else { return }
-        phase = .writing
-        var body = head?.method != .HEAD && response.status.mayHaveResponseBody ? response.body : ByteBuffer()
+        var body = isLast ? response.bytes(for: method) ?? ByteBuffer() : ByteBuffer()
         let headers = HPACKHeaders(response, date: loop.dateLine())
-        var isLast = body.readableBytes == 0
-        lastProgress = .now()
-        write(.headers(.init(headers: headers, endStream: isLast)), bytes: 0, isLast: isLast, in: context)
+        var endsHere = isLast && body.readableBytes == 0
+        write(.headers(.init(headers: headers, endStream: endsHere)), bytes: 0, isLast: endsHere, in: context)
         // In pieces, so that it shows when a client takes them.
-        while !isLast, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
-            isLast = body.readableBytes == 0
-            let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: isLast))
-            let account = isLast ? response.account : nil
-            write(payload, bytes: piece.readableBytes, isLast: isLast, account: account, in: context)
+        while isLast, !endsHere, let piece = body.readSlice(length: min(body.readableBytes, HTTP2Stream.pieceSize)) {
+            endsHere = body.readableBytes == 0
+            let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: endsHere))
+            let account = endsHere ? response.account : nil
+            write(payload, bytes: piece.readableBytes, isLast: endsHere, account: account, in: context)
         }
         context.flush()
     }
@@ -73,6 +103,8 @@ extension HTTP2Stream {
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let unreadResponses = loop.unreadResponses
         unreadResponses.add(bytes)
+        unsent += 1
+        lastProgress = .now()
         written.futureResult.whenComplete { result in
             // The stream may have ended long before its bytes leave.
             unreadResponses.add(-bytes)
@@ -84,12 +116,52 @@ extension HTTP2Stream {
 
     private func pieceLeft(isLast: Bool) {
         connection.pieceLeft()
-        guard case .writing = phase else { return }
-        lastProgress = isLast ? nil : .now()
+        guard !isClosed else { return }
+        unsent -= 1
+        lastProgress = unsent == 0 ? nil : .now()
         // The response is complete and the request is not: there is no use in sending the rest (RFC 9113, 8.1).
         if isLast, !inputHasEnded { reset(.noError) }
     }
 
     /// What one frame of the usual size holds.
     private static let pieceSize = 16 * 1024
+}
+
+extension HTTP2Stream: ResponseOutput {
+    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>) {
+        guard let context, case .byteBuffer(var rest) = part, exchange?.writer == nil,
+            let action = exchange?.lifecycle.produced(part.readableBytes)
+        else {
+            writer.resume(throwing: CancellationError())
+            return
+        }
+        guard action == .write else {
+            writer.resume(throwing: CancellationError())
+            perform(action)
+            return
+        }
+        exchange?.writer = writer
+        burst += rest.readableBytes
+        while let piece = rest.readSlice(length: min(rest.readableBytes, HTTP2Stream.pieceSize)),
+            piece.readableBytes > 0
+        {
+            let payload = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(piece), endStream: false))
+            write(payload, bytes: piece.readableBytes, isLast: false, in: context)
+        }
+        context.flush()
+        if context.channel.isWritable { continueStream() }
+    }
+
+    /// Lets the service make the next part. A client that takes everything at once still shares its event loop with others.
+    private func continueStream() {
+        guard burst > HTTP2Stream.burstLimit else {
+            exchange?.takeWriter()?.resume()
+            return
+        }
+        burst = 0
+        let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        loop.eventLoop.scheduleTask(in: .microseconds(20)) { stream.value.continueStream() }
+    }
+
+    private static let burstLimit = 1024 * 1024
 }

@@ -3,40 +3,29 @@ import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 
-/// One request of an HTTP/2 connection: collects it, has it answered, keeps time. Its responding is in
-/// HTTP2Stream+Responses.
-final class HTTP2Stream: ChannelInboundHandler {
+/// One request of an HTTP/2 connection: it carries out what the lifecycle of the request decides.
+///
+/// Reading is here, responding in HTTP2Stream+Responses.
+final class HTTP2Stream: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundIn = Never
     typealias OutboundOut = HTTP2Frame.FramePayload
-
-    enum Phase {
-        /// Next: responding, writing, closed.
-        case receiving
-        /// Next: writing, closed.
-        case responding(Work)
-        /// Next: closed.
-        case writing
-        case closed
-    }
-
-    /// The response that is being made.
-    struct Work {
-        let head: HTTPRequestHead
-        let id: RequestID
-        var deadline: NIODeadline
-        var isCancelled = false
-        var task: Task<Void, Never>?
-    }
 
     let connection: HTTP2Connection
     var loop: EventLoopContext { connection.loop }
     var context: ChannelHandlerContext?
-    var phase = Phase.receiving
-    private var assembly: RequestAssembly?
+    /// The request; nil before its head was read.
+    var exchange: RequestExchange?
+    private(set) var hasHead = false
     private(set) var inputHasEnded = false
+    private(set) var isClosed = false
+    private var readIsHeldBack = false
 
-    /// When the client last took a piece of the response, as long as there are more.
+    /// Bytes of the response that have not left, and when the client last took some of them.
+    var unsent = 0
     var lastProgress: NIODeadline?
+    /// Bytes of a streamed response that left without a pause; others have their turn in between.
+    var burst = 0
 
     init(connection: HTTP2Connection) {
         self.connection = connection
@@ -60,33 +49,40 @@ final class HTTP2Stream: ChannelInboundHandler {
     }
 
     private func end() {
-        if case .closed = phase { return }
-        // The client is gone. A write that has been sent goes on in the database.
-        if case .responding(let work) = phase { work.task?.cancel() }
-        phase = .closed
-        dropAssembly()
+        if isClosed { return }
+        isClosed = true
+        // A write that has been sent goes on in the database.
+        perform(exchange?.lifecycle.clientLeft())
         connection.remove(self)
     }
 
     // MARK: - Reading
 
+    func read(context: ChannelHandlerContext) {
+        if exchange?.lifecycle.isFull == true {
+            readIsHeldBack = true
+        } else {
+            context.read()
+        }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let content):
             // A second block is what follows a body, of which nothing is taken.
-            if assembly == nil { begin(content.headers) }
-            if content.endStream { complete() }
+            if !hasHead { begin(content.headers, hasBody: !content.endStream) }
+            if content.endStream { completeBody() }
         case .data(let content):
-            if case .byteBuffer(let part) = content.data { collect(part) }
-            if content.endStream { complete() }
+            if case .byteBuffer(let part) = content.data { receive(part) }
+            if content.endStream { completeBody() }
         default:
-            // The HTTP/2 handler has seen to it.
+            // The HTTP/2 handler has dealt with it.
             break
         }
     }
 
-    private func begin(_ block: HPACKHeaders) {
-        guard case .receiving = phase else { return }
+    private func begin(_ block: HPACKHeaders, hasBody: Bool) {
+        hasHead = true
         guard connection.admits() else {
             reset(.refusedStream)
             return
@@ -97,84 +93,97 @@ final class HTTP2Stream: ChannelInboundHandler {
         } else if block.exceed(loop.limits) {
             refuse(.headerTooLarge, head: head)
         } else if let head {
-            begin(head)
+            begin(head, hasBody: hasBody)
         } else {
             refuse(.malformed, head: nil)
         }
     }
 
-    private func begin(_ head: HTTPRequestHead) {
-        let examination = HeadExamination(head, bodyLimit: loop.limits.body)
-        var assembly = RequestAssembly(head: head, limits: loop.limits)
-        var fault = examination.fault
-        if fault == nil, examination.announcedLength > loop.limits.smallBody {
-            fault = assembly.settle(from: connection.peer, announced: examination.announcedLength, in: loop)
-        }
-        if let fault {
-            refuse(fault, head: head)
-            return
-        }
-        self.assembly = assembly
-        if RequestAssembly.expectsContinue(head) { sendContinue() }
+    private func begin(_ head: HTTPRequestHead, hasBody: Bool) {
+        let (exchange, action) = RequestExchange.begin(head, hasBody: hasBody, in: loop)
+        self.exchange = exchange
+        if exchange.lifecycle.owesContinue { sendContinue() }
+        perform(action)
     }
 
     private func sendContinue() {
+        exchange?.lifecycle.continueSent()
         let payload = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "100"]))
         context?.writeAndFlush(wrapOutboundOut(payload), promise: nil)
     }
 
-    private func collect(_ part: ByteBuffer) {
-        guard let fault = assembly?.take(part, from: connection.peer, in: loop) else { return }
-        refuse(fault, head: assembly?.head)
+    private func receive(_ part: ByteBuffer) {
+        perform(exchange?.lifecycle.received(part.readableBytes, loop.limits))
+        guard exchange?.lifecycle.takesBody == true else { return }
+        if let parts = exchange?.parts {
+            parts.push(part)
+        } else {
+            exchange?.keep(part)
+        }
     }
 
     /// What of a body has come without its end stays in memory from here on.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if let assembly, assembly.hold == nil, assembly.body.readableBytes > 0,
-            let fault = self.assembly?.settle(from: connection.peer, in: loop)
-        {
-            refuse(fault, head: assembly.head)
-        }
+        perform(exchange?.lifecycle.paused())
         context.fireChannelReadComplete()
     }
 
-    private func complete() {
+    private func completeBody() {
         inputHasEnded = true
         // Requests of one connection do not wait for each other.
-        if let fault = assembly?.complete(from: connection.peer, waits: false, in: loop) {
-            refuse(fault, head: assembly?.head)
-            return
+        perform(exchange?.lifecycle.bodyEnded(waits: false))
+    }
+
+    // MARK: - What the lifecycle decides
+
+    func perform(_ action: RequestLifecycle.Action?) {
+        guard let action else { return }
+        switch action {
+        case .claim(let claim):
+            perform(exchange?.claim(claim, from: connection.peer, in: loop))
+        case .ready:
+            start()
+        case .endBody:
+            exchange?.parts?.finish()
+        case .refuse(let fault):
+            refuse(fault, head: exchange?.head)
+        case .cancel:
+            exchange?.cancel()
+        case .abort:
+            exchange?.end()
+            reset(.internalError)
+        case .drop:
+            exchange?.end()
+            reset(.cancel)
+        case .write, .finish:
+            // The response that asked for it goes on.
+            break
         }
-        guard let assembly else { return }
-        self.assembly = nil
-        start(
-            HTTPRequest(
-                head: assembly.head,
-                body: assembly.body,
-                id: loop.nextRequestID(),
-                peer: connection.peer.client
-            ),
-            assembly.hold
-        )
     }
 
-    private func dropAssembly() {
-        assembly?.hold?.release()
-        assembly = nil
+    /// The service has taken a part of the body.
+    func taken(_ bytes: Int) {
+        exchange?.taken(bytes)
+        guard readIsHeldBack, exchange?.lifecycle.isFull != true else { return }
+        readIsHeldBack = false
+        context?.read()
     }
 
-    /// Responds in place of the service; what else the client sends is dropped.
-    private func refuse(_ fault: HTTPFault, head: HTTPRequestHead?) {
-        dropAssembly()
-        write(
-            loop.responder.refuse(fault, head: head, id: loop.nextRequestID(), peer: connection.peer.client),
-            to: head
-        )
+    // MARK: - Events
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        let isWritable = context.channel.isWritable
+        exchange?.lifecycle.writabilityChanged(isWritable)
+        if isWritable {
+            burst = 0
+            exchange?.takeWriter()?.resume()
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     /// The connection will bring nothing more; half a request is no request.
     func inputWasClosed() {
-        if case .receiving = phase { reset(.cancel) }
+        perform(exchange?.lifecycle.inputClosed())
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -186,16 +195,11 @@ final class HTTP2Stream: ChannelInboundHandler {
     func checkDeadlines(now: NIODeadline) {
         if let lastProgress, now >= lastProgress + loop.patience, connection.isWritable {
             // The client reads, but does not ask for more of this.
+            exchange?.end()
             reset(.cancel)
             return
         }
-        if let assembly,
-            now >= assembly.deadline
-                || self.assembly?.isTooSlow(isWaiting: false, now: now, loop.limits) == true
-        {
-            refuse(.requestTimeout, head: assembly.head)
-        }
-        if case .responding(let work) = phase, now >= work.deadline { escalate(work, now: now) }
+        perform(exchange?.lifecycle.check(now: now, isReadHeldBack: readIsHeldBack, loop.limits))
     }
 
     func reset(_ code: HTTP2ErrorCode) {

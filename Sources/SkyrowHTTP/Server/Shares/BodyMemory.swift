@@ -126,6 +126,13 @@ struct BodyHold: Sendable {
         return nil
     }
 
+    /// Gives back what a part of the body has.
+    mutating func release(_ count: Int) {
+        memory.release(count, from: pool, for: usage)
+        bytes -= count
+    }
+
+    /// Gives back everything; nothing may be taken or released afterwards.
     func release() {
         memory.release(bytes, from: pool, for: usage)
     }

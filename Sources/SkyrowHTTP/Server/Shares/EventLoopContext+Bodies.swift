@@ -4,25 +4,27 @@ import NIOHTTP1
 extension EventLoopContext {
     /// Decides by its head whose memory a body takes, and takes it for what has arrived.
     ///
-    /// Most requests arrive whole at once and never come here (``RequestAssembly/complete(from:in:waits:)``).
+    /// Most requests arrive whole at once and never come here (``RequestLifecycle/Claim/whole(_:)``).
     ///
-    /// - Parameter expected: how many bytes the body has at least.
+    /// - Parameters:
+    ///   - bytes: of the body, so far.
+    ///   - expected: how many bytes it has at least.
     func hold(
-        _ assembly: RequestAssembly,
+        _ head: HTTPRequestHead,
         from peer: ConnectionPeer,
+        bytes: Int,
         expected: Int
     ) -> Result<BodyHold, HTTPFault> {
-        let usage = peer.isProxy ? forwardedUsage(peer, assembly.head) : peer.usage
-        let standing = responder.standing(of: assembly.head)
+        let usage = peer.isProxy ? forwardedUsage(peer, head) : peer.usage
         var hold: BodyHold
-        switch standing {
+        switch responder.standing(of: head) {
         case .accepted: hold = BodyHold(bodies, pool: .accepted, usage: usage)
         case .unverified: hold = BodyHold(bodies, pool: .unverified, usage: usage)
         case .missing:
             guard expected <= limits.smallBody else { return .failure(.credentialsRequired) }
             hold = BodyHold(bodies, pool: .unverified, usage: usage, limit: limits.smallBody)
         }
-        if let fault = hold.take(assembly.body.readableBytes) { return .failure(fault) }
+        if let fault = hold.take(bytes) { return .failure(fault) }
         return .success(hold)
     }
 

@@ -1,0 +1,148 @@
+package import NIOCore
+
+/// How a route takes the body of a request, which it says by the head alone.
+package enum RequestBodyMode: Hashable, Sendable {
+    /// Whole, once the last byte is here. More than `limit` bytes, or than the server takes of any body, is refused with
+    /// 413.
+    case collected(limit: Int? = nil)
+    /// In parts as they arrive. The client is made to wait while the route is slow. More than `limit` bytes in all are
+    /// refused with 413.
+    case streamed(limit: Int)
+}
+
+/// The body of a request.
+package enum RequestBody: Sendable {
+    case collected(ByteBuffer)
+    case stream(RequestBodyStream)
+
+    /// A collected body; empty for one that is streamed.
+    package var bytes: ByteBuffer {
+        switch self {
+        case .collected(let bytes): bytes
+        case .stream: ByteBuffer()
+        }
+    }
+}
+
+/// The parts of a body as they arrive, for one reader.
+///
+/// ```swift
+/// guard case .stream(let parts) = request.body else { return }
+/// for try await part in parts { try file.write(part) }
+/// ```
+///
+/// While `RequestLifecycle.window` bytes wait for the reader, nothing is read from the client. A body that does not
+/// arrive whole ends with an `HTTPFault`, or with a `CancellationError` when the client has left or the time is up.
+package final class RequestBodyStream: AsyncSequence, Sendable {
+    package typealias Element = ByteBuffer
+
+    fileprivate enum End {
+        case complete
+        case failed(any Error)
+    }
+
+    /// Touched on the event loop of the connection only.
+    fileprivate struct State {
+        var parts = CircularBuffer<ByteBuffer>()
+        var end: End?
+        var reader: CheckedContinuation<ByteBuffer?, any Error>?
+        /// Takes the number of bytes that have gone to the reader.
+        var onTake: ((Int) -> Void)?
+    }
+
+    private let state: NIOLoopBoundBox<State>
+
+    init(on eventLoop: any EventLoop) {
+        state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        fileprivate let stream: RequestBodyStream
+
+        package func next() async throws -> ByteBuffer? {
+            try await stream.next()
+        }
+    }
+
+    /// The next part; nil after the last. Throws when the rest of the body will not arrive.
+    package func next() async throws -> ByteBuffer? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { reader in onLoop { $0.take(for: reader) } }
+        } onCancel: {
+            onLoop { $0.dismissReader() }
+        }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable (RequestBodyStream) -> Void) {
+        let eventLoop = state.eventLoop
+        if eventLoop.inEventLoop { work(self) } else { eventLoop.execute { work(self) } }
+    }
+
+    private func take(for reader: CheckedContinuation<ByteBuffer?, any Error>) {
+        if let part = state.value.parts.popFirst() {
+            state.value.onTake?(part.readableBytes)
+            reader.resume(returning: part)
+        } else if let end = state.value.end {
+            reader.resume(with: end)
+        } else {
+            state.value.reader = reader
+        }
+    }
+
+    private func dismissReader() {
+        state.value.takeReader()?.resume(throwing: CancellationError())
+    }
+
+    // MARK: - What the connection does
+
+    func observe(_ onTake: @escaping (Int) -> Void) {
+        state.value.onTake = onTake
+    }
+
+    func push(_ part: ByteBuffer) {
+        guard state.value.end == nil, part.readableBytes > 0 else { return }
+        guard let reader = state.value.takeReader() else {
+            state.value.parts.append(part)
+            return
+        }
+        state.value.onTake?(part.readableBytes)
+        reader.resume(returning: part)
+    }
+
+    func finish() {
+        close(.complete)
+    }
+
+    /// Drops what has not been taken; the reader gets the error.
+    func fail(_ error: any Error) {
+        state.value.parts.removeAll()
+        state.value.onTake = nil
+        if case .failed? = state.value.end { return }
+        state.value.end = nil
+        close(.failed(error))
+    }
+
+    private func close(_ end: End) {
+        guard state.value.end == nil else { return }
+        state.value.end = end
+        state.value.takeReader()?.resume(with: end)
+    }
+}
+
+extension RequestBodyStream.State {
+    fileprivate mutating func takeReader() -> CheckedContinuation<ByteBuffer?, any Error>? {
+        defer { reader = nil }
+        return reader
+    }
+}
+
+extension CheckedContinuation<ByteBuffer?, any Error> {
+    fileprivate func resume(with end: RequestBodyStream.End) {
+        switch end {
+        case .complete: resume(returning: nil)
+        case .failed(let error): resume(throwing: error)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import NIOCore
+
+/// The body of a response.
+package enum ResponseBody: Sendable {
+    case bytes(ByteBuffer)
+    case stream(ResponseStream)
+    case file(ResponseFile)
+
+    /// How many bytes it has; nil when only its end will show.
+    var length: Int? {
+        switch self {
+        case .bytes(let bytes): bytes.readableBytes
+        case .stream(let stream): stream.length
+        case .file(let file): file.range.count
+        }
+    }
+}
+
+/// A body that is made while it is sent.
+///
+/// ```swift
+/// HTTPResponse(status: .ok, contentType: .octets, stream: ResponseStream { writer in
+///     for try await row in rows { try await writer.write(row) }
+/// })
+/// ```
+package struct ResponseStream: Sendable {
+    /// The bytes of all parts together; another number of them ends the connection. nil when it is not known.
+    package let length: Int?
+    /// Writes the parts. It is cancelled when the client leaves, or when it makes a client that reads wait longer than
+    /// `HTTPLimits.response`; when it throws, the connection ends, by which the client learns that the body is not whole.
+    let make: @Sendable (ResponseWriter) async throws -> Void
+
+    package init(length: Int? = nil, _ make: @escaping @Sendable (ResponseWriter) async throws -> Void) {
+        self.length = length
+        self.make = make
+    }
+}
+
+/// Sends the parts of a streamed response.
+package struct ResponseWriter: Sendable {
+    private let output: NIOLoopBound<any ResponseOutput>
+    private let number: UInt64
+
+    /// - Parameter number: which of the responses of the output it writes.
+    init(_ output: any ResponseOutput, number: UInt64, on eventLoop: any EventLoop) {
+        self.output = NIOLoopBound(output, eventLoop: eventLoop)
+        self.number = number
+    }
+
+    /// Sends a part, and returns when the client has room for the next.
+    ///
+    /// One part is written at a time. Throws `CancellationError` when the response cannot be completed any more.
+    package func write(_ part: ByteBuffer) async throws {
+        try await write(.byteBuffer(part))
+    }
+
+    func write(_ part: IOData) async throws {
+        try await withCheckedThrowingContinuation { writer in
+            let output = output
+            let number = number
+            if output.eventLoop.inEventLoop {
+                output.value.write(part, of: number, writer)
+            } else {
+                output.eventLoop.execute { output.value.write(part, of: number, writer) }
+            }
+        }
+    }
+}
+
+/// What takes the parts of a streamed response; used on its event loop only.
+protocol ResponseOutput: AnyObject {
+    /// Takes a part, and resumes its writer when there is room for the next or when there will be none.
+    func write(_ part: IOData, of number: UInt64, _ writer: CheckedContinuation<Void, any Error>)
+}

@@ -1,0 +1,96 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// A file, or a range of it, as the body of a response.
+///
+/// Over HTTP/1.1 without TLS the system sends it from its cache (`sendfile`). Elsewhere it is read in parts, on a thread
+/// that may wait for the disk.
+package struct ResponseFile: Sendable {
+    private let file: OpenFile
+    /// The bytes of the file that are sent.
+    package let range: Range<Int>
+
+    /// Opens a regular file for reading; may wait for the disk.
+    ///
+    /// Throws `IOError` when it cannot be opened, is not a regular file, or is shorter than `range`.
+    ///
+    /// - Parameter range: the bytes to send; all of them when nil.
+    package init(path: String, range: Range<Int>? = nil) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "open") }
+        try self.init(descriptor: descriptor, range: range)
+    }
+
+    /// Takes over an open descriptor, which is closed when the response has left.
+    ///
+    /// Throws `IOError` when it is not a regular file, or is shorter than `range`.
+    package init(descriptor: CInt, range: Range<Int>? = nil) throws {
+        file = OpenFile(descriptor)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw IOError(errnoCode: errno, reason: "fstat") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw IOError(errnoCode: EINVAL, reason: "not a regular file") }
+        let range = range ?? 0..<Int(status.st_size)
+        guard range.lowerBound >= 0, range.upperBound <= Int(status.st_size) else {
+            throw IOError(errnoCode: ERANGE, reason: "the file is shorter")
+        }
+        self.range = range
+    }
+
+    /// The file as a stream.
+    ///
+    /// - Parameter bySystem: whether the system may send it, which it can where nothing changes the bytes on their way.
+    func stream(bySystem: Bool) -> ResponseStream {
+        ResponseStream(length: range.count) { writer in
+            var start = range.lowerBound
+            while start < range.upperBound {
+                let end = min(start + (bySystem ? ResponseFile.regionSize : ResponseFile.partSize), range.upperBound)
+                if bySystem {
+                    try await writer.write(file.region(start..<end))
+                } else {
+                    try await writer.write(file.read(start..<end))
+                }
+                start = end
+            }
+        }
+    }
+
+    /// What is read at once, and what the system is asked to send at once.
+    private static let partSize = 64 * 1024
+    private static let regionSize = 512 * 1024
+}
+
+/// A descriptor that is closed with its last user.
+private final class OpenFile: Sendable {
+    private let handle: NIOFileHandle
+
+    init(_ descriptor: CInt) {
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
+    }
+
+    deinit {
+        try? handle.close()
+    }
+
+    /// A part for the system to send; the file must live until it has.
+    func region(_ range: Range<Int>) -> IOData {
+        .fileRegion(FileRegion(fileHandle: handle, readerIndex: range.lowerBound, endIndex: range.upperBound))
+    }
+
+    func read(_ range: Range<Int>) async throws -> ByteBuffer {
+        try await NIOThreadPool.singleton.runIfActive {
+            try self.handle.withUnsafeFileDescriptor { descriptor in
+                var buffer = ByteBuffer()
+                while buffer.readableBytes < range.count {
+                    let start = range.lowerBound + buffer.readableBytes
+                    let wanted = range.count - buffer.readableBytes
+                    let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
+                        max(0, pread(descriptor, bytes.baseAddress, min(wanted, bytes.count), start))
+                    }
+                    guard count > 0 else { throw IOError(errnoCode: EIO, reason: "the file is shorter than it was") }
+                }
+                return buffer
+            }
+        }
+    }
+}

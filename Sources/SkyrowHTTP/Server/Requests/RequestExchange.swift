@@ -1,0 +1,141 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowModel
+
+/// A request with what belongs to it: its lifecycle decides, and its connection performs.
+struct RequestExchange {
+    let head: HTTPRequestHead
+    let id: RequestID
+    /// What follows is another protocol, so the connection ends after this request.
+    let endsHTTP: Bool
+    var lifecycle: RequestLifecycle
+    /// The parts of a streamed body; nil when the body is collected.
+    let parts: RequestBodyStream?
+    private(set) var bytes = ByteBuffer()
+    /// What the body takes of the memory; nil as long as it is not decided whose memory that is.
+    private var hold: BodyHold?
+    var task: Task<Void, Never>?
+    /// The service, as long as it waits for room for the next part of its response.
+    var writer: CheckedContinuation<Void, any Error>?
+
+    /// - Parameter hasBody: whether a body may follow whatever the head says.
+    /// - Returns: the request, and what is to be done with it first.
+    static func begin(
+        _ head: HTTPRequestHead,
+        hasBody: Bool = false,
+        in loop: EventLoopContext
+    ) -> (RequestExchange, RequestLifecycle.Action?) {
+        let mode = loop.responder.bodyMode(of: head)
+        let lifecycle = RequestLifecycle(mode, loop.limits, now: .now())
+        let examination = HeadExamination(head, bodyLimit: lifecycle.limit, hasBody: hasBody)
+        var exchange = RequestExchange(
+            head: head,
+            id: loop.nextRequestID(),
+            endsHTTP: examination.endsHTTP,
+            lifecycle: lifecycle,
+            parts: lifecycle.isStreamed ? RequestBodyStream(on: loop.eventLoop) : nil
+        )
+        let action = exchange.lifecycle.begin(examination, loop.limits)
+        return (exchange, action)
+    }
+
+    private init(
+        head: HTTPRequestHead,
+        id: RequestID,
+        endsHTTP: Bool,
+        lifecycle: RequestLifecycle,
+        parts: RequestBodyStream?
+    ) {
+        self.head = head
+        self.id = id
+        self.endsHTTP = endsHTTP
+        self.lifecycle = lifecycle
+        self.parts = parts
+    }
+
+    /// Takes the memory that the lifecycle asks for; returns what is to be done next.
+    mutating func claim(
+        _ claim: RequestLifecycle.Claim,
+        from peer: ConnectionPeer,
+        in loop: EventLoopContext
+    ) -> RequestLifecycle.Action? {
+        lifecycle.claimed(take(claim, from: peer, in: loop))
+    }
+
+    private mutating func take(
+        _ claim: RequestLifecycle.Claim,
+        from peer: ConnectionPeer,
+        in loop: EventLoopContext
+    ) -> HTTPFault? {
+        switch claim {
+        case .judged(let bytes, let expected):
+            switch loop.hold(head, from: peer, bytes: bytes, expected: expected) {
+            case .success(let hold): self.hold = hold
+            case .failure(let fault): return fault
+            }
+        case .whole(let bytes):
+            var hold = BodyHold(loop.bodies, pool: .accepted, usage: peer.usage)
+            if let fault = hold.take(bytes) { return fault }
+            self.hold = hold
+        case .more(let bytes):
+            return hold?.take(bytes)
+        }
+        return nil
+    }
+
+    /// Keeps a part of a collected body, for which memory was taken.
+    mutating func keep(_ part: ByteBuffer) {
+        if bytes.readableBytes == 0 {
+            // Most bodies arrive in one part, which is kept without a copy.
+            bytes = part
+        } else {
+            bytes.writeImmutableBuffer(part)
+        }
+    }
+
+    /// The service has taken a part of the streamed body.
+    mutating func taken(_ count: Int) {
+        lifecycle.taken(count)
+        hold?.release(count)
+    }
+
+    /// The request for the service, and the memory of its collected body, which is given back when the service returns.
+    mutating func begin(from peer: ConnectionPeer, at time: NIODeadline, in loop: EventLoopContext) -> (
+        HTTPRequest, BodyHold?
+    ) {
+        lifecycle.started(at: time, loop.limits)
+        let body = parts.map { RequestBody.stream($0) } ?? .collected(bytes)
+        let request = HTTPRequest(head: head, body: body, id: id, peer: peer.client, arrival: time)
+        guard parts == nil else { return (request, nil) }
+        defer {
+            hold = nil
+            bytes = ByteBuffer()
+        }
+        return (request, hold)
+    }
+
+    mutating func takeWriter() -> CheckedContinuation<Void, any Error>? {
+        defer { writer = nil }
+        return writer
+    }
+
+    /// Cancels the work, which may still respond.
+    mutating func cancel() {
+        task?.cancel()
+        parts?.fail(CancellationError())
+        takeWriter()?.resume(throwing: CancellationError())
+    }
+
+    /// Ends the request: cancels what is left of the work, and gives everything back.
+    ///
+    /// - Parameters:
+    ///   - reason: what the reader of a streamed body gets.
+    ///   - cancels: whether the work is of no use any more.
+    mutating func end(_ reason: any Error = CancellationError(), cancels: Bool = true) {
+        if cancels { task?.cancel() }
+        hold?.release()
+        hold = nil
+        parts?.fail(reason)
+        takeWriter()?.resume(throwing: CancellationError())
+    }
+}
