@@ -65,9 +65,9 @@ import Testing
                 let calls = (0..<count).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"foobar"}"# }
                 return try JSONValue(try await service.rpc("[\(calls.joined(separator: ","))]").body)
             }
-            let most = try await batch(JSONRPCEndpoint.batchLimit)
-            #expect(most.elements.map { $0["id"].integer } == Array(0..<JSONRPCEndpoint.batchLimit))
-            let tooMany = try await batch(JSONRPCEndpoint.batchLimit + 1)
+            let most = try await batch(JSONRPCSession.batchLimit)
+            #expect(most.elements.map { $0["id"].integer } == Array(0..<JSONRPCSession.batchLimit))
+            let tooMany = try await batch(JSONRPCSession.batchLimit + 1)
             #expect(tooMany["error"]["code"].integer == -32600)
             #expect(tooMany["id"] == .null)
         }
