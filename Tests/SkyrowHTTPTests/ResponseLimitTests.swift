@@ -175,4 +175,52 @@ import Testing
             try await waiting(until: "the results of a closed connection are given up") { memory.bytes == 0 }
         }
     }
+
+    /// A hundred clients, each from an address of its own, ask for the largest result there is, and read it late.
+    @Test func aHundredClientsThatAskForTheLargestResultsAreBounded() async throws {
+        let certificate = try await TestCertificate()
+        try await withService(limits: Self.limits, certificate: certificate.server(), client: certificate.client()) {
+            service in
+            try await fill(service)
+            let memory = service.responder.responseMemory
+            let body = #"{"jsonrpc":"2.0","id":1,"method":"record:fetch","params":\#(fetch(0..<9))}"#
+            let key = [("x-skygear-api-key", TestService.apiKey)]
+            let http1 = try certificate.client()
+            let http2 = try certificate.client(protocols: ["h2"])
+            let lengths = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<100 {
+                    let source = "127.0.1.\(number + 1)"
+                    group.addTask {
+                        if number.isMultiple(of: 2) {
+                            return try await withConnection(port: service.port, from: source, tls: http1) {
+                                connection in
+                                try await connection.post("/rpc", body, headers: key)
+                                try await Task.sleep(for: .milliseconds(300))
+                                return try await connection.response().body.utf8.count
+                            }
+                        }
+                        return try await withHTTP2(
+                            port: service.port,
+                            from: source,
+                            tls: http2,
+                            window: 1000
+                        ) { connection in
+                            try await connection.post("/rpc", body, on: 1, headers: key)
+                            try await Task.sleep(for: .milliseconds(300))
+                            try await connection.send(1, .windowUpdate(windowSizeIncrement: 10_000_000))
+                            return try await connection.response(on: 1).body.utf8.count
+                        }
+                    }
+                }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            // Some have the whole result, and the others an error that says that there is no room for it now.
+            let whole = lengths.filter { $0 > 900_000 }.count
+            #expect(whole > 0)
+            #expect(lengths.allSatisfy { $0 > 900_000 || (1..<1000).contains($0) }, "\(lengths)")
+            #expect(memory.largest <= Self.limits.responseMemory)
+            #expect(memory.largest > Self.limits.responseMemory / 4)
+            try await waiting(until: "all results are given up") { memory.bytes == 0 }
+        }
+    }
 }

@@ -180,11 +180,13 @@ struct HTTP2TestResponse {
 /// Opens an HTTP/2 connection for the length of `body`.
 ///
 /// - Parameters:
+///   - source: the address to connect from: every one of 127.0.0.0/8 is this machine's.
 ///   - window: how much of a response the server may send before it is asked for more.
 ///   - receiveBuffer: how much of it the system takes before it is read; much when nil.
 ///   - validates: whether the client refuses to send what is no HTTP/2.
 func withHTTP2<Success>(
     port: Int,
+    from source: String = "127.0.0.1",
     tls: NIOSSLContext,
     window: Int = Int(Int32.max),
     receiveBuffer: Int? = nil,
@@ -196,6 +198,7 @@ func withHTTP2<Success>(
     if let receiveBuffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: receiveBuffer) }
     let channel =
         try await bootstrap
+        .bind(to: SocketAddress(ipAddress: source, port: 0))
         .connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {
                 var configuration = NIOHTTP2Handler.ConnectionConfiguration()
