@@ -51,12 +51,13 @@ let package = Package(
             ]
         ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowModel"]),
+        .target(name: "SkyrowQuery", dependencies: ["SkyrowModel"]),
 
         // Layer 2
         .target(
             name: "SkyrowStore",
             dependencies: [
-                "SkyrowModel", "SkyrowPostgres",
+                "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ],
             // A link to sql/, whose files become part of the binary.
@@ -81,7 +82,7 @@ let package = Package(
         .target(
             name: "SkyrowHTTP",
             dependencies: [
-                "SkyrowActions", "SkyrowModel", "SkyrowWire",
+                "SkyrowActions", "SkyrowModel", "SkyrowQuery", "SkyrowWire",
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -125,6 +126,7 @@ let package = Package(
         ),
         .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
         .testTarget(name: "SkyrowWireTests", dependencies: ["SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]),
+        .testTarget(name: "SkyrowQueryTests", dependencies: ["SkyrowModel", "SkyrowQuery", "SkyrowTestSupport"]),
         .testTarget(
             name: "SkyrowPostgresTests",
             dependencies: [
@@ -136,7 +138,7 @@ let package = Package(
         .testTarget(
             name: "SkyrowStoreTests",
             dependencies: [
-                "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -151,8 +153,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowHTTPTests",
             dependencies: [
-                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
-                "SkyrowWire",
+                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
+                "SkyrowTestSupport", "SkyrowWire",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),

@@ -133,6 +133,71 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
 
+-- Text ----------------------------------------------------------------------------------------------------------------
+
+-- Texts are compared by the bytes of their UTF-8, whatever the locale of the database, so that every server and client
+-- has one order (Documentation/Decisions/0025-text-order.md).
+
+-- Not STRICT, since the planner would not put a strict function's body in the place of its call. ICU's lower case takes
+-- the sigma at the end of a word for another letter.
+DO $do$
+BEGIN
+    EXECUTE format($function$
+        CREATE FUNCTION _fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+        RETURN CASE
+            WHEN octet_length(value) = length(value) THEN lower(value COLLATE "C") COLLATE "C"
+            ELSE translate(lower(value COLLATE %s) COLLATE "C", 'ς', 'σ') COLLATE "C"
+        END
+        $function$,
+        CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN '"und-x-icu"' ELSE '"default"' END
+    );
+END $do$;
+COMMENT ON FUNCTION _fold(text) IS 'A text without the difference of upper and lower case, as queries compare it.';
+
+-- Rebuilds indexes and no rows. A trigger keeps the type of its columns from being changed, so it is made again. What a
+-- view, a policy or a computed column depends on stays as it is.
+CREATE FUNCTION _order_by_bytes(type text) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    record_table regclass := format('%I', type)::regclass;
+    changes text;
+    held record;
+    triggers text[] := '{}';
+BEGIN
+    SELECT string_agg(format('ALTER COLUMN %I TYPE text COLLATE "C"', attname), ', ' ORDER BY attnum) INTO changes
+    FROM pg_attribute
+    WHERE attrelid = record_table AND attnum > 0 AND NOT attisdropped AND atttypid = 'text'::regtype
+        AND attcollation <> 'pg_catalog."C"'::regcollation
+        AND NOT EXISTS (
+            SELECT FROM pg_depend
+            LEFT JOIN pg_attrdef ON classid = 'pg_attrdef'::regclass AND pg_attrdef.oid = objid
+            WHERE refclassid = 'pg_class'::regclass AND refobjid = record_table AND refobjsubid = attnum
+                AND (classid IN ('pg_rewrite'::regclass, 'pg_policy'::regclass) OR adnum <> attnum)
+        );
+    IF changes IS NULL THEN
+        RETURN;
+    END IF;
+    FOR held IN
+        SELECT tgname AS name, pg_get_triggerdef(oid) AS definition, tgenabled AS state FROM pg_trigger
+        WHERE tgrelid = record_table AND NOT tgisinternal AND (tgattr::text <> '' OR tgqual IS NOT NULL)
+    LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', held.name, record_table);
+        triggers := triggers || held.definition;
+        IF held.state <> 'O' THEN
+            triggers := triggers || format(
+                'ALTER TABLE %s %s TRIGGER %I', record_table,
+                CASE held.state WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, held.name
+            );
+        END IF;
+    END LOOP;
+    EXECUTE format('ALTER TABLE %s %s', record_table, changes);
+    FOREACH changes IN ARRAY triggers LOOP
+        EXECUTE changes;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION _order_by_bytes(text) IS
+    'Gives the text columns of a record type the collation "C": SELECT _order_by_bytes(''movie'').';
+
 -- Record tables -------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION _stamp() RETURNS trigger LANGUAGE plpgsql
@@ -178,14 +243,14 @@ BEGIN
     END IF;
     EXECUTE format($table$
         CREATE TABLE %I (
-            _id text PRIMARY KEY DEFAULT gen_random_uuid()::text,
-            _database text NOT NULL DEFAULT '_public',
-            _owner text,
+            _id text COLLATE "C" PRIMARY KEY DEFAULT gen_random_uuid()::text,
+            _database text COLLATE "C" NOT NULL DEFAULT '_public',
+            _owner text COLLATE "C",
             _access jsonb,
             _created_at timestamptz NOT NULL DEFAULT now(),
-            _created_by text,
+            _created_by text COLLATE "C",
             _updated_at timestamptz NOT NULL DEFAULT now(),
-            _updated_by text,
+            _updated_by text COLLATE "C",
             _revision bigint NOT NULL DEFAULT _revision(),
             CONSTRAINT _reserved_columns_fit CHECK (_reserved_columns_fit(_id, _database, _access))
         )$table$, type);
@@ -334,8 +399,8 @@ COMMENT ON FUNCTION _login_canonical(text) IS 'The form in which login keys are 
 
 SELECT _create_type('user');
 ALTER TABLE "user"
-    ADD COLUMN username text,
-    ADD COLUMN email text,
+    ADD COLUMN username text COLLATE "C",
+    ADD COLUMN email text COLLATE "C",
     ADD COLUMN last_login_at timestamptz,
     ADD CONSTRAINT _user_is_public CHECK (_database = '_public');
 COMMENT ON TABLE "user" IS 'The profiles of accounts, which applications see; credentials are in _user.';
@@ -344,11 +409,11 @@ COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
 CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
 CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
-CREATE UNIQUE INDEX _login_exact_username ON "user" (lower(normalize(username, NFC)));
-CREATE UNIQUE INDEX _login_exact_email ON "user" (lower(normalize(email, NFC)));
+CREATE UNIQUE INDEX _login_exact_username ON "user" (lower(normalize(username, NFC) COLLATE "default"));
+CREATE UNIQUE INDEX _login_exact_email ON "user" (lower(normalize(email, NFC) COLLATE "default"));
 
 CREATE TABLE _user (
-    id text PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,
+    id text COLLATE "C" PRIMARY KEY REFERENCES "user" (_id) ON DELETE CASCADE,
     password_hash text,
     token_valid_since timestamptz NOT NULL DEFAULT '-infinity',
     disabled boolean NOT NULL DEFAULT false,
@@ -384,7 +449,7 @@ CREATE TRIGGER _count_epoch BEFORE UPDATE OF token_valid_since ON _user FOR EACH
 
 CREATE TABLE _session (
     token_hash bytea PRIMARY KEY,
-    user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
     epoch bigint NOT NULL,
@@ -422,7 +487,7 @@ COMMENT ON COLUMN _role.is_admin IS 'Whether its users are administrators.';
 INSERT INTO _role (name, is_admin) VALUES ('Admin', true);
 
 CREATE TABLE _user_role (
-    user_id text NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
     role text NOT NULL REFERENCES _role (name) ON UPDATE CASCADE ON DELETE CASCADE,
     PRIMARY KEY (user_id, role)
 );

@@ -25,19 +25,10 @@ import Testing
         ] as [(Predicate, Bool)]
     )
     func patternsAreBounded(predicate: Predicate, isAllowed: Bool) throws {
-        var compiler = PredicateCompiler(
-            names: QueryNames(
-                catalog: .notes,
-                root: try #require(SchemaCatalog.notes[type("note")]),
-                scope: .everyone,
-                caller: .ann,
-                variables: nil
-            )
-        )
         do {
-            _ = try compiler.condition(predicate)
+            _ = try PrintedPredicate(predicate, .everyone, .ann)
             #expect(isAllowed)
-        } catch {
+        } catch let error as SkyrowError {
             #expect(!isAllowed && error.code == .invalidArgument)
             guard case .list(let arguments) = error.info["arguments"] else { throw error }
             #expect(arguments.first == .string("predicate"))

@@ -21,7 +21,7 @@ import Testing
         Row(.createType(type("note")), #"SELECT "app"._create_type('note')"#),
         Row(
             .addField(field("title"), .string, to: type("note")),
-            #"ALTER TABLE "app"."note" ADD COLUMN "title" text"#,
+            #"ALTER TABLE "app"."note" ADD COLUMN "title" text COLLATE "C""#,
             #"COMMENT ON COLUMN "app"."note"."title" IS 'A text.'"#
         ),
         Row(
@@ -32,7 +32,7 @@ import Testing
         ),
         Row(
             .addField(field("category"), .reference(type("category")), to: type("note")),
-            #"ALTER TABLE "app"."note" ADD COLUMN "category" text REFERENCES "app"."category" (_id) "#
+            #"ALTER TABLE "app"."note" ADD COLUMN "category" text COLLATE "C" REFERENCES "app"."category" (_id) "#
                 + "ON DELETE NO ACTION DEFERRABLE INITIALLY IMMEDIATE",
             #"COMMENT ON COLUMN "app"."note"."category" IS 'The _id of a category.'"#,
             #"CREATE INDEX ON "app"."note" ("category") WHERE "category" IS NOT NULL"#

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowQuery
 import SkyrowWire
 
 /// The response of `rpc.discover`: every action in the form of OpenRPC 1.3 (https://spec.open-rpc.org), made from the catalog.
@@ -30,7 +31,7 @@ extension JSONWriter {
         beginObject()
         for name in JSONShapeName.allCases {
             key(name.rawValue)
-            schema(ActionCatalog.shape(name))
+            schema(name == .predicate ? OperatorTable.shape : ActionCatalog.shape(name))
         }
         endObject()
         endObject()

@@ -6,7 +6,7 @@ extension DoctorCheck {
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes, sequentialScans,
-        accounts, records,
+        textOrder, textFolding, accounts, records,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.
@@ -96,7 +96,7 @@ extension SchemaDrift.Fault {
             true
         // The index checks have a check of their own, the others work as they are.
         case .noComment, .noReferenceIndex, .immediateForeignKey, .narrowColumn, .unsupportedType, .generated,
-            .invalidIndex:
+            .invalidIndex, .textOrder:
             false
         }
     }

@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowQuery
 internal import Synchronization
 
 /// A field of a record type as the column that holds it.
@@ -15,6 +16,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let key: MemberKey
     /// The name of the foreign key of a reference, by which the field of a refusal is found.
     package let foreignKey: String?
+    /// The collation of a text column, `bytes` for a column of another type.
+    package let collation: TextCollation
     /// Whether the value is hidden from all but the record's owner.
     package fileprivate(set) var isForOwnersEyes = false
 
@@ -24,7 +27,8 @@ package struct RecordColumn: Hashable, Sendable {
         type: FieldType,
         oid: PostgresOID,
         isWritable: Bool = true,
-        foreignKey: String? = nil
+        foreignKey: String? = nil,
+        collation: TextCollation = .bytes
     ) {
         self.field = field
         self.identifier = identifier
@@ -36,6 +40,7 @@ package struct RecordColumn: Hashable, Sendable {
             self.isWritable = isWritable
         }
         self.foreignKey = foreignKey
+        self.collation = collation
         key = MemberKey(field.rawValue)
     }
 }
@@ -52,6 +57,8 @@ package final class RecordTable: Sendable {
     package let qualifiedName: SQL
     /// The columns of the fields, sorted by name; reserved ones (``ReservedColumn``) are not among them.
     package let columns: [RecordColumn]
+    /// The collations of the reserved text columns that are not made as new tables have them.
+    package let reservedCollations: [ReservedColumn: TextCollation]
     private let positions: [FieldName: Int]
     /// The reserved columns and all fields, as the alias `r` of a statement.
     package let wholeRow: RecordSelection
@@ -71,6 +78,7 @@ package final class RecordTable: Sendable {
         schema: SQLIdentifier,
         identifier: SQLIdentifier,
         columns: [RecordColumn],
+        reservedCollations: [ReservedColumn: TextCollation] = [:],
         rules: FieldRules = .none
     ) {
         self.init(
@@ -78,6 +86,7 @@ package final class RecordTable: Sendable {
             schema: schema,
             identifier: identifier,
             columns: columns,
+            reservedCollations: reservedCollations,
             rules: rules,
             hidden: []
         )
@@ -88,6 +97,7 @@ package final class RecordTable: Sendable {
         schema: SQLIdentifier,
         identifier: SQLIdentifier,
         columns: [RecordColumn],
+        reservedCollations: [ReservedColumn: TextCollation],
         rules: FieldRules,
         hidden: Set<FieldName>
     ) {
@@ -100,6 +110,7 @@ package final class RecordTable: Sendable {
             column.isForOwnersEyes = rules.isForOwnersEyes(column.field)
             return column
         }
+        self.reservedCollations = reservedCollations
         self.rules = rules
         self.hidden = hidden
         contention = PostgresContention(table: name.hashValue)
@@ -124,6 +135,7 @@ package final class RecordTable: Sendable {
                 schema: schema,
                 identifier: identifier,
                 columns: columns.filter { !hidden.contains($0.field) },
+                reservedCollations: reservedCollations,
                 rules: rules,
                 hidden: hidden
             )
@@ -157,6 +169,7 @@ package final class RecordTable: Sendable {
 
     /// True when both are made of the same columns.
     package func isSame(as other: RecordTable) -> Bool {
-        name == other.name && schema == other.schema && columns == other.columns && rules == other.rules
+        name == other.name && schema == other.schema && columns == other.columns
+            && reservedCollations == other.reservedCollations && rules == other.rules
     }
 }

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 extension SchemaCatalog {
     /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
@@ -43,7 +44,9 @@ extension SchemaCatalog {
                 FROM pg_catalog.pg_class
                 WHERE relnamespace = (SELECT oid FROM app) AND NOT starts_with(relname, '_')\(selection)
             ), record_table AS MATERIALIZED (
-                SELECT attrelid AS oid
+                SELECT attrelid AS oid,
+                    string_agg(attname || ' ' || \(TextCollation.ofAttribute), ',')
+                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations
                 FROM pg_catalog.pg_attribute
                 WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
                     AND (attname, atttypid) IN (\(reserved))
@@ -64,7 +67,9 @@ extension SchemaCatalog {
                 ), false),
                 attgenerated = '' AND attidentity <> 'a',
                 reference.type,
-                reference.name
+                reference.name,
+                \(TextCollation.ofAttribute),
+                record_table.collations
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -87,6 +92,7 @@ extension SchemaCatalog {
     /// carry are left out.
     init(rows: [CatalogRow], of part: CatalogPart = .everything, replacing previous: SchemaCatalog) {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
+        var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -98,6 +104,7 @@ extension SchemaCatalog {
                 otherNames.insert(row.relation)
                 continue
             }
+            reservedCollations[name] = row.reservedCollations
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
         for (name, columns) in columns {
@@ -107,6 +114,7 @@ extension SchemaCatalog {
                 schema: previous.schema,
                 identifier: identifier,
                 columns: columns,
+                reservedCollations: reservedCollations[name] ?? [:],
                 rules: previous.rules[name] ?? .none
             )
             if let known = previous[name], known.isSame(as: table) {
@@ -138,11 +146,14 @@ struct CatalogRow: Hashable, Sendable {
         /// The record type that a foreign key refers to.
         var referredType: String?
         var foreignKey: String?
+        var collation = TextCollation.bytes
     }
 
     var relation: String
     var isRecordTable: Bool
     var column: Column?
+    /// The reserved columns of other collations than new ones.
+    var reservedCollations: [ReservedColumn: TextCollation] = [:]
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -156,6 +167,12 @@ struct CatalogRow: Hashable, Sendable {
     private init(_ result: PostgresResult, _ row: Int) throws(PostgresError) {
         relation = try result.decode(row: row, column: 0)
         isRecordTable = try result.decode(row: row, column: 1)
+        // "_id database,_owner database"
+        for pair in (try result.decode(row: row, column: 10, as: String?.self) ?? "").split(separator: ",") {
+            let words = pair.split(separator: " ")
+            guard words.count == 2, let reserved = ReservedColumn(rawValue: String(words[0])) else { continue }
+            reservedCollations[reserved] = TextCollation(rawValue: String(words[1]))
+        }
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,
@@ -164,7 +181,8 @@ struct CatalogRow: Hashable, Sendable {
             isSequence: try result.decode(row: row, column: 5),
             isWritable: try result.decode(row: row, column: 6),
             referredType: try result.decode(row: row, column: 7),
-            foreignKey: try result.decode(row: row, column: 8)
+            foreignKey: try result.decode(row: row, column: 8),
+            collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other
         )
     }
 
@@ -187,7 +205,8 @@ extension RecordColumn {
             type: FieldType(column),
             oid: column.oid,
             isWritable: column.isWritable,
-            foreignKey: column.foreignKey
+            foreignKey: column.foreignKey,
+            collation: column.collation
         )
     }
 }
@@ -208,5 +227,22 @@ extension FieldType {
         case .bytea: self = .bytes
         default: self = .unknown(column.typeName)
         }
+    }
+}
+
+extension TextCollation {
+    /// The name of the collation of the column in `pg_attribute`, in SQL.
+    ///
+    /// Of the database's own it is asked whether it orders by bytes: PostgreSQL's provider does, and so do the locales C
+    /// and C.UTF-8 of the system.
+    static var ofAttribute: SQL {
+        """
+        CASE attcollation WHEN 0 THEN 'bytes' WHEN 'pg_catalog."C"'::regcollation THEN 'bytes' \
+        WHEN 'pg_catalog."default"'::regcollation THEN (\
+        SELECT CASE WHEN coalesce(to_jsonb(pg_database) ->> 'datlocprovider', 'c') = 'b' \
+        OR (coalesce(to_jsonb(pg_database) ->> 'datlocprovider', 'c') = 'c' \
+        AND datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8')) THEN 'databaseBytes' ELSE 'database' END \
+        FROM pg_catalog.pg_database WHERE datname = current_database()) ELSE 'other' END
+        """
     }
 }

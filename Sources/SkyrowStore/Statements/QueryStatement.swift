@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// The one statement of a query: access, predicate, joined records, order, page and, when asked, the count.
 ///
@@ -24,7 +25,7 @@ struct QueryStatement {
     private let limit: Int
     private let caller: Caller
 
-    /// Throws `108`, `111` or `120` for what cannot be asked.
+    /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all of it.
     init(
         _ query: RecordQuery,
         table: RecordTable,
@@ -33,81 +34,111 @@ struct QueryStatement {
         caller: Caller,
         variables: AccessVariables?
     ) throws(SkyrowError) {
+        var resolver = Resolver(schema: catalog, root: table, scope: scope, caller: caller)
+        let query = try resolver.resolve(query)
         self.caller = caller
-        let access = AccessScope(caller: caller, level: .read, database: scope)
-        var compiler = PredicateCompiler(
-            names: QueryNames(catalog: catalog, root: table, scope: scope, caller: caller, variables: variables)
-        )
         hasCount = query.countsMatches
         limit = min(query.limit, RecordQuery.maximumUnlimited)
-        let fields = try Self.fields(query.desiredFields, of: table)
-        let own: RecordSelection =
-            query.desiredFields == nil && scope != .union && !hasCount
-            ? table.wholeRow
-            : RecordSelection(
-                of: table.name,
-                as: "r",
-                fields: fields,
-                showsDatabase: scope == .union,
-                firstColumn: hasCount ? 2 : 0
-            )
-        var columns = own.columns
-
-        // The order in which joins are made is the order of these: predicate, sort, include.
-        let condition: SQL? = if let predicate = query.predicate { try compiler.condition(predicate) } else { nil }
-        let order = try Self.order(query.sort, names: &compiler.names)
-        let inclusions = try Self.inclusions(
-            query.include,
-            names: &compiler.names,
-            showsDatabase: scope == .union,
-            firstColumn: (hasCount ? 2 : 0) + own.width,
-            columns: &columns
-        )
-        plan = inclusions.isEmpty ? own.plan : own.plan.including(inclusions)
-
-        let admission = Self.admission(access, table: table, variables: variables)
-        let joins = compiler.names.joins
-        func appendSource(to sql: inout SQL) {
-            sql.append(raw: "FROM ")
-            sql += table.qualifiedName
-            sql.append(raw: " AS \"r\"")
-            for join in joins {
-                sql.append(raw: " ")
-                sql += join.sql
-            }
-            sql.append(raw: " WHERE ")
-            sql += admission
-            if let condition {
-                sql.append(raw: " AND (")
-                sql += condition
-                sql.append(raw: ")")
-            }
-        }
-
+        let text = QueryText(root: table, joined: resolver.joinedTypes)
+        let selection = Self.selection(query, text, showsDatabase: scope == .union)
+        plan = selection.plan
+        let source = Self.source(query, text, variables)
+        let order = text.order(query.sort)
         // A page of nothing, which is there for its count, is not cut.
         var page: SQL = " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
         if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
-        if hasCount {
-            var source = SQL()
-            appendSource(to: &source)
-            sql = """
-                SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
-                LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "_place", \(columns) \(source) \
-                ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."_place"
-                """
-        } else {
-            // Piece by piece into one buffer: this is the way of nearly all queries.
-            var sql = SQL()
-            sql.reserveCapacity(1024, placeholders: 8)
-            sql.append(raw: "SELECT ")
-            sql += columns
+        sql =
+            hasCount
+            ? Self.counted(selection.columns, source, order, page)
+            : Self.plain(selection.columns, source, order, page)
+    }
+
+    /// Piece by piece into one buffer: this is the way of nearly all queries.
+    private static func plain(_ columns: SQL, _ source: SQL, _ order: SQL, _ page: SQL) -> SQL {
+        var sql = SQL()
+        sql.reserveCapacity(1024, placeholders: 8)
+        sql.append(raw: "SELECT ")
+        sql += columns
+        sql.append(raw: " ")
+        sql += source
+        sql.append(raw: " ORDER BY ")
+        sql += order
+        sql += page
+        return sql
+    }
+
+    private static func counted(_ columns: SQL, _ source: SQL, _ order: SQL, _ page: SQL) -> SQL {
+        """
+        SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
+        LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "_place", \(columns) \(source) \
+        ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."_place"
+        """
+    }
+
+    /// `FROM … WHERE …`
+    private static func source(_ query: ResolvedQuery, _ text: QueryText, _ variables: AccessVariables?) -> SQL {
+        var sql = SQL()
+        sql.reserveCapacity(1024, placeholders: 8)
+        sql.append(raw: "FROM ")
+        sql += text.root.qualifiedName
+        sql.append(raw: " AS \"r\"")
+        for (number, join) in query.joins.enumerated() {
             sql.append(raw: " ")
-            appendSource(to: &sql)
-            sql.append(raw: " ORDER BY ")
-            sql += order
-            sql += page
-            self.sql = sql
+            sql += text.join(number, join, query.visibility, variables)
         }
+        sql.append(raw: " WHERE ")
+        sql += admission(query.visibility.records, table: text.root, variables: variables)
+        if let predicate = query.predicate {
+            sql.append(raw: " AND (")
+            sql += text.condition(predicate)
+            sql.append(raw: ")")
+        }
+        return sql
+    }
+
+    /// The columns of the records and of those that they include, and where a row has them.
+    private static func selection(
+        _ query: ResolvedQuery,
+        _ text: QueryText,
+        showsDatabase: Bool
+    ) -> (columns: SQL, plan: RowPlan) {
+        let firstColumn = query.countsMatches ? 2 : 0
+        let own: RecordSelection =
+            query.fields == nil && !showsDatabase && !query.countsMatches
+            ? text.root.wholeRow
+            : RecordSelection(
+                of: query.type,
+                as: "r",
+                fields: query.fields?.map { text.root.columns[$0] } ?? text.root.columns,
+                showsDatabase: showsDatabase,
+                firstColumn: firstColumn
+            )
+        guard !query.inclusions.isEmpty else { return (own.columns, own.plan) }
+        var columns = own.columns
+        var selections: [Int: RecordSelection] = [:]
+        var nextColumn = firstColumn + own.width
+        var inclusions: [RowPlan.Inclusion] = []
+        for inclusion in query.inclusions {
+            guard let join = inclusion.join else {
+                inclusions.append(.init(name: inclusion.name, plan: nil))
+                continue
+            }
+            let selection =
+                selections[join]
+                ?? RecordSelection(
+                    of: query.joins[join].target,
+                    as: text.alias(join),
+                    fields: text.joined[join].columns,
+                    showsDatabase: showsDatabase,
+                    firstColumn: nextColumn
+                )
+            if selections.updateValue(selection, forKey: join) == nil {
+                nextColumn += selection.width
+                columns += ", \(selection.columns)"
+            }
+            inclusions.append(.init(name: inclusion.name, plan: selection.plan))
+        }
+        return (columns, own.plan.including(inclusions))
     }
 
     /// The result of the query in the rows of the statement.
@@ -130,84 +161,5 @@ struct QueryStatement {
         var values = PostgresBindings()
         access.bind(into: &values, variables: variables)
         return shape.binding(values)
-    }
-
-    /// The fields to send; reserved names are passed over, since they are always sent.
-    private static func fields(_ desired: [String]?, of table: RecordTable) throws(SkyrowError) -> [RecordColumn] {
-        guard let desired else { return table.columns }
-        var names = Set<FieldName>()
-        for name in desired where !name.hasPrefix("_") {
-            guard let field = try? FieldName(name), table[field] != nil else {
-                if let field = try? FieldName(name), table.hidden.contains(field) { throw .recordQueryDenied(name) }
-                throw SkyrowError(
-                    .recordQueryInvalid,
-                    "There is no such field in this record type.",
-                    info: ["arguments": .list([.string("desired_keys"), .string(name)])]
-                )
-            }
-            names.insert(field)
-        }
-        return table.columns.filter { names.contains($0.field) }
-    }
-
-    private static func order(_ sort: [SortKey], names: inout QueryNames) throws(SkyrowError) -> SQL {
-        var order = SQL()
-        for key in sort {
-            let column = try names.column(key.keyPath)
-            switch column.kind {
-            case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database: break
-            case .json, .access, .unknown:
-                throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", key.keyPath)
-            }
-            order += column.sql
-            switch key.direction {
-            case .ascending: order.append(raw: ", ")
-            case .descending: order.append(raw: " DESC, ")
-            }
-            // Nothing after a unique key changes the order.
-            if case .id = column.kind, key.keyPath.components.count == 1 { break }
-        }
-        order.append(raw: "\"r\".\"_id\"")
-        return order
-    }
-
-    /// Adds the columns of the included records and returns their places.
-    private static func inclusions(
-        _ inclusions: [Inclusion],
-        names: inout QueryNames,
-        showsDatabase: Bool,
-        firstColumn: Int,
-        columns: inout SQL
-    ) throws(SkyrowError) -> [RowPlan.Inclusion] {
-        var selections: [SQLIdentifier: RecordSelection] = [:]
-        var nextColumn = firstColumn
-        var result: [RowPlan.Inclusion] = []
-        for inclusion in inclusions {
-            // As in Skygear, includes go one level deep: a longer path names nothing.
-            var isJoined = inclusion.keyPath.components.count == 1
-            if isJoined, inclusion.isNullWithoutReference { isJoined = try names.isReference(inclusion.keyPath) }
-            guard isJoined else {
-                result.append(.init(name: inclusion.name, plan: nil))
-                continue
-            }
-            let join = try names.join(inclusion.keyPath.components[0], for: inclusion.keyPath)
-            let selection: RecordSelection
-            if let known = selections[join.alias] {
-                selection = known
-            } else {
-                selection = RecordSelection(
-                    of: join.table.name,
-                    as: join.alias,
-                    fields: join.table.columns,
-                    showsDatabase: showsDatabase,
-                    firstColumn: nextColumn
-                )
-                selections[join.alias] = selection
-                nextColumn += selection.width
-                columns += ", \(selection.columns)"
-            }
-            result.append(.init(name: inclusion.name, plan: selection.plan))
-        }
-        return result
     }
 }

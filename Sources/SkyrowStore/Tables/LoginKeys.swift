@@ -44,7 +44,8 @@ package enum LoginKeys {
 
     /// The form in which accounts that look alike are distinguished.
     static func exact(_ value: SQL) -> SQL {
-        "lower(normalize(\(value), NFC))"
+        // Not by the collation of the column, under which only ASCII letters have a lower case.
+        "lower(normalize(\(value), NFC) COLLATE \"default\")"
     }
 }
 

@@ -5,9 +5,10 @@ extension RecordPredicate {
     ///
     /// Throws `108 InvalidArgument` for what is outside of the grammar or beyond `WireLimits`, `111 NotSupported` for
     /// functions and for equality with arrays and objects, and `120 RecordQueryInvalid` for a malformed key path.
+    /// `info.path` names the element, the first one in reading order.
     package init(_ json: JSONView) throws(SkyrowError) {
         var budget = WireLimits.predicateCount
-        try self.init(json, budget: &budget)
+        do throws(SkyrowError) { try self.init(json, budget: &budget) } catch { throw error.at("predicate") }
     }
 
     private init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
@@ -15,35 +16,51 @@ extension RecordPredicate {
         guard budget >= 0 else {
             throw malformed("A predicate has at most \(WireLimits.predicateCount) conditions.")
         }
-        guard json.isArray else { throw malformed("A predicate is an array that begins with an operator.") }
+        guard json.isArray, json.count > 0 else {
+            throw malformed("A predicate is an array that begins with an operator.")
+        }
         var rest = json.elements
         guard let name = rest.next()?.string else {
-            throw malformed("A predicate begins with the name of an operator.")
+            throw malformed("A predicate begins with the name of an operator.").at(0)
         }
         switch name {
         case "and", "or":
             guard json.count > 1 else { throw malformed("\"\(name)\" joins at least one predicate.") }
             var parts: [RecordPredicate] = []
             parts.reserveCapacity(json.count - 1)
-            while let part = rest.next() { parts.append(try RecordPredicate(part, budget: &budget)) }
+            while let part = rest.next() {
+                do throws(SkyrowError) { parts.append(try RecordPredicate(part, budget: &budget)) } catch {
+                    throw error.at(parts.count + 1)
+                }
+            }
             self = name == "and" ? .and(parts) : .or(parts)
         case "not":
             guard json.count == 2, let part = rest.next() else { throw malformed("\"not\" takes one predicate.") }
-            self = .not(try RecordPredicate(part, budget: &budget))
+            do throws(SkyrowError) { self = .not(try RecordPredicate(part, budget: &budget)) } catch {
+                throw error.at(1)
+            }
         case "func":
-            throw SkyrowError(.notSupported, "This server has no functions in predicates.")
+            throw SkyrowError(.notSupported, "This server has no functions in predicates.").at(0)
         default:
             guard let comparison = ComparisonOperator(rawValue: name) else {
-                throw malformed("There is no operator \"\(excerpt(of: name))\".")
+                throw malformed("There is no operator \"\(excerpt(of: name))\".").at(0)
             }
             guard json.count == 3, let left = rest.next(), let right = rest.next() else {
                 throw malformed("\"\(name)\" takes two operands.")
             }
-            let operands = (try Operand(left, of: comparison), try Operand(right, of: comparison))
+            let operands = (try operand(left, of: comparison, at: 1), try operand(right, of: comparison, at: 2))
             if comparison == .in { try checkMembership(operands.0, operands.1) }
             self = .comparison(comparison, operands.0, operands.1)
         }
     }
+}
+
+private func operand(
+    _ json: JSONView,
+    of comparison: ComparisonOperator,
+    at place: Int
+) throws(SkyrowError) -> Operand {
+    do throws(SkyrowError) { return try Operand(json, of: comparison) } catch { throw error.at(place) }
 }
 
 /// `in` has two forms: a key path in a list, and a string in a key path of a json field.
@@ -51,10 +68,16 @@ private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowErr
     switch (left, right) {
     case (.keyPath, .list), (.value(.string), .keyPath):
         return
-    case (.keyPath, _), (.value, _), (.list, _):
-        throw malformed("\"in\" takes a key path and an array, or a string and the key path of a json field.")
+    case (.keyPath, _), (.value(.string), _):
+        throw wrongMembership.at(2)
+    case (.value, _), (.list, _):
+        throw wrongMembership.at(1)
     }
 }
+
+private let wrongMembership = malformed(
+    "\"in\" takes a key path and an array, or a string and the key path of a json field."
+)
 
 private func malformed(_ message: String) -> SkyrowError {
     .invalidArgument(message, "predicate")
@@ -75,7 +98,11 @@ extension Operand {
             }
             var values: [RecordValue] = []
             values.reserveCapacity(json.count)
-            for element in json.elements { values.append(try RecordValue(literal: element)) }
+            for element in json.elements {
+                do throws(SkyrowError) { values.append(try RecordValue(literal: element)) } catch {
+                    throw error.at(values.count)
+                }
+            }
             self = .list(values)
         case .object:
             if let path = try FieldPath(json: json) {

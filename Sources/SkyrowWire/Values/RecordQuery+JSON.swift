@@ -52,11 +52,17 @@ private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey]
         var pair = element.elements
         guard element.count == 2, let expression = pair.next(), let direction = pair.next() else {
             throw .invalidArgument("A sort key is a pair of a key path and \"asc\" or \"desc\".", "sort")
+                .at(keys.count).at("sort")
+        }
+        let path: FieldPath
+        do throws(SkyrowError) { path = try keyPath(expression, "sort") } catch {
+            throw error.at(0).at(keys.count).at("sort")
         }
         guard let direction = direction.string.flatMap({ SortKey.Direction(rawValue: $0) }) else {
             throw .invalidArgument("The direction of a sort key is \"asc\" or \"desc\".", "sort")
+                .at(1).at(keys.count).at("sort")
         }
-        keys.append(SortKey(try keyPath(expression, "sort"), direction))
+        keys.append(SortKey(path, direction))
     }
     return keys
 }
@@ -68,7 +74,11 @@ private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(
     }
     var inclusions: [Inclusion] = []
     for (name, expression) in object.uniqueMembers {
-        var inclusion = Inclusion(name: name, keyPath: try keyPath(expression, "include"))
+        let path: FieldPath
+        do throws(SkyrowError) { path = try keyPath(expression, "include") } catch {
+            throw error.at("include.\(excerpt(of: name))")
+        }
+        var inclusion = Inclusion(name: name, keyPath: path)
         inclusion.isNullWithoutReference = rules.includeWithoutReferenceIsNull
         inclusions.append(inclusion)
     }

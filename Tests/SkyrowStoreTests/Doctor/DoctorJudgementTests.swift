@@ -1,3 +1,4 @@
+import SkyrowQuery
 import Testing
 
 @testable import SkyrowStore
@@ -17,6 +18,11 @@ import Testing
         }
 
         var testDescription: String { "\(check.name) \(rows.map(\.values))" }
+    }
+
+    /// What a server answers that folds as Skyrow does.
+    private static let folded = TextFolding.changes.map { change -> DoctorRow in
+        ["code": "\(change.scalar.value)", "folded": change.folded]
     }
 
     private static let rows: [Row] = [
@@ -152,6 +158,21 @@ import Testing
         ),
         Row(.invalidIndexes, []),
         Row(.invalidIndexes, [["name": "i", "relation": "note", "is_unique": "true"]], (.error, "index i of note")),
+        Row(.textOrder, []),
+        Row(
+            .textOrder,
+            [["type": "note", "columns": "_id, title"]],
+            (.warning, "note orders text by the rules of a language: _id, title.")
+        ),
+        Row(.textFolding, folded),
+        // A letter that is younger than the table.
+        Row(.textFolding, folded + [["code": "42955", "folded": "\u{264}"]]),
+        Row(
+            .textFolding,
+            Array(folded.dropFirst()),
+            (.warning, "folds 1 letters otherwise than Skyrow does, such as 'A'")
+        ),
+        Row(.textFolding, folded + [["code": "223", "folded": "ss"]], (.warning, "such as 'ß'")),
         Row(.duplicateIndexes, []),
         Row(
             .duplicateIndexes,

@@ -160,7 +160,7 @@ import Testing
                 """
                 CREATE INDEX note_lower ON note (lower(title)); CREATE INDEX note_some ON note (title) WHERE title <> '';
                 CREATE INDEX note_pattern ON note (title text_pattern_ops); CREATE INDEX note_nulls ON note (title NULLS FIRST);
-                CREATE INDEX note_more ON note (title) INCLUDE (at); CREATE INDEX note_c ON note (title COLLATE "C");
+                CREATE INDEX note_more ON note (title) INCLUDE (at); CREATE INDEX note_i ON note (title COLLATE "und-x-icu");
                 ALTER TABLE note ALTER at SET DEFAULT now();
                 """
             )

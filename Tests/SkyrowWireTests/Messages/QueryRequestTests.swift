@@ -74,6 +74,18 @@ import Testing
         #expect(try refusal(text) { try QueryRequest(parameters: $0) }?.code == code)
     }
 
+    @Test(
+        arguments: [
+            (#""sort":[["a","asc"]]"#, "sort[0][0]"), (#""sort":[[{"$val":"a"},"asc"],[{"$val":"a"}]]"#, "sort[1]"),
+            (#""sort":[[{"$val":"a"},"up"]]"#, "sort[0][1]"), (#""sort":[[["func","distance"],"asc"]]"#, "sort[0][0]"),
+            (#""sort":[[{"$val":"a..b"},"asc"]]"#, "sort[0][0]"), (#""include":{"author":1}"#, "include.author"),
+            (#""include":{"x":["func","distance"]}"#, "include.x"), (#""predicate":["and",1]"#, "predicate[1]"),
+        ]
+    )
+    func theFaultyElementIsNamed(member: String, path: String) throws {
+        #expect(try refusal("{\"record_type\":\"n\",\(member)}") { try QueryRequest(parameters: $0) }?.path == path)
+    }
+
     @Test func sortAndIncludeAreBounded() throws {
         let key = #"[{"$val":"a"},"asc"]"#
         let sort = Array(repeating: key, count: 33).joined(separator: ",")

@@ -84,6 +84,25 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
         #expect(try refusal(text) { try RecordPredicate($0) }?.code == code)
     }
 
+    @Test(
+        arguments: [
+            ("[]", "predicate"), ("{}", "predicate"), ("[1]", "predicate[0]"), ("[\"and\"]", "predicate"),
+            ("[\"and\",1]", "predicate[1]"), ("[\"is\",1,2]", "predicate[0]"), ("[\"eq\",1]", "predicate"),
+            ("[\"not\",[\"or\",[\"eq\",1,2],[\"is\",1,2]]]", "predicate[1][2][0]"),
+            ("[\"not\",[\"not\",1],2]", "predicate"),
+            ("[\"eq\",\(path("a")),[1]]", "predicate[2]"), ("[\"eq\",[1],\(path("a"))]", "predicate[1]"),
+            ("[\"in\",\(path("a")),[1,[1]]]", "predicate[2][1]"), ("[\"in\",\(path("a")),1]", "predicate[2]"),
+            ("[\"in\",1,\(path("a"))]", "predicate[1]"), ("[\"in\",\(path("a")),\(path("b"))]", "predicate[2]"),
+            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", "predicate[0]"),
+            ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", "predicate[1]"),
+            ("[\"and\",[\"eq\",\(path("p")),1e400]]", "predicate[1][2]"),
+            ("[\"eq\",\(path("a..b")),1]", "predicate[1]"), ("[\"eq\",1,\(path("a..b"))]", "predicate[2]"),
+        ]
+    )
+    func theFaultyElementIsNamed(text: String, path: String) throws {
+        #expect(try refusal(text) { try RecordPredicate($0) }?.path == path)
+    }
+
     @Test func theValuesOfOneInAreBounded() throws {
         func members(_ count: Int) -> String {
             "[\"in\",\(path("n")),[" + Array(repeating: "1", count: count).joined(separator: ",") + "]]"

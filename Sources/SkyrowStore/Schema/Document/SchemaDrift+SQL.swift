@@ -6,7 +6,7 @@ extension SchemaDrift {
     package var isRepairable: Bool {
         switch fault {
         case .noComment, .reservedDefault, .reservedNull, .noPart, .noReferenceIndex, .immediateForeignKey,
-            .unvalidatedForeignKey, .narrowColumn:
+            .unvalidatedForeignKey, .narrowColumn, .textOrder:
             true
         case .unsupportedType, .generated, .required, .unreadableName, .invalidIndex, .halfMade:
             false
@@ -43,7 +43,10 @@ extension SchemaDrift {
             let wide: SQL = sqlType == "real" ? "double precision" : "bigint"
             return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE \(wide)"] } ?? []
         case .unsupportedType:
-            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE text USING \($0)::text"] } ?? []
+            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE text COLLATE \"C\" USING \($0)::text"] }
+                ?? []
+        case .textOrder:
+            return ["SELECT \(schema)._order_by_bytes(\(literal: relation))"]
         case .required:
             return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) DROP NOT NULL"] } ?? []
         case .invalidIndex(let name):

@@ -21,6 +21,8 @@ package struct SchemaDrift: Hashable, Sendable {
         case invalidIndex(String)
         /// A table that has only some of the reserved columns, and so is no record type.
         case halfMade([ReservedColumn])
+        /// Text columns whose collation orders by the rules of a language, and can be given another.
+        case textOrder([String])
     }
 
     /// The name of the table.
@@ -54,6 +56,7 @@ package struct SchemaDrift: Hashable, Sendable {
         case .unreadableName(let name): "\(place):name:\(name)"
         case .invalidIndex(let name): "\(place):invalid:\(name)"
         case .halfMade: "\(place):no-record-type"
+        case .textOrder: "\(place):text-order"
         }
     }
 
@@ -92,6 +95,9 @@ package struct SchemaDrift: Hashable, Sendable {
             missing.isEmpty
                 ? "is no record type, since its reserved columns have other types"
                 : "is no record type, since it lacks \(missing.map(\.rawValue).joined(separator: ", "))"
+        case .textOrder(let columns):
+            "has text in another order than that of bytes (\(columns.joined(separator: ", "))), so queries that compare or sort "
+                + "it use no index"
         }
     }
 }

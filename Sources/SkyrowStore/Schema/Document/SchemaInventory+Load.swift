@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 extension SchemaInventory {
     /// Reads what a transaction sees, in a few statements whatever the number of types.
@@ -68,7 +69,9 @@ extension SchemaInventory {
             let isIdentity = try result.decode(row: row, column: 5, as: Bool.self)
             let isGenerated = try result.decode(row: row, column: 6, as: Bool.self)
             let sqlType = try result.decode(row: row, column: 7, as: String.self)
+            let isUnordered = try result.decode(row: row, column: 8, as: Bool.self)
             try update(result, row) { table in
+                if isUnordered { table.unorderedTexts.append(name) }
                 if let known {
                     table.reserved[known] = column
                 } else if let field = try? FieldName(name), table.fields[field] != nil {
@@ -160,7 +163,8 @@ private func relations(_ schema: PostgresName) -> SQL {
 private func columnQuery(_ schema: PostgresName) -> SQL {
     """
     SELECT relname, attname, attnotnull, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum),
-        attidentity <> '', attgenerated <> '', format_type(atttypid, atttypmod)
+        attidentity <> '', attgenerated <> '', format_type(atttypid, atttypmod),
+        atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
     FROM \(relations(schema))
     JOIN pg_catalog.pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
     LEFT JOIN pg_catalog.pg_attrdef ON adrelid = attrelid AND adnum = attnum

@@ -30,6 +30,8 @@ package struct InventoryTable: Hashable, Sendable {
     package var fields: [FieldName: InventoryField]
     /// Columns whose names no field can have.
     package var otherColumns: [String]
+    /// Text columns that are not ordered by bytes.
+    package var unorderedTexts: [String] = []
     package var indexes: [InventoryIndex]
     package var triggers: [InventoryTrigger]
     package var checks: [InventoryCheck]

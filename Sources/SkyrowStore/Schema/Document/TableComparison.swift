@@ -50,7 +50,7 @@ struct TableComparison {
         case .narrowColumn, .unsupportedType, .noReferenceIndex, .immediateForeignKey, .unvalidatedForeignKey: true
         case .required: conversion.from == .sequence
         case .noComment, .reservedDefault, .reservedNull, .noPart, .generated, .unreadableName, .invalidIndex,
-            .halfMade:
+            .halfMade, .textOrder:
             false
         }
     }

@@ -1,5 +1,3 @@
-package import SkyrowModel
-
 /// The id of a row as its `_id` column holds it: `9` for a public record, `~<user id>/9` for a private one.
 ///
 /// One column stays the primary key while each database has ids of its own. The wire id begins after

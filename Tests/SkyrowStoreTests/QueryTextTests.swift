@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowQuery
 import Testing
 
 @testable import SkyrowPostgres
@@ -33,11 +34,27 @@ extension Predicate {
     }
 }
 
-@Suite struct PredicateCompilerTests {
-    private func names(_ scope: DatabaseScope = .everyone, _ caller: Caller = .master) -> QueryNames {
-        QueryNames(catalog: .notes, root: SchemaCatalog.notes.note, scope: scope, caller: caller, variables: nil)
-    }
+/// A predicate as a caller's query prints it, and the joins that it takes.
+struct PrintedPredicate {
+    let sql: SQL
+    let joins: [SQL]
 
+    init(
+        _ predicate: Predicate,
+        _ scope: DatabaseScope = .everyone,
+        _ caller: Caller = .master,
+        catalog: SchemaCatalog = .notes
+    ) throws {
+        var resolver = Resolver(schema: catalog, root: catalog.note, scope: scope, caller: caller)
+        let resolved = try resolver.predicate(predicate)
+        let text = QueryText(root: catalog.note, joined: resolver.joinedTypes)
+        sql = text.condition(resolved)
+        let visibility = ResolvedVisibility(scope: scope, caller: caller)
+        joins = resolver.joins.enumerated().map { text.join($0, $1, visibility, nil) }
+    }
+}
+
+@Suite struct QueryTextTests {
     static let cases: [PredicateCase] = [
         .init(.compare(.eq, "title", .string("x")), #""r"."title" = $1"#) { $0.append("x") },
         .init(.compare(.neq, "title", .string("x")), #""r"."title" <> $1"#) { $0.append("x") },
@@ -45,7 +62,7 @@ extension Predicate {
         .init(.compare(.neq, "tags", .null), #""r"."tags" IS NOT NULL"#),
         .init(.compare(.gt, "stars", .null), "NULL::boolean"),
         .init(.compare(.like, "title", .string(#"50\%%"#)), #""r"."title" LIKE $1"#) { $0.append(#"50\%%"#) },
-        .init(.compare(.ilike, "title", .string("A_")), #""r"."title" ILIKE $1"#) { $0.append("A_") },
+        .init(.compare(.ilike, "title", .string("A_")), #""app"."_fold"("r"."title") LIKE $1"#) { $0.append("a_") },
         .init(.compare(.gte, "stars", .integer(9_007_199_254_740_993)), #""r"."stars" >= $1"#) {
             $0.append(9_007_199_254_740_993 as Int64)
         },
@@ -99,7 +116,17 @@ extension Predicate {
         .init(.comparison(.lt, .value(.integer(3)), .keyPath(path("stars"))), #""r"."stars" > $1"#) {
             $0.append(3 as Int64)
         },
-        .init(.comparison(.gte, .keyPath(path("stars")), .keyPath(path("score"))), #""r"."stars" >= "r"."score""#),
+        .init(
+            .comparison(.gte, .keyPath(path("stars")), .keyPath(path("score"))),
+            #"CASE WHEN "r"."stars" IS NULL THEN NULL WHEN "r"."score" >= 9223372036854775808 THEN false "#
+                + #"WHEN "r"."score" < -9223372036854775808 THEN true ELSE "r"."stars" >= ceil("r"."score")::bigint END"#
+        ),
+        .init(
+            .comparison(.gt, .keyPath(path("score")), .keyPath(path("stars"))),
+            #"CASE WHEN "r"."stars" IS NULL THEN NULL WHEN "r"."score" >= 9223372036854775808 THEN true "#
+                + #"WHEN "r"."score" < -9223372036854775808 THEN false ELSE "r"."stars" < ceil("r"."score")::bigint END"#
+        ),
+        .init(.comparison(.lt, .keyPath(path("stars")), .keyPath(path("serial"))), #""r"."stars" < "r"."serial""#),
         .init(.comparison(.eq, .keyPath(path("next")), .keyPath(path("_id"))), #""r"."next" = "r"."_id""#),
         .init(
             .and([
@@ -120,78 +147,98 @@ extension Predicate {
 
     @Test(arguments: cases)
     func aPredicateBecomesAConditionWithItsValuesBound(_ row: PredicateCase) throws {
-        var compiler = PredicateCompiler(names: names())
-        let sql = try compiler.condition(row.predicate)
+        let sql = try PrintedPredicate(row.predicate).sql
         #expect(sql.text == row.text)
         #expect(BoundValues(sql.bindings) == BoundValues(row.bindings))
     }
 
-    static let refusals: [(Predicate, ErrorCode)] = [
-        (.compare(.eq, "title", .integer(1)), .invalidArgument),
-        (.compare(.eq, "title", .string("\u{0}")), .invalidArgument),
-        (.compare(.like, "title", .string(#"x\"#)), .invalidArgument),
-        (.compare(.like, "stars", .string("1%")), .invalidArgument),
-        (.compare(.ilike, "category", .string("1%")), .invalidArgument),
-        (.compare(.eq, "stars", .string("1")), .invalidArgument),
-        (.compare(.eq, "stars", .number(.nan)), .invalidArgument),
-        (.compare(.eq, "done", .integer(1)), .invalidArgument),
-        (.compare(.eq, "due", .string("2019-01-01T00:00:00Z")), .invalidArgument),
-        (.compare(.gt, "category", .reference(id("category/1"))), .invalidArgument),
-        (.compare(.eq, "category", .reference(id("note/1"))), .invalidArgument),
-        (.compare(.eq, "tags", .json(JSONText(validated: Array("[]".utf8)))), .notSupported),
-        (.compare(.eq, "title", .json(JSONText(validated: Array("{}".utf8)))), .notSupported),
-        (.compare(.gt, "tags", .string("x")), .invalidArgument),
-        (.compare(.eq, "data", .string("x")), .invalidArgument),
-        (.compare(.eq, "price", .integer(1)), .invalidArgument),
-        (.compare(.in, "title", .string("x")), .invalidArgument),
-        (.isIn("title", [.integer(1)]), .invalidArgument),
-        (.isIn("tags", [.string("x")]), .invalidArgument),
-        (.isIn("title", Array(repeating: .string("x"), count: 10_001)), .invalidArgument),
-        (.and(Array(repeating: .compare(.eq, "stars", .integer(1)), count: 1_001)), .invalidArgument),
-        (.comparison(.eq, .keyPath(path("title")), .list([.string("x")])), .notSupported),
-        (.comparison(.gt, .keyPath(path("title")), .list([.string("x")])), .invalidArgument),
-        (.comparison(.eq, .value(.integer(1)), .value(.integer(1))), .invalidArgument),
-        (.comparison(.like, .value(.string("x")), .keyPath(path("title"))), .invalidArgument),
-        (.comparison(.in, .value(.integer(1)), .keyPath(path("tags"))), .invalidArgument),
-        (.comparison(.eq, .keyPath(path("title")), .keyPath(path("stars"))), .invalidArgument),
-        (.compare(.eq, "missing", .integer(1)), .recordQueryInvalid),
-        (.compare(.eq, "_password", .integer(1)), .recordQueryInvalid),
-        (.compare(.eq, "title.name", .integer(1)), .recordQueryInvalid),
-        (.compare(.eq, "category.missing", .integer(1)), .recordQueryInvalid),
-        (.compare(.eq, "next.category.name", .string("x")), .recordQueryInvalid),
-    ]
-
-    @Test(arguments: refusals)
-    func whatHasNoMeaningIsRefusedByName(_ predicate: Predicate, _ code: ErrorCode) {
-        var compiler = PredicateCompiler(names: names())
-        let error = #expect(throws: SkyrowError.self) { try compiler.condition(predicate) }
-        #expect(error?.code == code)
-    }
-
     @Test func idsOfAPrivateDatabaseAreComparedBehindTheirPrefix() throws {
-        var compiler = PredicateCompiler(names: names(.user("ann"), .ann))
-        let own = try compiler.condition(.compare(.eq, "_id", .string("9")))
+        func sql(_ predicate: Predicate) throws -> SQL { try PrintedPredicate(predicate, .user("ann"), .ann).sql }
+        let own = try sql(.compare(.eq, "_id", .string("9")))
         #expect(own.text == #""r"."_id" = $1"#)
         #expect(BoundValues(own.bindings) == BoundValues { $0.append("~ann/9") })
-        let reference = try compiler.condition(.compare(.eq, "category", .string("9")))
+        let reference = try sql(.compare(.eq, "category", .string("9")))
         #expect(reference.text == #""r"."category" = ANY($1)"#)
         #expect(BoundValues(reference.bindings) == BoundValues { $0.append(["9", "~ann/9"]) })
-        let ordered = try compiler.condition(.compare(.gt, "_id", .string("9")))
+        let ordered = try sql(.compare(.gt, "_id", .string("9")))
         #expect(ordered.text.hasPrefix(#"(CASE WHEN starts_with("r"."_id", '~')"#))
     }
 
     @Test func aJoinedRecordIsJoinedOnceAndUnderTheCallersAccess() throws {
-        var compiler = PredicateCompiler(names: names(.everyone, .anonymous))
-        _ = try compiler.condition(
-            .and([.compare(.eq, "category.name", .string("x")), .compare(.gt, "category.rank", .integer(1))])
+        let printed = try PrintedPredicate(
+            .and([.compare(.eq, "category.name", .string("x")), .compare(.gt, "category.rank", .integer(1))]),
+            .everyone,
+            .anonymous
         )
-        #expect(compiler.names.joins.count == 1)
+        #expect(printed.joins.count == 1)
         #expect(
-            compiler.names.joins[0].sql.text == #"LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" "#
+            printed.joins[0].text == #"LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" "#
                 + #"AND "j1"."_database" = '_public' AND ("j1"."_access" IS NULL "#
                 + #"OR ("j1"."_access" @> '[{"public": true}]' "#
                 + #"AND ("j1"."_access" @> '[{"public": true, "level": "read"}]' "#
                 + #"OR "j1"."_access" @> '[{"public": true, "level": "write"}]')))"#
         )
+    }
+
+    /// The types of ``SchemaCatalog/notes`` with the text columns of a database that is older than their collation.
+    private static func catalog(_ collation: TextCollation) -> SchemaCatalog {
+        SchemaCatalog(
+            schema: "app",
+            version: 1,
+            tables: SchemaCatalog.notes.tables.values.map { table in
+                RecordTable(
+                    name: table.name,
+                    schema: table.schema,
+                    identifier: table.identifier,
+                    columns: table.columns.map {
+                        let isText = $0.oid == .text && $0.field != field("next")
+                        return RecordColumn(
+                            field: $0.field,
+                            identifier: $0.identifier,
+                            type: $0.type,
+                            oid: $0.oid,
+                            collation: isText ? collation : .bytes
+                        )
+                    },
+                    reservedCollations: [.id: collation, .owner: collation]
+                )
+            }
+        )
+    }
+
+    static let collations: [(TextCollation, Predicate, String)] = [
+        (.bytes, .compare(.lt, "title", .string("x")), #""r"."title" < $1"#),
+        (.databaseBytes, .compare(.lt, "title", .string("x")), #""r"."title" < $1"#),
+        (.database, .compare(.lt, "title", .string("x")), #""r"."title" COLLATE "C" < $1"#),
+        (.database, .compare(.eq, "title", .string("x")), #""r"."title" = $1"#),
+        (.database, .isIn("title", [.string("x")]), #""r"."title" = ANY($1)"#),
+        (.database, .compare(.like, "title", .string("x%")), #""r"."title" LIKE $1"#),
+        (.database, .compare(.gt, "_id", .string("x")), #""r"."_id" COLLATE "C" > $1"#),
+        (.other, .compare(.eq, "title", .string("x")), #""r"."title" COLLATE "C" = $1"#),
+        (.other, .compare(.like, "title", .string("x%")), #""r"."title" COLLATE "C" LIKE $1"#),
+        (.other, .compare(.ilike, "title", .string("x%")), #""app"."_fold"("r"."title" COLLATE "C") LIKE $1"#),
+        (.other, .compare(.eq, "category", .string("x")), #""r"."category" COLLATE "C" = $1"#),
+        (.other, .compare(.lt, "stars", .integer(1)), #""r"."stars" < $1"#),
+    ]
+
+    @Test(arguments: collations)
+    func aColumnOfAnotherCollationIsComparedByBytes(_ collation: TextCollation, _ predicate: Predicate, text: String)
+        throws
+    {
+        #expect(try PrintedPredicate(predicate, catalog: Self.catalog(collation)).sql.text == text)
+    }
+
+    @Test func aJoinUsesTheIndexOfTheIdsWhateverTheirCollation() throws {
+        let rows: [(TextCollation, String, String)] = [
+            (.bytes, "category.name", #""j1"."_id" = "r"."category" AND"#),
+            (.database, "category.name", #""j1"."_id" = "r"."category" AND"#),
+            (.database, "next.title", #""j1"."_id" = "r"."next" COLLATE "default" AND"#),
+            (.databaseBytes, "next.title", #""j1"."_id" = "r"."next" COLLATE "default" AND"#),
+            (.other, "next.title", #""j1"."_id" = "r"."next" COLLATE "C" AND"#),
+        ]
+        for (collation, name, text) in rows {
+            let printed = try PrintedPredicate(.compare(.eq, name, .string("x")), catalog: Self.catalog(collation))
+            #expect(printed.joins[0].text.contains(text))
+        }
     }
 }

@@ -1,0 +1,29 @@
+internal import SkyrowModel
+internal import SkyrowQuery
+
+extension OperatorTable {
+    /// The form of a predicate: one alternative for the operators that take the same.
+    static let shape = JSONShape.either(
+        forms.map { operands, names in
+            let name = JSONShape.oneOfStrings(names)
+            return switch operands {
+            case .predicates: .tuple([name, .named(.predicate)], rest: .named(.predicate))
+            case .predicate: .tuple([name, .named(.predicate)], rest: nil)
+            case .comparison, .pattern, .membership: .tuple([name, .any, .any], rest: nil)
+            }
+        }
+    )
+
+    /// The names of operators by what they take, in the order of the table.
+    private static var forms: [(operands: QueryOperator.Operands, names: [String])] {
+        var forms: [(operands: QueryOperator.Operands, names: [String])] = []
+        for row in all {
+            if let place = forms.firstIndex(where: { $0.operands == row.operands }) {
+                forms[place].names.append(row.name)
+            } else {
+                forms.append((row.operands, [row.name]))
+            }
+        }
+        return forms
+    }
+}

@@ -1,0 +1,204 @@
+package import SkyrowModel
+
+/// Answers a resolved query for records in memory, as its SQL text does in the database.
+///
+/// ```swift
+/// let interpreter = MemoryInterpreter(query) { type, id in records[type]?[id] }
+/// let matches = records.filter(interpreter.matches).sorted(by: interpreter.isOrdered)
+/// ```
+package struct MemoryInterpreter {
+    private let query: ResolvedQuery
+    private let lookup: (RecordTypeName, String) -> StoredRecord?
+
+    /// - Parameter lookup: the record of a type with this stored id, whether the caller may read it or not.
+    package init(
+        _ query: ResolvedQuery,
+        lookup: @escaping (RecordTypeName, String) -> StoredRecord? = { _, _ in nil }
+    ) {
+        self.query = query
+        self.lookup = lookup
+    }
+
+    /// Whether the record is among those that the query is about: the caller may read it, and the predicate is true.
+    package func matches(_ record: StoredRecord) -> Bool {
+        query.visibility.records.admits(record) && truth(of: record) == .yes
+    }
+
+    /// What the predicate is for a record; true where there is none.
+    package func truth(of record: StoredRecord) -> Truth {
+        guard let predicate = query.predicate else { return .yes }
+        var view = RecordView(record, of: query, lookup: lookup)
+        return view.truth(predicate)
+    }
+
+    /// Whether the first record comes before the second in the order of the query.
+    package func isOrdered(_ first: StoredRecord, _ second: StoredRecord) -> Bool {
+        var first = RecordView(first, of: query, lookup: lookup)
+        var second = RecordView(second, of: query, lookup: lookup)
+        for key in query.sort {
+            let order: ValueOrder =
+                switch (first.value(of: key.column), second.value(of: key.column)) {
+                case (nil, nil): .same
+                case (nil, _?): .greater
+                case (_?, nil): .less
+                case (let a?, let b?): ValueOrder(a, b) ?? .same
+                }
+            guard order != .same else { continue }
+            return order == (key.direction == .ascending ? .less : .greater)
+        }
+        return false
+    }
+}
+
+extension AccessScope {
+    fileprivate func admits(_ record: StoredRecord) -> Bool {
+        admits(database: record.database, owner: record.owner, access: record.access)
+    }
+}
+
+/// One record as a query sees it, with the records behind its references as far as they were asked for.
+private struct RecordView {
+    private enum Joined {
+        case notAsked
+        case missing
+        case record(StoredRecord)
+    }
+
+    private let record: StoredRecord
+    private let query: ResolvedQuery
+    private let lookup: (RecordTypeName, String) -> StoredRecord?
+    private var joined: [Joined]
+
+    init(
+        _ record: StoredRecord,
+        of query: ResolvedQuery,
+        lookup: @escaping (RecordTypeName, String) -> StoredRecord?
+    ) {
+        self.record = record
+        self.query = query
+        self.lookup = lookup
+        joined = Array(repeating: .notAsked, count: query.joins.count)
+    }
+
+    // MARK: Columns
+
+    /// The value of a column as it is compared; nil where it is missing.
+    mutating func value(of column: ResolvedColumn) -> StoredValue? {
+        let source: StoredRecord
+        if let join = column.join {
+            guard let target = target(of: join) else { return nil }
+            source = target
+        } else {
+            source = record
+        }
+        if let owner = column.onlyOwner {
+            guard source.owner?.isSameText(as: owner) ?? false else { return nil }
+        }
+        let value = source.value(of: column.place)
+        if column.readsWireID, case .text(let id)? = value { return .text(StoredID.wireID(of: id)) }
+        return value
+    }
+
+    private mutating func target(of join: Int) -> StoredRecord? {
+        switch joined[join] {
+        case .missing: return nil
+        case .record(let target): return target
+        case .notAsked: break
+        }
+        joined[join] = .missing
+        let step = query.joins[join]
+        guard case .text(let id)? = value(of: step.reference), let target = lookup(step.target, id),
+            query.visibility.referenced.contains(where: { $0.admits(target) })
+        else { return nil }
+        joined[join] = .record(target)
+        return target
+    }
+
+    // MARK: Predicates
+
+    mutating func truth(_ predicate: ResolvedPredicate) -> Truth {
+        switch predicate {
+        case .and(let parts): return first(.no, of: parts) ?? .yes
+        case .or(let parts): return first(.yes, of: parts) ?? .no
+        case .not(let part): return !truth(part)
+        case .unknown: return .unknown
+        case .isMissing(let column): return Truth(value(of: column) == nil)
+        case .isPresent(let column): return Truth(value(of: column) != nil)
+        case .constant(let column, let isTrue): return value(of: column) == nil ? .unknown : Truth(isTrue)
+        case .comparison(let column, let relation, let literal):
+            guard let value = value(of: column), let order = ValueOrder(value, literal) else { return .unknown }
+            return Truth(order.satisfies(relation))
+        case .columns(let left, let relation, let right):
+            guard let a = value(of: left), let b = value(of: right), let order = ValueOrder(a, b) else {
+                return .unknown
+            }
+            return Truth(order.satisfies(relation))
+        case .pattern(let column, let pattern, let folds):
+            guard case .text(let text)? = value(of: column) else { return .unknown }
+            return Truth(LikePattern(pattern).matches(folds ? TextFolding.fold(text) : text))
+        case .isOneOf(let column, let list): return isOneOf(column, list)
+        case .hasID(let column, let wireIDs):
+            guard case .text(let id)? = value(of: column) else { return wireIDs.isEmpty ? .no : .unknown }
+            return Truth(column.idForms.contain(id, amongWireIDs: wireIDs))
+        case .holdsText(let column, let text):
+            guard case .json(let json)? = value(of: column) else { return .unknown }
+            return Truth(json.holds(text))
+        }
+    }
+
+    /// Whether one of some predicates has this truth; unknown where none has and one is unknown, nil otherwise.
+    private mutating func first(_ decisive: Truth, of parts: [ResolvedPredicate]) -> Truth? {
+        var result: Truth?
+        for part in parts {
+            let truth = truth(part)
+            if truth == decisive { return decisive }
+            if truth == .unknown { result = .unknown }
+        }
+        return result
+    }
+
+    private mutating func isOneOf(_ column: ResolvedColumn, _ list: ResolvedList) -> Truth {
+        guard let value = value(of: column) else {
+            return list.isEmpty ? .no : .unknown
+        }
+        switch (value, list) {
+        case (.text(let text), .texts(let list)): return Truth(list.contains { $0.isSameText(as: text) })
+        case (.integer(let integer), .integers(let list)): return Truth(list.contains(integer))
+        case (.number(let number), .numbers(let list)):
+            return Truth(list.contains { ValueOrder(numbers: $0, number) == .same })
+        case (.boolean(let flag), .booleans(let list)): return Truth(list.contains(flag))
+        case (.datetime(let instant), .datetimes(let list)): return Truth(list.contains(instant))
+        case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
+        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
+            (.opaque, _):
+            return .unknown
+        }
+    }
+}
+
+extension ResolvedList {
+    /// Nothing is one of no values, not even what is missing.
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .texts(let list): list.isEmpty
+        case .integers(let list): list.isEmpty
+        case .numbers(let list): list.isEmpty
+        case .booleans(let list): list.isEmpty
+        case .datetimes(let list): list.isEmpty
+        case .bytes(let list): list.isEmpty
+        }
+    }
+}
+
+extension StoredIDForms {
+    fileprivate func contain(_ stored: String, amongWireIDs wireIDs: [String]) -> Bool {
+        switch self {
+        case .plain: wireIDs.contains { $0.isSameText(as: stored) }
+        case .prefixed(let prefix): wireIDs.contains { (prefix + $0).isSameText(as: stored) }
+        case .either(let prefix):
+            wireIDs.contains { $0.isSameText(as: stored) || (prefix + $0).isSameText(as: stored) }
+        case .any:
+            wireIDs.contains { $0.isSameText(as: StoredID.wireID(of: stored)) }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import SkyrowModel
+
+/// A record in the form in which its table holds it, for the interpreter in memory.
+///
+/// Ids are stored ones (``StoredID``): in a private database they and references carry the prefix of their database.
+package struct StoredRecord: Hashable, Sendable {
+    package var type: RecordTypeName
+    package var storedID: String
+    package var database: DatabaseScope
+    package var owner: UserID?
+    /// nil means the type's default.
+    package var access: AccessList?
+    package var createdAt: Timestamp?
+    package var createdBy: UserID?
+    package var updatedAt: Timestamp?
+    package var updatedBy: UserID?
+    package var revision: Int64?
+    /// The fields that are not NULL.
+    package var fields: [FieldName: StoredValue]
+
+    package init(
+        type: RecordTypeName,
+        storedID: String,
+        database: DatabaseScope = .everyone,
+        fields: [FieldName: StoredValue] = [:]
+    ) {
+        self.type = type
+        self.storedID = storedID
+        self.database = database
+        self.fields = fields
+    }
+
+    /// The stored form of a record of a database.
+    ///
+    /// - Parameter reference: the stored id of a record that a field refers to; private records refer to their own
+    ///   database and to the public one, which the wire form of an id does not tell apart.
+    package init(_ record: Record, in database: DatabaseScope, reference: (RecordID) -> String) {
+        type = record.id.type
+        storedID = StoredID(record.id.id, in: database).text
+        self.database = database
+        owner = record.owner
+        access = record.access
+        createdAt = record.createdAt
+        createdBy = record.createdBy
+        updatedAt = record.updatedAt
+        updatedBy = record.updatedBy
+        revision = record.revision
+        fields = record.fields.compactMapValues { StoredValue($0, reference: reference) }
+    }
+
+    /// The value of a column; nil where it is missing.
+    func value(of place: ResolvedColumn.Place) -> StoredValue? {
+        switch place {
+        case .field(let name, _): fields[name]
+        case .metadata(.id): .text(storedID)
+        case .metadata(.database): .text(databaseName)
+        case .metadata(.owner): owner.map { .text($0) }
+        case .metadata(.access): access.map { _ in .opaque }
+        case .metadata(.createdAt): createdAt.map { .datetime($0) }
+        case .metadata(.createdBy): createdBy.map { .text($0) }
+        case .metadata(.updatedAt): updatedAt.map { .datetime($0) }
+        case .metadata(.updatedBy): updatedBy.map { .text($0) }
+        case .metadata(.revision): revision.map { .integer($0) }
+        }
+    }
+
+    private var databaseName: String {
+        switch database {
+        case .everyone, .union: "_public"
+        case .user(let user): user
+        }
+    }
+}
+
+/// A value of a stored record that is not NULL.
+package enum StoredValue: Hashable, Sendable {
+    /// A text, or an id as it is stored.
+    case text(String)
+    case integer(Int64)
+    case number(Double)
+    case boolean(Bool)
+    case datetime(Timestamp)
+    case json(JSONText)
+    case bytes([UInt8])
+    /// A value that is compared with `null` only.
+    case opaque
+
+    /// nil for `null`, and for a sequence that has no number yet.
+    init?(_ value: RecordValue, reference: (RecordID) -> String) {
+        switch value {
+        case .null, .sequence: return nil
+        case .string(let text): self = .text(text)
+        case .integer(let integer): self = .integer(integer)
+        case .number(let number): self = .number(number)
+        case .boolean(let flag): self = .boolean(flag)
+        case .datetime(let instant): self = .datetime(instant)
+        case .json(let text): self = .json(text)
+        case .reference(let id): self = .text(reference(id))
+        case .bytes(let bytes): self = .bytes(bytes)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import SkyrowModel
+
+/// How one value is to another of its type: the order of PostgreSQL's, with texts in the order of their bytes.
+enum ValueOrder {
+    case less, same, greater
+
+    init<Value: Comparable>(_ a: Value, _ b: Value) {
+        self = a < b ? .less : b < a ? .greater : .same
+    }
+
+    /// Texts by the bytes of their UTF-8, which is the order of their code points.
+    init(texts a: String, _ b: String) {
+        self = ValueOrder(bytes: a.utf8, b.utf8)
+    }
+
+    init(bytes a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) {
+        var left = a.makeIterator()
+        var right = b.makeIterator()
+        while true {
+            switch (left.next(), right.next()) {
+            case (nil, nil): self = .same
+            case (nil, _?): self = .less
+            case (_?, nil): self = .greater
+            case (let x?, let y?):
+                if x == y { continue }
+                self = x < y ? .less : .greater
+            }
+            return
+        }
+    }
+
+    /// NaN equals itself and is above every number; -0 equals 0.
+    init(numbers a: Double, _ b: Double) {
+        switch (a.isNaN, b.isNaN) {
+        case (true, true): self = .same
+        case (true, false): self = .greater
+        case (false, true): self = .less
+        case (false, false): self = ValueOrder(a, b)
+        }
+    }
+
+    /// An integer beside a double, without rounding.
+    init(_ integer: Int64, beside number: Double) {
+        // NaN is above every number.
+        guard number < 0x1p63 else {
+            self = .less
+            return
+        }
+        guard number >= -0x1p63 else {
+            self = .greater
+            return
+        }
+        let whole = number.rounded(.down)
+        let order = ValueOrder(integer, Int64(whole))
+        self = order == .same && number > whole ? .less : order
+    }
+
+    var turned: ValueOrder {
+        switch self {
+        case .less: .greater
+        case .same: .same
+        case .greater: .less
+        }
+    }
+
+    func satisfies(_ relation: Relation) -> Bool {
+        switch relation {
+        case .equal: self == .same
+        case .unequal: self != .same
+        case .less: self == .less
+        case .lessOrEqual: self != .greater
+        case .greater: self == .greater
+        case .greaterOrEqual: self != .less
+        }
+    }
+}
+
+extension ValueOrder {
+    /// nil for values of types that are not compared.
+    init?(_ a: StoredValue, _ b: StoredValue) {
+        switch (a, b) {
+        case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
+        case (.integer(let a), .integer(let b)): self = ValueOrder(a, b)
+        case (.number(let a), .number(let b)): self = ValueOrder(numbers: a, b)
+        case (.integer(let a), .number(let b)): self = ValueOrder(a, beside: b)
+        case (.number(let a), .integer(let b)): self = ValueOrder(b, beside: a).turned
+        case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
+        case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
+        case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
+        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
+            (.opaque, _):
+            return nil
+        }
+    }
+
+    /// The order of a value and a literal; nil for values of types that are not compared.
+    init?(_ value: StoredValue, _ literal: ResolvedLiteral) {
+        switch (value, literal) {
+        case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
+        case (.integer(let a), .integer(let b)): self = ValueOrder(a, b)
+        case (.number(let a), .number(let b)): self = ValueOrder(numbers: a, b)
+        case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
+        case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
+        case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
+        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
+            (.opaque, _):
+            return nil
+        }
+    }
+}

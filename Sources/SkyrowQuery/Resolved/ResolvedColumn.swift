@@ -1,0 +1,76 @@
+package import SkyrowModel
+
+/// What a key path of a query stands for.
+package struct ResolvedColumn: Hashable, Sendable {
+    /// Which column of a record.
+    package enum Place: Hashable, Sendable {
+        /// A field, and its place among the fields of the type.
+        case field(FieldName, position: Int)
+        case metadata(MetadataField)
+    }
+
+    /// The number of the join whose record it is; nil for the record that is asked about.
+    package var join: Int?
+    package var place: Place
+    package var kind: ValueKind
+    /// The forms in which the column holds an id that clients see, where it holds one.
+    package var idForms = StoredIDForms.plain
+    /// Whether an id is compared in the form that clients see and not as it is stored.
+    package var readsWireID = false
+    package var collation = TextCollation.bytes
+    /// The caller, where owners alone see the column: it is missing from the records of others.
+    package var onlyOwner: UserID?
+}
+
+/// The fields that every record has.
+package enum MetadataField: String, Hashable, Sendable, CaseIterable {
+    case id = "_id"
+    case database = "_database"
+    case owner = "_owner"
+    case access = "_access"
+    case createdAt = "_created_at"
+    case createdBy = "_created_by"
+    case updatedAt = "_updated_at"
+    case updatedBy = "_updated_by"
+    case revision = "_revision"
+
+    /// Reads the names of Skygear's key paths, and those of the wire form and of the tables; nil for any other.
+    init?(keyPath name: String) {
+        switch name {
+        case "_id": self = .id
+        case "_owner", "_owner_id", "_ownerID": self = .owner
+        case "_created_at": self = .createdAt
+        case "_created_by": self = .createdBy
+        case "_updated_at": self = .updatedAt
+        case "_updated_by": self = .updatedBy
+        case "_revision": self = .revision
+        case "_database", "_database_id": self = .database
+        case "_access": self = .access
+        default: return nil
+        }
+    }
+
+    /// What it holds in a record of a type.
+    func kind(in type: RecordTypeName) -> ValueKind {
+        switch self {
+        case .id: .id(type)
+        case .database: .database
+        case .owner, .createdBy, .updatedBy: .user
+        case .access: .access
+        case .createdAt, .updatedAt: .datetime
+        case .revision: .integer
+        }
+    }
+}
+
+/// How the ids that clients see are stored in a column.
+package enum StoredIDForms: Hashable, Sendable {
+    /// All as they are: ids of public records.
+    case plain
+    /// All behind a prefix: ids of the records of one private database.
+    case prefixed(String)
+    /// Behind this prefix or as they are: what a private record refers to.
+    case either(String)
+    /// Behind any prefix or none, in `_union`.
+    case any
+}

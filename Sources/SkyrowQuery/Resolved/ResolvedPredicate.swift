@@ -1,0 +1,89 @@
+package import SkyrowModel
+
+/// A predicate without an open question: what it compares, how, and what a missing value means.
+///
+/// ``Resolver`` makes it of a ``RecordPredicate``. SQL text is one interpreter of it, ``MemoryInterpreter`` another; a
+/// seeded test holds them to each other. Each case is true, false or unknown for a record (Kleene's logic), and a
+/// record matches where the whole is true.
+package enum ResolvedPredicate: Hashable, Sendable {
+    /// True where all are; true without any.
+    case and([ResolvedPredicate])
+    /// True where one is; false without any.
+    case or([ResolvedPredicate])
+    indirect case not(ResolvedPredicate)
+    /// Unknown for every record: a comparison with `null`.
+    case unknown
+    case isMissing(ResolvedColumn)
+    case isPresent(ResolvedColumn)
+    /// This for every value, and unknown where there is none.
+    case constant(ResolvedColumn, Bool)
+    /// A column beside a literal of its own type; unknown where the column is missing, as are those that follow.
+    case comparison(ResolvedColumn, Relation, ResolvedLiteral)
+    /// Two columns of one type, or two of numbers, which are compared exactly.
+    case columns(ResolvedColumn, Relation, ResolvedColumn)
+    /// A text that matches a pattern as a whole; a folding one was folded, and so is the text.
+    case pattern(ResolvedColumn, String, folds: Bool)
+    case isOneOf(ResolvedColumn, ResolvedList)
+    /// An id that is one of these, which are in the form that clients see.
+    case hasID(ResolvedColumn, [String])
+    /// A JSON array with this string as an element, or an object with this key.
+    case holdsText(ResolvedColumn, String)
+}
+
+/// How two values of one type are to each other.
+package enum Relation: Hashable, Sendable {
+    case equal, unequal, less, lessOrEqual, greater, greaterOrEqual
+
+    /// nil for the operators that compare in another way.
+    package init?(_ comparison: ComparisonOperator) {
+        switch comparison {
+        case .eq: self = .equal
+        case .neq: self = .unequal
+        case .lt: self = .less
+        case .lte: self = .lessOrEqual
+        case .gt: self = .greater
+        case .gte: self = .greaterOrEqual
+        case .like, .ilike, .in: return nil
+        }
+    }
+
+    /// The relation that holds when the two sides change places.
+    package var turned: Relation {
+        switch self {
+        case .equal: .equal
+        case .unequal: .unequal
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        }
+    }
+
+    /// Whether it depends on the order of values and not on their equality alone.
+    package var isOrder: Bool {
+        switch self {
+        case .equal, .unequal: false
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: true
+        }
+    }
+}
+
+/// A value of the type of the column that it is compared with.
+package enum ResolvedLiteral: Hashable, Sendable {
+    case text(String)
+    case integer(Int64)
+    case number(Double)
+    case boolean(Bool)
+    case datetime(Timestamp)
+    case bytes([UInt8])
+}
+
+/// Values of the type of the column that is looked up among them.
+package enum ResolvedList: Hashable, Sendable {
+    case texts([String])
+    case integers([Int64])
+    case numbers([Double])
+    case booleans([Bool])
+    case datetimes([Timestamp])
+    case bytes([[UInt8]])
+}

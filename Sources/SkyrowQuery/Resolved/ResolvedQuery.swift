@@ -1,0 +1,69 @@
+package import SkyrowModel
+
+/// A query without an open question, for an interpreter to answer.
+package struct ResolvedQuery: Hashable, Sendable {
+    package var type: RecordTypeName
+    /// nil for all records that the caller may read.
+    package var predicate: ResolvedPredicate?
+    /// Ends with the id, so that no two records have the same place.
+    package var sort: [ResolvedSort]
+    package var inclusions: [ResolvedInclusion]
+    /// The records behind references, in the order in which the query first names them.
+    package var joins: [ResolvedJoin]
+    /// The places of the fields to send; nil for all that the caller sees.
+    package var fields: [Int]?
+    package var visibility: ResolvedVisibility
+    package var limit: Int
+    package var offset: Int
+    package var countsMatches: Bool
+
+    /// Whether the answer for a record depends on other records than itself.
+    package var needsOtherRecords: Bool { !joins.isEmpty }
+}
+
+/// One key of the order of records; NULL comes last ascending and first descending, as in PostgreSQL.
+package struct ResolvedSort: Hashable, Sendable {
+    package var column: ResolvedColumn
+    package var direction: SortKey.Direction
+
+    package init(_ column: ResolvedColumn, _ direction: SortKey.Direction = .ascending) {
+        self.column = column
+        self.direction = direction
+    }
+}
+
+/// A referenced record to send along under a name of its own.
+package struct ResolvedInclusion: Hashable, Sendable {
+    package var name: String
+    /// The number of the join that brings it; nil where there is nothing to bring, which is answered with null.
+    package var join: Int?
+}
+
+/// The record behind a reference of the record that is asked about, as far as the caller may read it.
+///
+/// A record that is missing or may not be read has no fields: all its columns are missing.
+package struct ResolvedJoin: Hashable, Sendable {
+    package var reference: ResolvedColumn
+    package var target: RecordTypeName
+    /// The collation of the ids of that type.
+    package var idCollation: TextCollation
+}
+
+/// Which records a query may meet.
+package struct ResolvedVisibility: Hashable, Sendable {
+    /// Of those that it is about.
+    package var records: AccessScope
+    /// Of those behind references; one of these scopes is enough.
+    package var referenced: [AccessScope]
+
+    package init(scope: DatabaseScope, caller: Caller) {
+        records = AccessScope(caller: caller, level: .read, database: scope)
+        switch scope {
+        case .everyone, .union:
+            referenced = [records]
+        case .user:
+            // Private records refer to those of the same database, and to public ones.
+            referenced = [records, AccessScope(caller: caller, level: .read, database: .everyone)]
+        }
+    }
+}

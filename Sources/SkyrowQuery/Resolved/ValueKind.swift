@@ -1,0 +1,99 @@
+package import SkyrowModel
+
+/// What a column of a query holds, which decides how it is compared.
+package enum ValueKind: Hashable, Sendable {
+    case string
+    /// Integers and sequences.
+    case integer
+    case number
+    case boolean
+    case datetime
+    case json
+    case bytes
+    case reference(RecordTypeName)
+    /// The id of the record itself.
+    case id(RecordTypeName)
+    /// The id of a user: `_owner_id`, `_created_by`, `_updated_by`.
+    case user
+    /// The name of the database.
+    case database
+    /// The access list.
+    case access
+    /// A column that psql made of a type that is not ours.
+    case unknown
+
+    package init(_ type: FieldType) {
+        switch type {
+        case .string: self = .string
+        case .integer, .sequence: self = .integer
+        case .number: self = .number
+        case .boolean: self = .boolean
+        case .datetime: self = .datetime
+        case .json: self = .json
+        case .reference(let target): self = .reference(target)
+        case .bytes: self = .bytes
+        case .unknown: self = .unknown
+        }
+    }
+
+    /// The type of the records that a value leads to; nil for what is no reference.
+    package var target: RecordTypeName? {
+        switch self {
+        case .reference(let type): type
+        case .user: .user
+        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown: nil
+        }
+    }
+
+    /// Whether the values are texts of PostgreSQL, which have a collation.
+    package var isText: Bool {
+        switch self {
+        case .string, .reference, .id, .user, .database: true
+        case .integer, .number, .boolean, .datetime, .json, .bytes, .access, .unknown: false
+        }
+    }
+}
+
+/// The kinds of values between which the table of operators distinguishes.
+package struct ValueClasses: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    package static let string = ValueClasses(rawValue: 1 << 0)
+    /// Integers, sequences and doubles.
+    package static let number = ValueClasses(rawValue: 1 << 1)
+    package static let boolean = ValueClasses(rawValue: 1 << 2)
+    package static let datetime = ValueClasses(rawValue: 1 << 3)
+    package static let bytes = ValueClasses(rawValue: 1 << 4)
+    package static let reference = ValueClasses(rawValue: 1 << 5)
+    package static let json = ValueClasses(rawValue: 1 << 6)
+    package static let id = ValueClasses(rawValue: 1 << 7)
+    package static let user = ValueClasses(rawValue: 1 << 8)
+    package static let database = ValueClasses(rawValue: 1 << 9)
+    /// Access lists and columns of unknown types.
+    package static let opaque = ValueClasses(rawValue: 1 << 10)
+
+    package static let all = ValueClasses(rawValue: 1 << 11 - 1)
+}
+
+extension ValueKind {
+    /// The row of the table of operators that the kind belongs to.
+    package var valueClass: ValueClasses {
+        switch self {
+        case .string: .string
+        case .integer, .number: .number
+        case .boolean: .boolean
+        case .datetime: .datetime
+        case .json: .json
+        case .bytes: .bytes
+        case .reference: .reference
+        case .id: .id
+        case .user: .user
+        case .database: .database
+        case .access, .unknown: .opaque
+        }
+    }
+}

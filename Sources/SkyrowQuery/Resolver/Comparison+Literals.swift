@@ -1,0 +1,157 @@
+internal import SkyrowModel
+
+// What literals become beside columns of each type. Errors are those of the literal; its place is added outside.
+
+extension Comparison {
+    func text(_ comparison: ComparisonOperator, _ text: String) throws(SkyrowError) -> ResolvedPredicate {
+        switch comparison {
+        case .eq, .neq, .gt, .gte, .lt, .lte:
+            return try related(comparison, text, column)
+        case .like:
+            try requirePattern(text)
+            return .pattern(column, text, folds: false)
+        case .ilike:
+            try requirePattern(text)
+            return .pattern(column, TextFolding.fold(text), folds: true)
+        case .in:
+            throw .predicateInvalid("The right side of \"in\" is a list.", path)
+        }
+    }
+
+    private func related(
+        _ comparison: ComparisonOperator,
+        _ text: String,
+        _ column: ResolvedColumn
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        guard let relation = Relation(comparison) else {
+            throw .predicateInvalid("Only strings are compared with \"\(row.name)\".", path)
+        }
+        return .comparison(column, relation, .text(text))
+    }
+
+    /// Ids are equal as they are stored, and in all other ways compared in the form that clients see.
+    func id(_ comparison: ComparisonOperator, _ wireID: String) throws(SkyrowError) -> ResolvedPredicate {
+        switch comparison {
+        case .eq: return .hasID(column, [wireID])
+        case .neq: return .not(.hasID(column, [wireID]))
+        case .gt, .gte, .lt, .lte, .like, .ilike, .in:
+            var seen = column
+            seen.readsWireID = column.idForms != .plain
+            return try Comparison(seen, path, row, literalAt: literalPlace).text(comparison, wireID)
+        }
+    }
+
+    // MARK: Numbers
+
+    func integer(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        switch value {
+        case .integer(let literal):
+            return try exact(.compare(comparison, literal)) { .integer($0) }
+        case .number(let literal):
+            guard let exact = NumberComparison<Int64>(comparison, literal) else {
+                throw .literalInvalid("a number", path)
+            }
+            return try self.exact(exact) { .integer($0) }
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw .literalInvalid("a number", path)
+        }
+    }
+
+    func number(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        switch value {
+        case .number(let literal):
+            return try exact(.compare(comparison, literal)) { .number($0) }
+        case .integer(let literal):
+            guard let exact = NumberComparison<Double>(comparison, literal) else {
+                throw .literalInvalid("a number", path)
+            }
+            return try self.exact(exact) { .number($0) }
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw .literalInvalid("a number", path)
+        }
+    }
+
+    private func exact<Literal>(
+        _ comparison: NumberComparison<Literal>,
+        _ literal: (Literal) -> ResolvedLiteral
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        switch comparison {
+        case .always: return .constant(column, true)
+        case .never: return .constant(column, false)
+        case .compare(let comparison, let bound):
+            guard let relation = Relation(comparison) else { throw .literalInvalid("a number", path) }
+            return .comparison(column, relation, literal(bound))
+        }
+    }
+
+    /// The integer that equals a literal; nil when none does.
+    func exactInteger(_ value: RecordValue) throws(SkyrowError) -> Int64? {
+        switch value {
+        case .integer(let literal): return literal
+        case .number(let literal): return Int64(exactly: literal)
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw .literalInvalid("a number", path)
+        }
+    }
+
+    /// The double that equals a literal; nil when none does.
+    func exactNumber(_ value: RecordValue) throws(SkyrowError) -> Double? {
+        switch value {
+        case .number(let literal): return literal
+        case .integer(let literal): return Int64(exactly: Double(literal)) == literal ? Double(literal) : nil
+        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw .literalInvalid("a number", path)
+        }
+    }
+
+    // MARK: Values
+
+    func boolean(_ value: RecordValue) throws(SkyrowError) -> Bool {
+        guard case .boolean(let flag) = value else { throw .literalInvalid("a boolean", path) }
+        return flag
+    }
+
+    func instant(_ value: RecordValue) throws(SkyrowError) -> Timestamp {
+        guard case .datetime(let instant) = value else { throw .literalInvalid("a date", path) }
+        return instant
+    }
+
+    func bytes(_ value: RecordValue) throws(SkyrowError) -> [UInt8] {
+        guard case .bytes(let bytes) = value else { throw .literalInvalid("bytes", path) }
+        return bytes
+    }
+
+    func string(_ value: RecordValue) throws(SkyrowError) -> String {
+        guard case .string(let text) = value else { throw .literalInvalid("a string", path) }
+        guard !text.utf8.contains(0) else { throw .literalInvalid("a string without NUL", path) }
+        return text
+    }
+
+    func userID(_ value: RecordValue) throws(SkyrowError) -> String {
+        if case .reference(let id) = value, id.type == .user { return id.id }
+        guard case .string = value else { throw .literalInvalid("a user id", path) }
+        return try string(value)
+    }
+
+    /// The public database has no name in Skygear.
+    func databaseName(_ value: RecordValue) throws(SkyrowError) -> String {
+        let name = try string(value)
+        return name.isEmpty ? "_public" : name
+    }
+
+    func wireID(_ value: RecordValue, of type: RecordTypeName) throws(SkyrowError) -> String {
+        switch value {
+        case .reference(let id) where id.type == type: return id.id
+        case .string: return try string(value)
+        case .null, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+            throw .literalInvalid("a reference to \"\(type)\" or an id", path)
+        }
+    }
+
+    private func requirePattern(_ pattern: String) throws(SkyrowError) {
+        let escapes = pattern.utf8.reversed().prefix { $0 == UInt8(ascii: "\\") }.count
+        guard escapes.isMultiple(of: 2) else {
+            throw .predicateInvalid("A pattern must not end in its escape character.", path)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import SkyrowModel
+
+extension SkyrowError {
+    static func recordQueryInvalid(_ message: String, _ path: KeyPath) -> SkyrowError {
+        SkyrowError(.recordQueryInvalid, message, info: ["arguments": .list([.string(path.description)])])
+    }
+
+    /// `124` for a field that the caller does not see; `name` is a field or a key path.
+    static func recordQueryDenied(_ name: String) -> SkyrowError {
+        SkyrowError(
+            .recordQueryDenied,
+            "This field is not open to you, so a query cannot name it.",
+            info: ["arguments": .list([.string(name)])]
+        )
+    }
+
+    static func predicateInvalid(_ message: String, _ path: KeyPath? = nil) -> SkyrowError {
+        SkyrowError(
+            .invalidArgument,
+            message,
+            info: ["arguments": .list(([.string("predicate")] + (path.map { [.string($0.description)] } ?? [])))]
+        )
+    }
+
+    static func equalityNotSupported(_ path: KeyPath) -> SkyrowError {
+        SkyrowError(
+            .notSupported,
+            "A field cannot be compared with an object or array; ask for \"in\" or for null.",
+            info: ["arguments": .list([.string("predicate"), .string(path.description)])]
+        )
+    }
+
+    /// `108` for a literal of another type than the field.
+    static func literalInvalid(_ expected: String, _ path: KeyPath) -> SkyrowError {
+        .predicateInvalid("This field is compared with \(expected).", path)
+    }
+}

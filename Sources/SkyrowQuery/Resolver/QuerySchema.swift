@@ -1,0 +1,40 @@
+package import SkyrowModel
+
+/// The record types that a query may name, as its caller sees them.
+package protocol QuerySchema {
+    associatedtype RecordType: QueryRecordType
+
+    /// The type of this name; nil when there is none.
+    subscript(type: RecordTypeName) -> RecordType? { get }
+}
+
+/// What the resolver asks about one record type.
+package protocol QueryRecordType {
+    var name: RecordTypeName { get }
+
+    /// The field of this name; nil when there is none, or none that the caller sees.
+    func queryField(_ name: FieldName) -> QueryField?
+
+    /// Whether the type has a field of this name that the caller sees in no record.
+    func isHidden(_ name: FieldName) -> Bool
+
+    /// Whether the caller sees the field in records of its own only.
+    func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool
+
+    /// The collation of the column that holds a text of the metadata.
+    func collation(of field: MetadataField) -> TextCollation
+}
+
+/// A field as the resolver sees it.
+package struct QueryField: Hashable, Sendable {
+    /// Its place among the fields of the type, in the order of their names.
+    package var position: Int
+    package var type: FieldType
+    package var collation: TextCollation
+
+    package init(position: Int, type: FieldType, collation: TextCollation = .bytes) {
+        self.position = position
+        self.type = type
+        self.collation = collation
+    }
+}

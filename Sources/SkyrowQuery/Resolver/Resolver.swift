@@ -1,0 +1,132 @@
+package import SkyrowModel
+
+/// Resolves a query against the schema and its caller, and finds everything that is wrong with it.
+///
+/// Every error of a query comes from here or from the reader of its JSON form: `108` for an operator, operand or value
+/// without a meaning, `111` for equality with an object or array, `120` for a key path that cannot be followed, `124`
+/// for a field that the caller does not see. `info.path` names the faulty element, the first one in reading order.
+///
+/// ```swift
+/// var resolver = Resolver(schema: catalog, root: table, scope: .everyone, caller: caller)
+/// let resolved = try resolver.resolve(query)
+/// ```
+package struct Resolver<Schema: QuerySchema> {
+    let schema: Schema
+    let root: Schema.RecordType
+    let scope: DatabaseScope
+    let caller: Caller
+    /// The records that the query joins, in the order in which it first names them.
+    package internal(set) var joins: [ResolvedJoin] = []
+    /// The names that lead to them, and their types.
+    var joined: [(name: String, type: Schema.RecordType)] = []
+    /// The types of the joined records, in the order of ``joins``.
+    package var joinedTypes: [Schema.RecordType] { joined.map(\.type) }
+    var use = PredicateUse()
+
+    /// - Parameters:
+    ///   - schema: the types as the caller sees them.
+    ///   - root: the type of the records that are asked about.
+    package init(schema: Schema, root: Schema.RecordType, scope: DatabaseScope, caller: Caller) {
+        self.schema = schema
+        self.root = root
+        self.scope = scope
+        self.caller = caller
+    }
+
+    package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
+        // The order in which joins are made is the order of these.
+        let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
+        let sort = try self.sort(query.sort)
+        let inclusions = try self.inclusions(query.include)
+        let fields = try self.fields(query.desiredFields)
+        return ResolvedQuery(
+            type: root.name,
+            predicate: predicate,
+            sort: sort,
+            inclusions: inclusions,
+            joins: joins,
+            fields: fields,
+            visibility: ResolvedVisibility(scope: scope, caller: caller),
+            limit: query.limit,
+            offset: query.offset,
+            countsMatches: query.countsMatches
+        )
+    }
+
+    /// Resolves a predicate; `info.path` of an error begins with `predicate`.
+    package mutating func predicate(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
+        do throws(SkyrowError) { return try condition(predicate) } catch { throw error.at("predicate") }
+    }
+
+    /// Resolves an order, which ends with the id.
+    package mutating func sort(_ keys: [SortKey]) throws(SkyrowError) -> [ResolvedSort] {
+        var result: [ResolvedSort] = []
+        result.reserveCapacity(keys.count + 1)
+        for (place, key) in keys.enumerated() {
+            let column: ResolvedColumn
+            do throws(SkyrowError) { column = try sortColumn(key.keyPath) } catch {
+                throw error.at(0).at(place).at("sort")
+            }
+            result.append(ResolvedSort(column, key.direction))
+            // Nothing after a unique key changes the order.
+            if column.join == nil, case .id = column.kind { return result }
+        }
+        result.append(ResolvedSort(idColumn))
+        return result
+    }
+
+    private mutating func sortColumn(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        let column = try self.column(path)
+        switch column.kind {
+        case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
+            return column
+        case .json, .access, .unknown:
+            throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
+        }
+    }
+
+    private mutating func inclusions(_ inclusions: [Inclusion]) throws(SkyrowError) -> [ResolvedInclusion] {
+        var result: [ResolvedInclusion] = []
+        result.reserveCapacity(inclusions.count)
+        for inclusion in inclusions {
+            do throws(SkyrowError) {
+                result.append(ResolvedInclusion(name: inclusion.name, join: try includedJoin(inclusion)))
+            } catch {
+                throw error.at("include.\(String(inclusion.name.prefix(64)))")
+            }
+        }
+        return result
+    }
+
+    private mutating func includedJoin(_ inclusion: Inclusion) throws(SkyrowError) -> Int? {
+        // As in Skygear, includes go one level deep: a longer path names nothing.
+        guard inclusion.keyPath.components.count == 1 else { return nil }
+        if inclusion.isNullWithoutReference, try !isReference(inclusion.keyPath) { return nil }
+        return try join(inclusion.keyPath.components[0], for: inclusion.keyPath)
+    }
+
+    /// The fields to send; names of metadata are passed over, since those are always sent.
+    private func fields(_ names: [String]?) throws(SkyrowError) -> [Int]? {
+        guard let names else { return nil }
+        var positions: Set<Int> = []
+        for (place, name) in names.enumerated() where !name.hasPrefix("_") {
+            let field = try? FieldName(name)
+            if let field, let found = root.queryField(field) {
+                positions.insert(found.position)
+                continue
+            }
+            let error: SkyrowError =
+                if let field, root.isHidden(field) {
+                    .recordQueryDenied(name)
+                } else {
+                    SkyrowError(
+                        .recordQueryInvalid,
+                        "There is no such field in this record type.",
+                        info: ["arguments": .list([.string("desired_keys"), .string(name)])]
+                    )
+                }
+            throw error.at(place).at("desired_keys")
+        }
+        return positions.sorted()
+    }
+}

@@ -1,0 +1,74 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+// How texts are ordered and compared (Documentation/Decisions/NNNN-text-order.md).
+
+extension DoctorCheck {
+    package static let textOrder = DoctorCheck(
+        "text-order",
+        "The order of texts",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT relname AS type, string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns
+                FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+                WHERE relnamespace = \(scope.namespace) AND attnum > 0 AND NOT attisdropped
+                    AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
+                    AND atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
+                GROUP BY relname ORDER BY relname
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "\(row["type"]) orders text by the rules of a language: \(row["columns"]).",
+                    meaning:
+                        "Answers are right, since queries name the order they mean; but those that compare or sort these "
+                        + "columns read the whole table instead of an index.",
+                    remedy:
+                        "'skyrow schema apply' gives them the collation \"C\", which rebuilds their indexes and no rows; "
+                        + "so does the statement. Columns that a view, a policy or a computed column needs stay as they are.",
+                    commands: ["SELECT _order_by_bytes('\(row["type"])');"]
+                )
+            }
+        }
+    )
+
+    package static let textFolding = DoctorCheck(
+        "text-folding",
+        "Upper and lower case",
+        needsTables: true,
+        // All letters with two cases are in the first two planes of Unicode.
+        queries: { scope in
+            [
+                """
+                SELECT number AS code, \(scope.schema)._fold(chr(number)) AS folded
+                FROM generate_series(1, 131071) AS number
+                WHERE number NOT BETWEEN 55296 AND 57343 AND \(scope.schema)._fold(chr(number)) <> chr(number)
+                """
+            ]
+        },
+        judge: { rows, _ in
+            let served = Dictionary(rows.map { ($0.integer("code"), $0["folded"]) }) { first, _ in first }
+            let known = Dictionary(TextFolding.changes.map { (Int($0.scalar.value), $0.folded) }) { first, _ in first }
+            let missing = known.filter { code, folded in !(served[code]?.isSameText(as: folded) ?? false) }.map(\.key)
+            let differing = missing + served.keys.filter { known[$0] == nil && TextFolding.isKnown($0) }
+            guard let first = differing.min() else { return [] }
+            let scalar = Unicode.Scalar(UInt32(first)).map { String($0) } ?? ""
+            return [
+                DoctorFinding(
+                    .warning,
+                    "The server folds \(differing.count) letters otherwise than Skyrow does, such as '\(scalar)'.",
+                    meaning:
+                        "A query with \"ilike\" may find other records in the database than it does in memory, where live "
+                        + "queries and clients evaluate it.",
+                    remedy: "Use a PostgreSQL that is built with ICU, and let it make the function anew."
+                )
+            ]
+        }
+    )
+}

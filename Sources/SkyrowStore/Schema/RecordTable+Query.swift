@@ -1,0 +1,24 @@
+package import SkyrowModel
+package import SkyrowQuery
+
+extension SchemaCatalog: QuerySchema {}
+
+extension RecordTable: QueryRecordType {
+    package func queryField(_ name: FieldName) -> QueryField? {
+        guard let position = position(of: name) else { return nil }
+        let column = columns[position]
+        return QueryField(position: position, type: column.type, collation: column.collation)
+    }
+
+    package func isHidden(_ name: FieldName) -> Bool {
+        hidden.contains(name)
+    }
+
+    package func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool {
+        rules.isVisibleToOwnersOnly(name, caller: caller)
+    }
+
+    package func collation(of field: MetadataField) -> TextCollation {
+        reservedCollations[ReservedColumn(field)] ?? .bytes
+    }
+}

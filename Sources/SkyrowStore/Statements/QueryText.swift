@@ -1,0 +1,248 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The SQL interpreter of a resolved query: what each column, predicate, order and join is in its statement.
+///
+/// The record that is asked about is the alias `r`, those behind references are `j1`, `j2`, … . NULL behaves as in SQL,
+/// which is the logic of three values that ``ResolvedPredicate`` asks for. Texts are compared by their bytes: a column
+/// of another collation gets an explicit one where its own would decide otherwise.
+struct QueryText {
+    let root: RecordTable
+    /// The tables of the joins, in their order.
+    let joined: [RecordTable]
+
+    // MARK: Columns
+
+    /// `"r"."title"`, as it is stored.
+    private func stored(_ column: ResolvedColumn) -> SQL {
+        let alias = alias(column.join)
+        var sql: SQL = "\(alias).\(identifier(column))"
+        if let owner = column.onlyOwner { sql = "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(sql) END)" }
+        return sql
+    }
+
+    /// A column as it is compared; `NULL` stays what it is.
+    private func value(_ column: ResolvedColumn) -> SQL {
+        let stored = stored(column)
+        return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
+    }
+
+    /// A column for whose comparison equality counts.
+    private func equated(_ column: ResolvedColumn) -> SQL {
+        column.collation.equatesByBytes || !column.kind.isText ? value(column) : "\(value(column)) COLLATE \"C\""
+    }
+
+    /// A column for whose comparison the order counts.
+    func ordered(_ column: ResolvedColumn) -> SQL {
+        column.collation.ordersByBytes || !column.kind.isText ? value(column) : "\(value(column)) COLLATE \"C\""
+    }
+
+    private func compared(_ column: ResolvedColumn, _ relation: Relation) -> SQL {
+        relation.isOrder ? ordered(column) : equated(column)
+    }
+
+    private func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
+        switch column.place {
+        case .field(_, let position):
+            (column.join.map { joined[$0] } ?? root).columns[position].identifier
+        case .metadata(let field): ReservedColumn(field).identifier
+        }
+    }
+
+    // MARK: Joins
+
+    private static let aliases: [SQLIdentifier] = [
+        "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9", "j10", "j11", "j12", "j13", "j14", "j15", "j16",
+    ]
+
+    /// The alias of a join's record, or of the record that is asked about.
+    func alias(_ join: Int?) -> SQLIdentifier {
+        join.map { Self.aliases[$0] } ?? "r"
+    }
+
+    /// Joins the record behind a reference by its primary key, so that rows never multiply, and by the condition that
+    /// the caller may read it: all columns of any other are NULL.
+    ///
+    /// ```sql
+    /// LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" AND <access>
+    /// ```
+    func join(
+        _ number: Int,
+        _ join: ResolvedJoin,
+        _ visibility: ResolvedVisibility,
+        _ variables: AccessVariables?
+    ) -> SQL {
+        let alias = alias(number)
+        let conditions = visibility.referenced.map { $0.condition(on: alias, variables: variables) }
+        let access = conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
+        return """
+            LEFT JOIN \(joined[number].qualifiedName) AS \(alias) \
+            ON \(alias)."_id" = \(key(join)) AND \(access)
+            """
+    }
+
+    /// The reference in the collation of the ids, whose index finds the record.
+    private func key(_ join: ResolvedJoin) -> SQL {
+        let reference = stored(join.reference)
+        switch (join.idCollation, join.reference.collation) {
+        case (.bytes, .bytes), (.bytes, .database), (.bytes, .databaseBytes), (.database, .database),
+            (.databaseBytes, .databaseBytes), (.database, .databaseBytes), (.databaseBytes, .database):
+            return reference
+        case (.bytes, .other), (.other, _):
+            return "\(reference) COLLATE \"C\""
+        case (.database, .bytes), (.database, .other), (.databaseBytes, .bytes), (.databaseBytes, .other):
+            return "\(reference) COLLATE \"default\""
+        }
+    }
+
+    // MARK: Predicates
+
+    func condition(_ predicate: ResolvedPredicate) -> SQL {
+        switch predicate {
+        case .and(let parts): return all(parts, separator: " AND ", empty: "true")
+        case .or(let parts): return all(parts, separator: " OR ", empty: "false")
+        case .not(let part): return "NOT (\(condition(part)))"
+        case .unknown: return "NULL::boolean"
+        case .isMissing(let column): return "\(value(column)) IS NULL"
+        case .isPresent(let column): return "\(value(column)) IS NOT NULL"
+        // True or false for every value and NULL for NULL, so that `not` of it matches nothing either.
+        case .constant(let column, true): return "\(value(column)) = \(value(column))"
+        case .constant(let column, false): return "\(value(column)) <> \(value(column))"
+        case .comparison(let column, let relation, let literal):
+            return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
+        case .columns(let left, let relation, let right): return columns(left, relation, right)
+        case .pattern(let column, let pattern, folds: false): return "\(equated(column)) LIKE \(pattern)"
+        case .pattern(let column, let pattern, folds: true):
+            return "\(root.schema).\"_fold\"(\(equated(column))) LIKE \(pattern)"
+        case .isOneOf(let column, let list): return "\(equated(column)) = ANY(\(list.sql))"
+        case .hasID(let column, let wireIDs): return hasID(column, wireIDs)
+        case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
+        }
+    }
+
+    private func all(_ parts: [ResolvedPredicate], separator: SQL, empty: SQL) -> SQL {
+        if parts.isEmpty { return empty }
+        var result = SQL()
+        for (index, part) in parts.enumerated() {
+            if index > 0 { result += separator }
+            result += "(\(condition(part)))"
+        }
+        return result
+    }
+
+    private func columns(_ left: ResolvedColumn, _ relation: Relation, _ right: ResolvedColumn) -> SQL {
+        switch (left.kind, right.kind) {
+        case (.integer, .number): integer(left, relation, beside: right)
+        case (.number, .integer): integer(right, relation.turned, beside: left)
+        default: "\(compared(left, relation)) \(relation.sign) \(compared(right, relation))"
+        }
+    }
+
+    /// An integer column beside one of doubles, without rounding: PostgreSQL would compare both as doubles.
+    ///
+    /// NaN is above every number. What is NULL comes first, since a comparison with it is NULL whatever the other is.
+    private func integer(_ integer: ResolvedColumn, _ relation: Relation, beside number: ResolvedColumn) -> SQL {
+        let i = value(integer)
+        let d = value(number)
+        let (above, below, whole): (SQL, SQL, SQL) =
+            switch relation {
+            case .less: ("true", "false", "\(i) < ceil(\(d))::bigint")
+            case .lessOrEqual: ("true", "false", "\(i) <= floor(\(d))::bigint")
+            case .greater: ("false", "true", "\(i) > floor(\(d))::bigint")
+            case .greaterOrEqual: ("false", "true", "\(i) >= ceil(\(d))::bigint")
+            case .equal: ("false", "false", "\(i) = floor(\(d))::bigint AND \(d) = floor(\(d))")
+            case .unequal: ("true", "true", "\(i) <> floor(\(d))::bigint OR \(d) <> floor(\(d))")
+            }
+        return """
+            CASE WHEN \(i) IS NULL THEN NULL WHEN \(d) >= 9223372036854775808 THEN \(above) \
+            WHEN \(d) < -9223372036854775808 THEN \(below) ELSE \(whole) END
+            """
+    }
+
+    /// Equality with one of some ids that clients see; in a form that an index serves, but for `_union`.
+    private func hasID(_ column: ResolvedColumn, _ wireIDs: [String]) -> SQL {
+        let sql = equated(column)
+        switch column.idForms {
+        case .plain:
+            if wireIDs.count == 1 { return "\(sql) = \(wireIDs[0])" }
+            return "\(sql) = ANY(\(wireIDs))"
+        case .prefixed(let prefix):
+            if wireIDs.count == 1 { return "\(sql) = \(prefix + wireIDs[0])" }
+            return "\(sql) = ANY(\(wireIDs.map { prefix + $0 }))"
+        case .either(let prefix):
+            return "\(sql) = ANY(\(wireIDs + wireIDs.map { prefix + $0 }))"
+        case .any:
+            return "(\(StoredID.wireIDExpression(sql))) = ANY(\(wireIDs))"
+        }
+    }
+
+    // MARK: Order
+
+    /// `"r"."stars" DESC, "r"."_id"`
+    func order(_ sort: [ResolvedSort]) -> SQL {
+        var order = SQL()
+        for (place, key) in sort.enumerated() {
+            if place > 0 { order.append(raw: ", ") }
+            order += ordered(key.column)
+            if key.direction == .descending { order.append(raw: " DESC") }
+        }
+        return order
+    }
+}
+
+extension Relation {
+    fileprivate var sign: SQL {
+        switch self {
+        case .equal: "="
+        case .unequal: "<>"
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        }
+    }
+}
+
+extension ResolvedLiteral {
+    fileprivate var sql: SQL {
+        switch self {
+        case .text(let text): "\(text)"
+        case .integer(let integer): "\(integer)"
+        case .number(let number): "\(number)"
+        case .boolean(let flag): "\(flag)"
+        case .datetime(let instant): "\(PostgresTimestamp(microsecondsSince2000: instant.microseconds))"
+        case .bytes(let bytes): "\(bytes)"
+        }
+    }
+}
+
+extension ResolvedList {
+    fileprivate var sql: SQL {
+        switch self {
+        case .texts(let texts): "\(texts)"
+        case .integers(let integers): "\(integers)"
+        case .numbers(let numbers): "\(numbers)"
+        case .booleans(let flags): "\(flags)"
+        case .datetimes(let instants):
+            "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
+        case .bytes(let strings): "\(strings)"
+        }
+    }
+}
+
+extension ReservedColumn {
+    init(_ field: MetadataField) {
+        switch field {
+        case .id: self = .id
+        case .database: self = .database
+        case .owner: self = .owner
+        case .access: self = .access
+        case .createdAt: self = .createdAt
+        case .createdBy: self = .createdBy
+        case .updatedAt: self = .updatedAt
+        case .updatedBy: self = .updatedBy
+        case .revision: self = .revision
+        }
+    }
+}

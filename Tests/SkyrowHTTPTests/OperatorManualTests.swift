@@ -1,0 +1,79 @@
+import SkyrowModel
+import SkyrowQuery
+import SkyrowWire
+import Testing
+
+@testable import SkyrowHTTP
+
+/// The manual and the reader of predicates say of operators what their table says.
+@Suite struct OperatorManualTests {
+    private static let classes: [(String, ValueClasses)] = [
+        ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
+        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`json`", .json), ("`_id`", .id), ("`_owner_id`", .user),
+        ("`_database_id`", .database), ("`_access`", .opaque),
+    ]
+
+    /// The cells of the rows of a table of the manual, its header first.
+    private func rows(after header: String) throws -> [[String]] {
+        let lines = try ProtocolManual().text.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex { $0.hasPrefix(header) })
+        return lines[start...].prefix { $0.hasPrefix("|") }.map { line in
+            line.split(separator: "|").map { $0.trimmingPrefix(" ").description }
+        }
+    }
+
+    @Test func theManualSaysForWhichTypesAnOperatorHasAMeaning() throws {
+        let rows = try rows(after: "| Field | `eq` `neq` |")
+        let columns = rows[0].dropFirst().dropLast().map { cell in
+            cell.split(separator: "`").compactMap { ComparisonOperator(rawValue: String($0)) }
+        }
+        #expect(Set(columns.joined()) == Set(ComparisonOperator.allCases))
+        for (name, valueClass) in Self.classes {
+            let row = try #require(rows.first { $0[0].hasPrefix(name) })
+            for (operators, cell) in zip(columns, row.dropFirst()) {
+                for comparison in operators {
+                    let hasMeaning = OperatorTable.row(of: comparison).classes.contains(valueClass)
+                    #expect(cell.contains("108") != hasMeaning, "\(comparison) for \(name): \(cell)")
+                }
+            }
+        }
+        #expect(rows.count == Self.classes.count + 2)
+    }
+
+    @Test func theManualNamesEveryOperator() throws {
+        let text = try ProtocolManual().text
+        for row in OperatorTable.all { #expect(text.contains("[\"\(row.name)\", "), "\(row.name)") }
+    }
+
+    @Test func theReaderTakesAsManyOperandsAsTheTableSays() throws {
+        func isRead(_ name: String, _ operands: [String]) throws -> Bool {
+            let text = "[" + (["\"\(name)\""] + operands).joined(separator: ",") + "]"
+            do {
+                try JSONDocument(Array(text.utf8)).withRoot { view throws(any Error) in _ = try RecordPredicate(view) }
+                return true
+            } catch is SkyrowError {
+                return false
+            }
+        }
+        let path = #"{"$type":"keypath","$val":"a"}"#
+        for row in OperatorTable.all {
+            let operands: [String] =
+                switch row.operands {
+                case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
+                case .comparison, .pattern: [path, "\"x\"", "1", "1"]
+                case .membership: [path, "[1]", "1", "1"]
+                }
+            for count in 0...4 {
+                let fits = count >= row.arity.least && count <= row.arity.most ?? .max
+                #expect(try isRead(row.name, Array(operands.prefix(count))) == fits, "\(row.name) with \(count)")
+            }
+        }
+    }
+
+    @Test func theDocumentListsEveryOperator() throws {
+        let document = try JSONValue(String(decoding: OpenRPCDocument.text.utf8, as: UTF8.self))
+        let forms = document["components"]["schemas"]["Predicate"]["anyOf"].elements
+        let names = forms.flatMap { $0["items"].elements[0]["enum"].elements.compactMap(\.string) }
+        #expect(names.sorted() == OperatorTable.all.map(\.name).sorted())
+    }
+}

@@ -1,0 +1,47 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowQuery
+
+/// A comparison with a literal of the other kind means what the exact comparison means.
+@Suite struct NumberComparisonTests {
+    private static let integers: [Int64] = [
+        .min, .min + 1, -9_007_199_254_740_993, -2, -1, 0, 1, 2, 9_007_199_254_740_991, 9_007_199_254_740_992,
+        9_007_199_254_740_993, .max - 1, .max,
+    ]
+    private static let numbers: [Double] = [
+        -.infinity, -1e300, -0x1p63, -9_007_199_254_740_994, -2.5, -1, -0.0, 5e-324, 0.5, 1, 2.5, 0x1p53, 0x1p53 + 2,
+        0x1p63.nextDown, 0x1p63, 1e300, .infinity,
+    ]
+
+    @Test(arguments: [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte])
+    func roundingChangesNothing(_ comparison: ComparisonOperator) throws {
+        let relation = try #require(Relation(comparison))
+        for integer in Self.integers {
+            for number in Self.numbers {
+                let order = ValueOrder(integer, beside: number)
+                let ofIntegers = try #require(NumberComparison<Int64>(comparison, number))
+                #expect(holds(ofIntegers, integer) { ValueOrder($0, $1) } == order.satisfies(relation))
+                let ofDoubles = try #require(NumberComparison<Double>(comparison, integer))
+                #expect(
+                    holds(ofDoubles, number) { ValueOrder(numbers: $0, $1) } == order.turned.satisfies(relation),
+                    "\(number) \(comparison) \(integer)"
+                )
+            }
+        }
+    }
+
+    private func holds<Number>(
+        _ comparison: NumberComparison<Number>,
+        _ value: Number,
+        _ order: (Number, Number) -> ValueOrder
+    ) -> Bool {
+        switch comparison {
+        case .always: true
+        case .never: false
+        case .compare(let comparison, let bound):
+            Relation(comparison).map { order(value, bound).satisfies($0) } ?? false
+        }
+    }
+}

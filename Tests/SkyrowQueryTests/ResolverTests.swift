@@ -1,0 +1,182 @@
+import SkyrowModel
+import Testing
+
+@testable import SkyrowQuery
+
+/// What a query is resolved to, and every way in which it can be wrong, with the path of the faulty element.
+@Suite struct ResolverTests {
+    private static func resolve(
+        _ query: RecordQuery,
+        _ scope: DatabaseScope = .everyone,
+        _ caller: Caller = .ann
+    ) throws -> ResolvedQuery {
+        let root = try #require(TestSchema.notes[query.type])
+        var resolver = Resolver(schema: TestSchema.notes, root: root, scope: scope, caller: caller)
+        return try resolver.resolve(query)
+    }
+
+    private static func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+
+    static let refusals: [(Predicate, ErrorCode, String)] = [
+        (.compare(.eq, "title", .integer(1)), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "title", .string("\u{0}")), .invalidArgument, "predicate[2]"),
+        (.compare(.like, "title", .string(#"x\"#)), .invalidArgument, "predicate[2]"),
+        (.compare(.like, "stars", .string("1%")), .invalidArgument, "predicate[0]"),
+        (.compare(.ilike, "category", .string("1%")), .invalidArgument, "predicate[0]"),
+        (.compare(.eq, "stars", .string("1")), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "stars", .number(.nan)), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "done", .integer(1)), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "due", .string("2019-01-01T00:00:00Z")), .invalidArgument, "predicate[2]"),
+        (.compare(.gt, "category", .reference(id("category/1"))), .invalidArgument, "predicate[0]"),
+        (.compare(.eq, "category", .reference(id("note/1"))), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "tags", json("[]")), .notSupported, "predicate[2]"),
+        (.compare(.eq, "title", json("{}")), .notSupported, "predicate[2]"),
+        (.compare(.gt, "tags", .string("x")), .invalidArgument, "predicate[0]"),
+        (.compare(.eq, "data", .string("x")), .invalidArgument, "predicate[2]"),
+        (.compare(.eq, "price", .integer(1)), .invalidArgument, "predicate[0]"),
+        (.compare(.in, "title", .string("x")), .invalidArgument, "predicate[2]"),
+        (.isIn("title", [.string("x"), .null, .integer(1)]), .invalidArgument, "predicate[2][2]"),
+        (.isIn("category", [.reference(id("note/1"))]), .invalidArgument, "predicate[2][0]"),
+        (.isIn("tags", [.string("x")]), .invalidArgument, "predicate[0]"),
+        (.isIn("title", Array(repeating: .string("x"), count: 10_001)), .invalidArgument, "predicate[2]"),
+        (
+            .and(Array(repeating: .compare(.eq, "stars", .integer(1)), count: 1_001)), .invalidArgument,
+            "predicate[1001]"
+        ),
+        (.comparison(.eq, .keyPath(path("title")), .list([.string("x")])), .notSupported, "predicate[2]"),
+        (.comparison(.gt, .keyPath(path("title")), .list([.string("x")])), .invalidArgument, "predicate[2]"),
+        (.comparison(.eq, .list([]), .keyPath(path("title"))), .notSupported, "predicate[1]"),
+        (.comparison(.eq, .value(.integer(1)), .value(.integer(1))), .invalidArgument, "predicate[1]"),
+        (.comparison(.like, .value(.string("x")), .keyPath(path("title"))), .invalidArgument, "predicate[1]"),
+        (.comparison(.gt, .value(.string("x")), .keyPath(path("stars"))), .invalidArgument, "predicate[1]"),
+        (.comparison(.in, .value(.integer(1)), .keyPath(path("tags"))), .invalidArgument, "predicate[1]"),
+        (.comparison(.in, .value(.string("x")), .keyPath(path("title"))), .invalidArgument, "predicate[2]"),
+        (.paths(.eq, "title", "stars"), .invalidArgument, "predicate[2]"),
+        (.paths(.like, "title", "title"), .invalidArgument, "predicate[2]"),
+        (.paths(.lt, "next", "_id"), .invalidArgument, "predicate[0]"),
+        (.paths(.eq, "title", "missing"), .recordQueryInvalid, "predicate[2]"),
+        (.compare(.eq, "missing", .integer(1)), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "_password", .integer(1)), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "title.name", .integer(1)), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "category.missing", .integer(1)), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "next.category.name", .string("x")), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "lost.name", .string("x")), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "_owner.phone", .string("x")), .recordQueryDenied, "predicate[1]"),
+        (
+            .or([.compare(.eq, "title", .null), .not(.and([.compare(.lt, "done", .integer(1))]))]), .invalidArgument,
+            "predicate[2][1][1][2]"
+        ),
+        // Of two faults the first is named.
+        (
+            .and([.compare(.eq, "missing", .integer(1)), .compare(.eq, "title", .integer(1))]), .recordQueryInvalid,
+            "predicate[1][1]"
+        ),
+        (
+            .and([.compare(.eq, "title", .integer(1)), .compare(.eq, "missing", .integer(1))]), .invalidArgument,
+            "predicate[1][2]"
+        ),
+    ]
+
+    @Test(arguments: refusals)
+    func whatHasNoMeaningIsRefusedByCodeAndPath(_ predicate: Predicate, _ code: ErrorCode, path: String) {
+        let error = #expect(throws: SkyrowError.self) {
+            try Self.resolve(RecordQuery(type: type("note"), predicate: predicate))
+        }
+        #expect(error?.code == code)
+        #expect(error?.path == path)
+        #expect(error?.info["arguments"] != nil)
+    }
+
+    @Test func aFieldThatIsHiddenIsDeniedEverywhere() throws {
+        let phone = path("phone")
+        let queries: [(String, RecordQuery)] = [
+            ("predicate[1]", RecordQuery(type: .user, predicate: .compare(.eq, "phone", .null))),
+            ("sort[1][0]", RecordQuery(type: .user, sort: [SortKey(path("username")), SortKey(phone)])),
+            ("include.author", RecordQuery(type: .user, include: [Inclusion(name: "author", keyPath: phone)])),
+            ("desired_keys[1]", RecordQuery(type: .user, desiredFields: ["username", "phone"])),
+        ]
+        for (path, query) in queries {
+            let error = #expect(throws: SkyrowError.self) { try Self.resolve(query) }
+            #expect(error?.code == .recordQueryDenied)
+            #expect(error?.path == path)
+        }
+        // The owner's field is missing from the records of others, and denied to strangers alone.
+        let email = RecordQuery(type: .user, predicate: .compare(.eq, "email", .null), sort: [SortKey(path("email"))])
+        let resolved = try Self.resolve(email)
+        guard case .isMissing(let column) = resolved.predicate else {
+            Issue.record("\(resolved)")
+            return
+        }
+        #expect(column.onlyOwner == "ann")
+        #expect(try Self.resolve(email, .everyone, .master).sort[0].column.onlyOwner == nil)
+        let error = #expect(throws: SkyrowError.self) { try Self.resolve(email, .everyone, .anonymous) }
+        #expect(error?.code == .recordQueryDenied && error?.path == "predicate[1]")
+    }
+
+    @Test func sortsIncludesAndFieldsWithoutMeaningAreNamed() {
+        let note = type("note")
+        let rows: [(String, RecordQuery)] = [
+            ("sort[1][0]", RecordQuery(type: note, sort: [SortKey(path("title")), SortKey(path("tags"))])),
+            ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("missing"))])),
+            ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("next.category.name"))])),
+            ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("title"))])),
+            ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("lost"))])),
+            ("desired_keys[0]", RecordQuery(type: note, desiredFields: ["missing"])),
+            (
+                "predicate[2]",
+                RecordQuery(
+                    type: note,
+                    predicate: .compare(.eq, "title", .integer(1)),
+                    sort: [SortKey(path("missing"))],
+                    desiredFields: ["missing"]
+                )
+            ),
+        ]
+        for (path, query) in rows {
+            let error = #expect(throws: SkyrowError.self) { try Self.resolve(query) }
+            #expect(error?.path == path)
+        }
+    }
+
+    @Test func anOrderEndsWithTheID() throws {
+        func keys(_ sort: [SortKey]) throws -> [ResolvedSort] {
+            try Self.resolve(RecordQuery(type: type("note"), sort: sort)).sort
+        }
+        #expect(try keys([]).map(\.column.place) == [.metadata(.id)])
+        #expect(try keys([SortKey(path("stars"), .descending)]).map(\.direction) == [.descending, .ascending])
+        // Nothing after the id changes the order.
+        let id = try keys([SortKey(path("_id"), .descending), SortKey(path("stars"))])
+        #expect(id.map(\.direction) == [.descending])
+        #expect(try keys([SortKey(path("next._id"))]).count == 2)
+    }
+
+    @Test func aReferenceIsFollowedOnce() throws {
+        var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "category.name", .string("x")))
+        query.sort = [SortKey(path("category.rank")), SortKey(path("next.title"))]
+        query.include = [
+            Inclusion(name: "c", keyPath: path("category")), Inclusion(name: "o", keyPath: path("_owner")),
+        ]
+        let resolved = try Self.resolve(query)
+        #expect(resolved.joins.map(\.target) == [type("category"), type("note"), .user])
+        #expect(resolved.inclusions.map(\.join) == [0, 2])
+        #expect(resolved.needsOtherRecords)
+        #expect(try !Self.resolve(RecordQuery(type: type("note"))).needsOtherRecords)
+    }
+
+    @Test func aQueryFollowsABoundedNumberOfReferences() throws {
+        let names = (0..<17).map { "r\($0)" }
+        let many = TestType("note", Dictionary(uniqueKeysWithValues: names.map { ($0, .reference(type("note"))) }))
+        func resolve(_ count: Int) throws {
+            var resolver = Resolver(
+                schema: TestSchema(types: [many.name: many]),
+                root: many,
+                scope: .everyone,
+                caller: .ann
+            )
+            _ = try resolver.predicate(.and(names.prefix(count).map { .compare(.eq, "\($0)._id", .null) }))
+        }
+        try resolve(16)
+        let error = #expect(throws: SkyrowError.self) { try resolve(17) }
+        #expect(error?.code == .recordQueryInvalid && error?.path == "predicate[17][1]")
+    }
+}

@@ -1,0 +1,86 @@
+import SkyrowModel
+
+@testable import SkyrowQuery
+
+/// Record types in memory: a note of every type of field, which refers to a category and to another note.
+struct TestSchema: QuerySchema {
+    var types: [RecordTypeName: TestType]
+
+    subscript(type: RecordTypeName) -> TestType? { types[type] }
+
+    static let notes = TestSchema(
+        types: Dictionary(
+            uniqueKeysWithValues: [
+                TestType(
+                    "note",
+                    [
+                        "title": .string, "stars": .integer, "score": .number, "done": .boolean, "due": .datetime,
+                        "tags": .json, "data": .bytes, "price": .unknown("money"), "serial": .sequence,
+                        "category": .reference(type("category")), "next": .reference(type("note")),
+                        "lost": .reference(type("nothing")),
+                    ]
+                ),
+                TestType("category", ["name": .string, "rank": .integer]),
+                TestType("user", ["username": .string, "email": .string], hidden: ["phone"], ownersOnly: ["email"]),
+            ].map { ($0.name, $0) }
+        )
+    )
+
+    var note: TestType { types[type("note")]! }
+}
+
+struct TestType: QueryRecordType {
+    var name: RecordTypeName
+    var fields: [FieldName: FieldType]
+    var hidden: Set<FieldName>
+    var ownersOnly: Set<FieldName>
+
+    init(
+        _ name: String,
+        _ fields: [String: FieldType],
+        hidden: [String] = [],
+        ownersOnly: [String] = []
+    ) {
+        self.name = type(name)
+        self.fields = Dictionary(uniqueKeysWithValues: fields.map { (field($0), $1) })
+        self.hidden = Set(hidden.map { field($0) })
+        self.ownersOnly = Set(ownersOnly.map { field($0) })
+    }
+
+    func queryField(_ name: FieldName) -> QueryField? {
+        guard let type = fields[name], let position = fields.keys.sorted().firstIndex(of: name) else { return nil }
+        return QueryField(position: position, type: type)
+    }
+
+    func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
+
+    func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool {
+        !caller.isMaster && ownersOnly.contains(name)
+    }
+
+    func collation(of field: MetadataField) -> TextCollation { .bytes }
+}
+
+func type(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }
+func field(_ name: String) -> FieldName { try! FieldName(name) }
+func id(_ text: String) -> RecordID { try! RecordID(text) }
+func path(_ text: String) -> KeyPath { try! KeyPath(text) }
+
+extension Caller {
+    static let ann = Caller(kind: .user("ann"))
+    static let master = Caller(kind: .master(actingAs: nil))
+}
+
+extension Predicate {
+    static func compare(_ comparison: ComparisonOperator, _ name: String, _ value: RecordValue) -> Predicate {
+        .comparison(comparison, .keyPath(path(name)), .value(value))
+    }
+
+    static func isIn(_ name: String, _ values: [RecordValue]) -> Predicate {
+        .comparison(.in, .keyPath(path(name)), .list(values))
+    }
+
+    static func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
+        .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))
+    }
+}

@@ -1,0 +1,61 @@
+import SkyrowModel
+import SkyrowTestSupport
+
+/// Values at which two interpreters could part.
+enum AgreementCorpus {
+    static let integers: [Int64] = [
+        0, 1, -1, 2, 3, 9_007_199_254_740_991, 9_007_199_254_740_992, 9_007_199_254_740_993, -9_007_199_254_740_993,
+        .max, .max - 1, .min, .min + 1, 1994,
+    ]
+
+    static let numbers: [Double] = [
+        0, -0.0, 1, -1, 0.5, 2.5, -2.5, 5e-324, 1e308, 0x1p53, 0x1p53 + 2, -0x1p53, 0x1p63, -0x1p63, 0x1p63.nextDown,
+        1994, .infinity, -.infinity, .nan,
+    ]
+
+    static let texts: [String] = [
+        "", "a", "A", "b", "aa", "Aa", "z", "Z", "İ", "i", "ı", "I", "ß", "ẞ", "ss", "ς", "Σ", "σ", "ΑΣ", "\u{10FFFF}",
+        "\u{E000}", "\u{10000}", "é", "e\u{301}", "É", "%", "_", "\\", "a%b", "a_b", "Å", "å", "ä", "Ä", "Ö", "-a",
+        "a-b",
+        "ab", "a b", "1", "10", "2", "ǅ", "\t", String(repeating: "Ab", count: 1352),
+    ]
+
+    static let instants: [Timestamp] = [
+        Timestamp(microseconds: 0), Timestamp(microseconds: 1), Timestamp(microseconds: -1),
+        Timestamp(microseconds: -Timestamp.unixEpochOffset), Timestamp(microseconds: -Timestamp.unixEpochOffset + 1),
+        Timestamp(microseconds: -211_810_204_800_000_000), Timestamp(microseconds: 9_223_371_331_199_999_999),
+        .infinity,
+        .negativeInfinity,
+    ]
+
+    static let bytes: [[UInt8]] = [[], [0], [0, 0], [1], [0x7F], [0x80], [0xFF], [0xFF, 0]]
+
+    static let json: [String] = [
+        "[]", "[[]]", "[null]", "{}", "{\"a\": null}", "[\"a\", \"b\"]", "{\"red\": 1, \"b\": [\"c\"]}", "\"a\"", "1",
+        "true",
+        "[\"\\u00e9\"]", "[\"é\", \"b\\\"\\\\\"]", "[[\"a\"]]", "{\"x\": \"a\"}", "{\"é\": {\"b\": 1}}", "[\"\"]",
+        "{\"\": 1}", "[1.0, 1e2, \"\\ud83e\\udd5b\"]",
+    ]
+
+    /// What may be looked for in JSON.
+    static let names: [String] = ["a", "b", "c", "red", "x", "é", "", "b\"\\", "\u{1F95B}", "1", "null"]
+
+    static let users = ["ann", "bob", "carl", "Ann"]
+    static let ids = ["1", "2", "10", "a", "A", "é", "~", "home", "a/b", "_"]
+
+    /// Pieces of patterns.
+    static let pieces = [
+        "a", "A", "b", "%", "_", "\\%", "\\_", "\\\\", "ß", "Σ", "ς", "é", "İ", "\u{10000}", "%a", "ab", "",
+    ]
+}
+
+extension SeededGenerator {
+    mutating func element<Value>(_ values: [Value]) -> Value {
+        values.randomElement(using: &self)!
+    }
+
+    /// True once in so many times.
+    mutating func oneIn(_ count: Int) -> Bool {
+        Int.random(in: 0..<count, using: &self) == 0
+    }
+}

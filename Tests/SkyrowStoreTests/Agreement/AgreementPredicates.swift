@@ -1,0 +1,200 @@
+import SkyrowModel
+import SkyrowQuery
+import SkyrowTestSupport
+
+/// Makes predicates of the grammar, such as have a meaning for the fields they name.
+struct AgreementPredicates {
+    let world: AgreementWorld
+    let caller: Caller
+    var random: SeededGenerator
+
+    /// What may be compared with what.
+    private struct Name {
+        var path: String
+        var type: FieldType
+        /// The kind of id, where it is one.
+        var id: RecordTypeName?
+    }
+
+    private static let names: [Name] = {
+        let things = AgreementWorld.thingFields.map { Name(path: $0.name, type: $0.type) }
+        let places = AgreementWorld.placeFields.map { Name(path: "place.\($0.name)", type: $0.type) }
+        let next = AgreementWorld.thingFields.map { Name(path: "next.\($0.name)", type: $0.type) }
+        return things + things + places + next + [
+            Name(path: "_id", type: .string, id: AgreementWorld.thing),
+            Name(path: "next._id", type: .string, id: AgreementWorld.thing),
+            Name(path: "place._id", type: .string, id: AgreementWorld.place),
+            Name(path: "_owner_id", type: .string, id: .user), Name(path: "_created_by", type: .string, id: .user),
+            Name(path: "_updated_by", type: .string, id: .user), Name(path: "place._owner", type: .string, id: .user),
+            Name(path: "_created_at", type: .datetime), Name(path: "_updated_at", type: .datetime),
+            Name(path: "_revision", type: .integer), Name(path: "next._revision", type: .integer),
+            Name(path: "_access", type: .unknown("")), Name(path: "place._access", type: .unknown("")),
+            Name(path: "_owner.username", type: .string), Name(path: "_owner.email", type: .string),
+            Name(path: "_created_by.email", type: .string),
+        ]
+    }()
+
+    private func isOpen(_ name: Name) -> Bool {
+        // Login keys are shown to no stranger.
+        caller.userID != nil || caller.isMaster || !(name.path.hasSuffix("email") || name.path.hasSuffix("username"))
+    }
+
+    private mutating func name(_ fits: (Name) -> Bool = { _ in true }) -> Name {
+        random.element(Self.names.filter { isOpen($0) && fits($0) })
+    }
+
+    // MARK: Predicates
+
+    mutating func predicate(size: Int) -> Predicate {
+        guard size > 1 else { return comparison() }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1: return .not(predicate(size: size - 1))
+        case 2...4: return .and(parts(size))
+        default: return .or(parts(size))
+        }
+    }
+
+    private mutating func parts(_ size: Int) -> [Predicate] {
+        if random.oneIn(40) { return [] }
+        var parts: [Predicate] = []
+        var left = size - 1
+        while left > 0 {
+            let share = Int.random(in: 1...left, using: &random)
+            parts.append(predicate(size: share))
+            left -= share
+        }
+        return parts
+    }
+
+    private mutating func comparison() -> Predicate {
+        if random.oneIn(6) { return pair() }
+        let name = self.name()
+        let keyPath = Operand.keyPath(path(name.path))
+        if random.oneIn(10) {
+            let any: [ComparisonOperator] = [.eq, .neq, .gt, .like]
+            return .comparison(random.oneIn(2) ? .eq : random.element(any), keyPath, .value(.null))
+        }
+        switch (name.type, name.id) {
+        case (.unknown, _):
+            return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
+        case (.json, _):
+            return .comparison(.in, .value(.string(random.element(AgreementCorpus.names))), keyPath)
+        case (.reference(let target), _):
+            return equality(keyPath, target)
+        case (_, let target?) where random.oneIn(2):
+            return equality(keyPath, target)
+        case (.string, _):
+            if random.oneIn(3) {
+                return .comparison(random.element([.like, .ilike]), keyPath, .value(.string(pattern(name))))
+            }
+        default:
+            break
+        }
+        if random.oneIn(5) {
+            let count = Int.random(in: 0..<5, using: &random)
+            return .comparison(.in, keyPath, .list((0..<count).map { _ in random.oneIn(8) ? .null : literal(name) }))
+        }
+        let comparison = random.element([ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte])
+        let value = Operand.value(literal(name))
+        return random.oneIn(4) ? .comparison(comparison, value, keyPath) : .comparison(comparison, keyPath, value)
+    }
+
+    /// Two key paths of types that compare.
+    private mutating func pair() -> Predicate {
+        let left = name { name in
+            switch name.type {
+            case .json, .unknown: false
+            default: true
+            }
+        }
+        let isReference = { (name: Name) -> RecordTypeName? in
+            if case .reference(let target) = name.type { target } else { name.id }
+        }
+        let right = name { other in
+            switch (left.type, other.type) {
+            case (.json, _), (.unknown, _), (_, .json), (_, .unknown): false
+            case (.integer, .sequence), (.integer, .number), (.sequence, .integer), (.sequence, .number),
+                (.number, .integer), (.number, .sequence):
+                true
+            default: isReference(left) == isReference(other) && (isReference(left) != nil || left.type == other.type)
+            }
+        }
+        // The ids of users are texts, those of other records are not.
+        let isOrdered = isReference(left) == nil
+        let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte] : [.eq, .neq])
+        return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
+    }
+
+    private mutating func equality(_ keyPath: Operand, _ target: RecordTypeName) -> Predicate {
+        if random.oneIn(3) {
+            let count = Int.random(in: 0..<4, using: &random)
+            return .comparison(.in, keyPath, .list((0..<count).map { _ in reference(target) }))
+        }
+        return .comparison(random.element([.eq, .neq]), keyPath, .value(reference(target)))
+    }
+
+    private mutating func reference(_ target: RecordTypeName) -> RecordValue {
+        let wireID =
+            random.oneIn(3)
+            ? random.element(AgreementCorpus.ids) : StoredID.wireID(of: random.element(world.all(target)).storedID)
+        if random.oneIn(2), let id = try? RecordID(type: target, id: wireID) { return .reference(id) }
+        return .string(wireID)
+    }
+
+    // MARK: Literals
+
+    /// Half of the literals are values of records.
+    private mutating func literal(_ name: Name) -> RecordValue {
+        if random.oneIn(2), let stored = stored(name) { return stored }
+        switch name.type {
+        case .string where name.id == .user: return .string(random.element(AgreementCorpus.users))
+        case .string where name.id != nil: return .string(random.element(AgreementCorpus.ids))
+        case .string: return .string(random.element(AgreementCorpus.texts))
+        case .integer, .sequence, .number:
+            let finite = AgreementCorpus.numbers.filter { !$0.isNaN }
+            return random.oneIn(2)
+                ? .integer(random.element(AgreementCorpus.integers)) : .number(random.element(finite))
+        case .boolean: return .boolean(Bool.random(using: &random))
+        case .datetime: return .datetime(random.element(AgreementCorpus.instants))
+        case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
+        case .json, .reference, .unknown: return .null
+        }
+    }
+
+    private mutating func stored(_ name: Name) -> RecordValue? {
+        guard let last = name.path.split(separator: ".").last, let field = try? FieldName(String(last)) else {
+            return nil
+        }
+        let type = name.path.hasPrefix("place.") ? AgreementWorld.place : AgreementWorld.thing
+        switch random.element(world.all(type)).fields[field] {
+        case .text(let text): return .string(text)
+        case .integer(let integer): return .integer(integer)
+        case .number(let number): return number.isNaN ? nil : .number(number)
+        case .boolean(let flag): return .boolean(flag)
+        case .datetime(let instant): return .datetime(instant)
+        case .bytes(let bytes): return .bytes(bytes)
+        case .json, .opaque, nil: return nil
+        }
+    }
+
+    private mutating func pattern(_ name: Name) -> String {
+        if random.oneIn(3), case .string(let text)? = stored(name), text.utf8.count < 40, !text.contains("\\") {
+            return random.element(["\(text)%", "%\(text)", text])
+        }
+        return (0..<Int.random(in: 0..<5, using: &random)).map { _ in random.element(AgreementCorpus.pieces) }.joined()
+    }
+
+    // MARK: Orders
+
+    mutating func sort() -> [SortKey] {
+        (0..<Int.random(in: 0..<4, using: &random)).map { _ in
+            let name = self.name { name in
+                switch name.type {
+                case .json, .unknown: false
+                default: true
+                }
+            }
+            return SortKey(path(name.path), random.oneIn(2) ? .ascending : .descending)
+        }
+    }
+}

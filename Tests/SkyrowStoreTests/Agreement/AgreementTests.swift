@@ -1,0 +1,207 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+@testable import SkyrowQuery
+@testable import SkyrowStore
+
+/// SQL and memory answer the same for every predicate and record, and order records alike.
+@Suite(.timeLimit(.minutes(10))) struct AgreementTests {
+    private static let callers: [(Caller, DatabaseScope)] = [
+        (.anonymous, .everyone), (.ann, .everyone), (.bob, .everyone),
+        (Caller(kind: .user("carl"), roles: ["r1"]), .everyone),
+        (Caller(kind: .user("Ann"), roles: (0..<8).map { "r\($0)" }), .everyone),
+        (.ann, .user("ann")), (.bob, .user("bob")), (.master, .everyone), (.master, .user("ann")), (.master, .union),
+    ]
+
+    private struct Setting {
+        let world: AgreementWorld
+        let store: RecordStore
+
+        var catalog: SchemaCatalog { store.cache.current }
+    }
+
+    /// A store whose database has the records of a world.
+    private func withWorld(
+        _ url: String,
+        _ random: inout SeededGenerator,
+        _ body: @Sendable (Setting, inout SeededGenerator) async throws -> Void
+    ) async throws {
+        let world = AgreementWorld(&random)
+        let start = random
+        try await withPostgresClient(url) { client in
+            let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
+            try await store.prepare()
+            try await client.withTransaction { transaction in
+                try await transaction.executeScript(
+                    "SET LOCAL search_path = app, pg_temp; \(SQL(trustedText: AgreementWorld.tables))"
+                )
+            }
+            try await world.insert(with: client)
+            try await store.cache.reload()
+            var random = start
+            try await body(Setting(world: world, store: store), &random)
+        }
+    }
+
+    @Test func everyPredicateIsTrueOfTheSameRecords() async throws {
+        try await withTemporaryDatabase { url in
+            var random = SeededGenerator.forTest()
+            try await withWorld(url, &random) { setting, random in
+                var pairs = 0
+                while pairs < 100_000 { pairs += try await judge(setting, predicates: 8, &random) }
+            }
+        }
+    }
+
+    /// Judges all things by some predicates in one statement; answers how many pairs of the two that were.
+    private func judge(_ setting: Setting, predicates count: Int, _ random: inout SeededGenerator) async throws -> Int {
+        let (caller, scope) = random.element(Self.callers)
+        let catalog = setting.catalog.visible(to: caller)
+        let root = try #require(catalog[AgreementWorld.thing])
+        var resolver = Resolver(schema: catalog, root: root, scope: scope, caller: caller)
+        var generator = AgreementPredicates(world: setting.world, caller: caller, random: random)
+        var predicates: [(predicate: Predicate, resolved: ResolvedPredicate)] = []
+        for _ in 0..<count {
+            let size = generator.random.oneIn(4) ? Int.random(in: 1...30, using: &generator.random) : 2
+            let predicate = generator.predicate(size: size)
+            resolver.use = PredicateUse()
+            predicates.append((predicate, try resolver.predicate(predicate)))
+        }
+        random = generator.random
+        let text = QueryText(root: root, joined: resolver.joinedTypes)
+        let visibility = ResolvedVisibility(scope: scope, caller: caller)
+        var statement: SQL = "SELECT \"r\".\"_id\""
+        for predicate in predicates { statement += ", (\(text.condition(predicate.resolved)))" }
+        statement += " FROM \(root.qualifiedName) AS \"r\""
+        for (number, join) in resolver.joins.enumerated() {
+            statement += " \(text.join(number, join, visibility, nil))"
+        }
+        let result = try await setting.store.client.read(statement)
+        for (place, predicate) in predicates.enumerated() {
+            let query = ResolvedQuery(
+                type: root.name,
+                predicate: predicate.resolved,
+                sort: [],
+                inclusions: [],
+                joins: resolver.joins,
+                visibility: visibility,
+                limit: 0,
+                offset: 0,
+                countsMatches: false
+            )
+            let interpreter = MemoryInterpreter(query) { setting.world.record($0, $1) }
+            for row in 0..<result.rowCount {
+                let id = try result.decode(row: row, column: 0, as: String.self)
+                let record = try #require(setting.world.record(AgreementWorld.thing, id))
+                let stored = try result.decode(row: row, column: place + 1, as: Bool?.self)
+                let truth = interpreter.truth(of: record)
+                if truth != (stored.map { Truth($0) } ?? .unknown) {
+                    Issue.record(
+                        """
+                        seed \(random.seed): \(predicate.predicate) is \(truth) in memory and \
+                        \(stored.map { "\($0)" } ?? "NULL") in SQL for \(record), asked by \(caller) in \(scope): \
+                        \(text.condition(predicate.resolved).text)
+                        """
+                    )
+                    return .max / 2
+                }
+            }
+        }
+        return result.rowCount * count
+    }
+
+    @Test func queriesAnswerTheSameRecordsInTheSameOrder() async throws {
+        try await withTemporaryDatabase { url in
+            var random = SeededGenerator.forTest()
+            try await withWorld(url, &random) { setting, random in
+                for _ in 0..<250 { try await order(setting, &random) }
+            }
+        }
+    }
+
+    private func order(_ setting: Setting, _ random: inout SeededGenerator) async throws {
+        let (caller, scope) = random.element(Self.callers)
+        var generator = AgreementPredicates(world: setting.world, caller: caller, random: random)
+        var query = RecordQuery(type: AgreementWorld.thing, sort: generator.sort())
+        if generator.random.oneIn(2) { query.predicate = generator.predicate(size: 3) }
+        query.countsMatches = generator.random.oneIn(3)
+        random = generator.random
+        let catalog = setting.catalog.visible(to: caller)
+        let root = try #require(catalog[AgreementWorld.thing])
+        var resolver = Resolver(schema: catalog, root: root, scope: scope, caller: caller)
+        let interpreter = MemoryInterpreter(try resolver.resolve(query)) { setting.world.record($0, $1) }
+        let expected = setting.world.all(AgreementWorld.thing).filter(interpreter.matches)
+            .sorted(by: interpreter.isOrdered)
+        let answer = try await setting.store.query(query, in: scope, caller: caller)
+        let ids = answer.records.map { $0.collected()?.id.id ?? "" }
+        #expect(
+            ids == expected.map { StoredID.wireID(of: $0.storedID) },
+            "seed \(random.seed): \(query), asked by \(caller) in \(scope)"
+        )
+        if query.countsMatches { #expect(answer.count == expected.count) }
+    }
+
+    /// A database whose own collation is that of a language, with all that this changes.
+    @Test func aDatabaseOfALanguageAnswersAsAnyOther() async throws {
+        try await withTemporaryDatabaseAndPsql { database in
+            let name = "\(database.name)_sv"
+            try await database.psql(
+                """
+                CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'sv' LOCALE 'C.UTF-8'
+                """
+            )
+            let language = TemporaryDatabase(cluster: database.cluster, name: name)
+            do {
+                var random = SeededGenerator.forTest()
+                try await withWorld(language.url, &random) { setting, random in
+                    #expect(
+                        try await language.psql("SELECT 'ö' < 'z', 'ö' < 'z' COLLATE \"C\", app._fold('Ö')") == "f|f|ö"
+                    )
+                    #expect(setting.catalog[AgreementWorld.thing]?[field("alias")]?.collation == .database)
+                    var pairs = 0
+                    while pairs < 8_000 { pairs += try await judge(setting, predicates: 8, &random) }
+                    for _ in 0..<50 { try await order(setting, &random) }
+                }
+            }
+            try await database.psql("DROP DATABASE \(name) WITH (FORCE)")
+        }
+    }
+
+    @Test func everyCodePointIsFoldedAlike() async throws {
+        try await withTemporaryDatabase(template: .migrated) { url in
+            try await withPostgresClient(url) { client in
+                let result = try await client.read(
+                    """
+                    SELECT number, app._fold(chr(number)) FROM generate_series(1, 1114111) AS number
+                    WHERE number NOT BETWEEN 55296 AND 57343 AND app._fold(chr(number)) <> chr(number)
+                    """
+                )
+                var folded: [UInt32: String] = [:]
+                for row in 0..<result.rowCount {
+                    let number = try result.decode(row: row, column: 0, as: Int32.self)
+                    folded[UInt32(number)] = try result.decode(row: row, column: 1)
+                }
+                var differing: [UInt32] = []
+                for number in UInt32(1)...0x10FFFF {
+                    guard let scalar = Unicode.Scalar(number) else { continue }
+                    let text = String(scalar)
+                    // A server of a later Unicode folds letters that the table does not have.
+                    let isSame = TextFolding.fold(text).isSameText(as: folded[number] ?? text)
+                    if !isSame, TextFolding.isKnown(Int(number)) {
+                        differing.append(number)
+                    }
+                }
+                #expect(differing.isEmpty)
+                let words = ["ΟΔΥΣΣΕΥΣ", "Σ", "İstanbul", "STRASSE", "Straße", "ǅ", "ÀÉ", "e\u{301}Σ"]
+                for word in words {
+                    let server = try await client.read("SELECT app._fold(\(word))")
+                    #expect(
+                        TextFolding.fold(word).isSameText(as: try server.decode(row: 0, column: 0, as: String.self))
+                    )
+                }
+            }
+        }
+    }
+}
