@@ -136,7 +136,7 @@ COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id o
 -- Text ----------------------------------------------------------------------------------------------------------------
 
 -- Texts are compared by the bytes of their UTF-8, whatever the locale of the database, so that every server and client
--- has one order (Documentation/Decisions/0025-text-order.md).
+-- has one order (Documentation/Decisions/0026-text-order.md).
 
 -- Not STRICT, since the planner would not put a strict function's body in the place of its call. ICU's lower case takes
 -- the sigma at the end of a word for another letter.
