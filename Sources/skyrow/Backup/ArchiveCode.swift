@@ -44,7 +44,7 @@ struct ArchiveCode: Hashable, Sendable {
                 && text.firstMatch(of: /EXECUTE FUNCTION "[^"]+"\."_[a-z_]+"\(/) != nil
         }
         guard code.name.hasPrefix("_") else { return false }
-        // PostgreSQL writes these in words of its own. One has the offset of the database that it is from, the other a
+        // PostgreSQL writes these in words of its own. One has the offset of the database that it is from, another a
         // literal, whose characters are not enough for more than a literal.
         let words = text.filter { !"\"'() \n".contains($0) }
         if code.name == "_login_canonical(\"text\")" {
@@ -53,6 +53,16 @@ struct ArchiveCode: Hashable, Sendable {
                 SAFERETURNNORMALIZElowerupperlowerregexp_replaceNORMALIZEvalue,NFKC,
                 E?[\\\[\]uU0-9A-F-]+::text,::text,g::text
                 COLLATE(pg_catalog\.)?(und-x-icu|default),NFKC;
+                /#
+            return words.firstMatch(of: shape) != nil
+        }
+        if code.name == "_fold(\"text\")" {
+            let shape =
+                #/
+                SAFERETURNCASEWHENoctet_lengthvalue=lengthvalue
+                THENlowervalueCOLLATE(pg_catalog\.)?CCOLLATE(pg_catalog\.)?C
+                ELSEtranslatelowervalueCOLLATE(pg_catalog\.)?(und-x-icu|default)COLLATE(pg_catalog\.)?C,
+                ς::text,σ::textCOLLATE(pg_catalog\.)?CEND;
                 /#
             return words.firstMatch(of: shape) != nil
         }

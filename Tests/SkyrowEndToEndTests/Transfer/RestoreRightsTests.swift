@@ -51,6 +51,20 @@ import Testing
     @Test(arguments: [
         ("FUNCTION", "_revision()", #"RETURN (("pg_current_xact_id"())::"text")::bigint + '42'::bigint);"#, true),
         ("FUNCTION", "_revision()", #"RETURN (("other"())::"text")::bigint + '42'::bigint);"#, false),
+        (
+            "FUNCTION", "_fold(\"text\")",
+            #"IMMUTABLE PARALLEL SAFE RETURN CASE WHEN ("octet_length"("value") = "length"("value")) "#
+                + #"THEN ("lower"(("value" COLLATE "C")) COLLATE "C") "#
+                + #"ELSE ("translate"(("lower"(("value" COLLATE "und-x-icu")) COLLATE "C"), 'ς'::"text", 'σ'::"text") "#
+                + #"COLLATE "C") END;"#,
+            true
+        ),
+        (
+            "FUNCTION", "_fold(\"text\")",
+            #"IMMUTABLE PARALLEL SAFE RETURN CASE WHEN ("octet_length"("value") = "length"("value")) "#
+                + #"THEN "app"."shout"("value") ELSE "value" END;"#,
+            false
+        ),
         ("FUNCTION", "_announce_all_sessions()", "AS $$\nBEGIN\n    PERFORM 1;\nEND $$;", false),
         (
             "FUNCTION", "_announce_all_sessions()",
