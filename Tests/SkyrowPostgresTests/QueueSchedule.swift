@@ -151,9 +151,14 @@ struct QueueSchedule {
         let effects = queue.endBackOffs()
         events.append("back-offs end: \(effects)")
         for effect in effects {
-            guard case .wake(let slot) = effect, case .backingOff = positions[slot] else {
-                broken = "\(effect) ends no back-off"
+            guard case .wake(let slot) = effect else {
+                broken = "\(effect) wakes no worker"
                 return
+            }
+            switch positions[slot] {
+            // A pause may be over already, which the queue learns when the worker has a connection or has ended.
+            case .backingOff, .connecting, .ending: break
+            default: broken = "worker \(slot) is woken though it does not wait to connect"
             }
         }
     }
