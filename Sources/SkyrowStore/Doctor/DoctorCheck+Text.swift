@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// How texts are ordered and compared (Documentation/Decisions/NNNN-text-order.md).
+// How texts are ordered and compared (Documentation/Decisions/0026-text-order.md).
 
 extension DoctorCheck {
     package static let textOrder = DoctorCheck(

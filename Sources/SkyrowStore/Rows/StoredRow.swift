@@ -4,7 +4,7 @@ package import SkyrowPostgres
 /// The rows of one result, and the plan by which each is emitted.
 ///
 /// A value that is visible to owners only is emitted for a row whose owner is the one for whom the rows are, as the statements of
-/// queries have it compared (``QueryNames``).
+/// queries have it compared (``QueryText``).
 package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
