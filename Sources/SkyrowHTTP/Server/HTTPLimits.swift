@@ -1,5 +1,5 @@
 package import NIOCore
-package import SkyrowActions
+internal import SkyrowActions
 
 /// What one server takes from its clients, in bytes, counts and time.
 package struct HTTPLimits: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import SkyrowModel
-package import SkyrowPostgres
+internal import SkyrowModel
+internal import SkyrowPostgres
 
 /// What the text of an access condition depends on, and the only thing it is made of.
 ///
