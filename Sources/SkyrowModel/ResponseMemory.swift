@@ -93,7 +93,7 @@ package final class ResponseAccount: Sendable {
     // MARK: Text
 
     /// Takes bytes for a text that grows, as many as there are up to `most`; when there are fewer than `least` it takes none
-    /// and tells why.
+    /// and returns the reason.
     ///
     /// A text that is near the bound takes what is left in one go, because it is copied whenever it grows.
     package func takeForText(atLeast least: Int, atMost most: Int) -> Result<Int, Refusal> {

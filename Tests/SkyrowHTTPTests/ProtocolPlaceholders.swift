@@ -61,7 +61,7 @@ struct ProtocolPlaceholders {
         }
     }
 
-    /// The responses of a JSON-RPC batch come in any order; they are told apart by their ids.
+    /// The responses of a JSON-RPC batch come in any order; their ids say which is which.
     private static func ordered(_ wanted: [ProtocolJSON], as got: [ProtocolJSON]) -> [ProtocolJSON] {
         guard wanted.allSatisfy({ $0["jsonrpc"] != nil }) else { return wanted }
         return got.map { response in wanted.first { $0["id"] == response["id"] } ?? .null }

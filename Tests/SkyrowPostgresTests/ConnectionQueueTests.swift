@@ -50,7 +50,7 @@ import Testing
 
     private static let time = MonotonicTime(nanoseconds: 0)
 
-    /// A queue with so many idle workers.
+    /// A queue with this number of idle workers.
     private func queue(_ limits: QueueLimits, idle: Int) -> ConnectionQueue {
         var queue = ConnectionQueue(limits: limits)
         _ = queue.start()
@@ -185,7 +185,7 @@ import Testing
         }
         let later = Self.time + ConnectionQueue.patience
         var findings = queue.enforceTimeLimits(at: later) { _ in 0 }
-        // Nothing tells which of them is slow, so the pipeline is ended and each goes by itself.
+        // Which of them is slow is not known, so the pipeline is ended and each goes by itself.
         #expect(findings.effects.contains(.cancel(1, batch: 1)))
         #expect(findings.slow.isEmpty)
         #expect(requests.allSatisfy { $0.pace == .unproven && $0.copies == 2 })

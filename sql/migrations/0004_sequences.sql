@@ -13,7 +13,7 @@ BEGIN
         EXECUTE format('SELECT max(%1$I) FROM new_row WHERE %1$I < 9007199254740992', field.name) INTO highest;
         CONTINUE WHEN highest IS NULL OR highest <= coalesce(pg_sequence_last_value(field.numbers), 0);
         IF highest - coalesce(pg_sequence_last_value(field.numbers), 0) <= 10000 THEN
-            -- nextval() goes forward only, whoever draws numbers meanwhile.
+            -- nextval() goes forward only, also while other sessions draw numbers.
             WHILE nextval(field.numbers) < highest LOOP
             END LOOP;
         ELSE

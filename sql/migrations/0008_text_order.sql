@@ -72,7 +72,7 @@ BEGIN
     );
 END $do$;
 
--- Lower case under "C" is that of ASCII letters alone; what tells older accounts apart stays as it is.
+-- Lower case under "C" is that of ASCII letters alone; the index that distinguishes older accounts stays as it is.
 DO $do$
 DECLARE
     key record;

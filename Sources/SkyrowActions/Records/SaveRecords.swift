@@ -4,7 +4,7 @@ import SkyrowStore
 extension ActionService {
     /// `record:save`: creates records and merges fields into existing ones.
     ///
-    /// In this order: whoever may not write at all is refused, items that may not be saved are refused one by one,
+    /// In this order: a caller who may not write at all is refused, items that may not be saved are refused one by one,
     /// types and fields that are missing are made for those that may, and then the store saves.
     ///
     /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.

@@ -40,7 +40,7 @@ struct ConnectionQueue {
         var isConnected = false
         var taken: [PostgresRequest] = []
         var takenAt = MonotonicTime.distantFuture
-        /// Tells the batches of all workers apart.
+        /// Unique among the batches of all workers.
         var batch = 0
         /// Whether it counts against the limits for bounded statements.
         var isBounded = false

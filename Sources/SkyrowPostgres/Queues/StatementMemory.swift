@@ -22,7 +22,7 @@ struct StatementMemory {
     static let heldTime: Duration = .seconds(1)
     /// As many quick runs in a row make a slow shape quick.
     static let patience = 4
-    /// So many rows of one table that hold up writes are taken for a lock of the table.
+    /// How many rows of one table have to hold up writes before they count as a lock of the table.
     static let rowsOfLockedTable = 4
     static let capacity = 256
 

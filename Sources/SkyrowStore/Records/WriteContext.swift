@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 struct WriteContext {
     /// So often is a record tried again that others changed between a refusal and the question about it.
     static let attempts = 3
-    /// So many statements of a request may be refused for one of several records: each is followed by two smaller ones,
+    /// How many statements of a request may be refused for one of several records: each is followed by two smaller ones,
     /// so that a request of 10,000 bad records is some 500 statements and not 20,000.
     static let refusedStatements = 256
 

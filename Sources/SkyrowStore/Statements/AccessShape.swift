@@ -113,7 +113,7 @@ package struct AccessShape: Hashable, Sendable {
             """
     }
 
-    /// So many entries of a list are looked up; what comes after them is left to the path.
+    /// How many entries of a list are looked up; those after them are left to the path.
     private static let placesLookedUp: [SQL] = ["0", "1", "2", "3"]
 
     /// A list that names one of the roles in its first entries, with one of the levels.

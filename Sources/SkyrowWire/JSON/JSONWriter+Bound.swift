@@ -51,7 +51,7 @@ extension JSONWriter {
         short()
     }
 
-    /// Lets the text go on without regard to the account, and be sent however long it is: it tells of what was written.
+    /// Lets the text go on without regard to the account, and be sent however long it is, since it reports what was written.
     func liftBound() {
         bound.isLifted = true
     }

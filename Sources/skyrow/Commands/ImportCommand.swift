@@ -13,7 +13,7 @@ struct ImportCommand: AsyncParsableCommand {
 
             What `skyrow export` wrote keeps ids, databases, owners, access lists and times: a directory always, a file, \
             which is known by its column _database, with --keep-owners. Without that flag a file with a column _database, \
-            _owner or _access is refused, since it decides who may read and write the records. A directory tells the \
+            _owner or _access is refused, since it decides who may read and write the records. A directory has the \
             types of all fields as well. Accounts of imported users have no password.
 
             CSV: the first line names the fields; other characters than letters, digits and underscores become \

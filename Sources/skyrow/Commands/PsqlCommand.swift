@@ -14,7 +14,7 @@ struct PsqlCommand: AsyncParsableCommand {
 
             The session has the rights of the service, which owns the database and is no superuser; --administrator is \
             for what needs one, such as CREATE EXTENSION and ALTER SYSTEM. A superuser should not change tables that come \
-            from an archive of somebody else: their triggers run with the rights of whoever changes them.
+            from an archive of somebody else: their triggers run with the rights of the role that changes them.
             """
     )
 

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// The same rules, told plainly.
+    /// The same rules in their simplest form.
     private struct Model {
         static let clients = 6
         var running: [Int: Int] = [:]

@@ -36,7 +36,7 @@ import Testing
                     try await waiting(until: "nothing waits for the lock") { try await database.psql(stuck) == "0" }
                 }
             }
-            // What was cancelled left nothing behind, and stood in nobody's way.
+            // What was cancelled left nothing behind, and delayed no other request.
             let notes = try await service.call("record:query", #"{"record_type":"note"}"#)
             #expect(notes.contains("note\\/first") && !notes.contains("note\\/second"))
             #expect(await service.terminate() == .exited(0))

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Waits until so many bytes of bodies are in memory.
+    /// Waits until this number of bytes of bodies is in memory.
     private func waitForBodies(_ bytes: Int, _ counts: HTTPServerCounts) async throws {
         try await waiting(until: "\(bytes) bytes of bodies have arrived") { counts.statistics.bodyBytes >= bytes }
     }

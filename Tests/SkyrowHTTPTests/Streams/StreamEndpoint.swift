@@ -11,7 +11,7 @@ import Synchronization
 /// - `POST /stream/echo`: the body, part by part
 /// - `POST /stream/refuse`: 403, and nothing of the body is taken
 /// - `POST /stream/idle`: nothing of the body is taken, and nothing is sent
-/// - `GET /stream/bytes?<count>`: so many bytes, whose number is not announced; with `&length` it is
+/// - `GET /stream/bytes?<count>`: that number of bytes, which is not announced; with `&length` it is
 /// - `GET /stream/hang`: one part, and then nothing
 /// - `GET /stream/fail`: one part, and then an error
 /// - `GET /stream/short`: fewer bytes than announced

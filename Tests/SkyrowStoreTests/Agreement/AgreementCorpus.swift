@@ -54,7 +54,7 @@ extension SeededGenerator {
         values.randomElement(using: &self)!
     }
 
-    /// True once in so many times.
+    /// True once in this number of times, on average.
     mutating func oneIn(_ count: Int) -> Bool {
         Int.random(in: 0..<count, using: &self) == 0
     }

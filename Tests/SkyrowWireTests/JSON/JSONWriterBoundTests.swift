@@ -53,7 +53,7 @@ import Testing
         #expect(writer.settle() == .noMemory)
     }
 
-    /// What was written is told whatever its length.
+    /// What was written is reported whatever its length.
     @Test func beyondTheBoundWrittenRecordsGoWithoutTheirFields() {
         let writer = JSONWriter(account: account(200_000))
         writer.written(outcomes(40, length: 10_000))
