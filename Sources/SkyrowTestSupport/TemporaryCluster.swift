@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server of the tests' own: a fresh data directory under /tmp, reached through a socket in it only.
+/// A PostgreSQL server of the tests' own: a fresh data directory, reached through a socket in it only.
 ///
 /// ```swift
 /// let cluster = try await TemporaryCluster.shared()                                  // one per test process
@@ -29,13 +29,7 @@ package final class TemporaryCluster: Sendable {
     /// `["shared_preload_libraries": "pg_stat_statements"]`.
     package static func start(settings: [String: String] = [:]) async throws -> TemporaryCluster {
         let installation = try await PostgresInstallation.find()
-        var template = Array("/tmp/skyrow-pg-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(
-                description: "No directory can be made in /tmp: \(String(cString: strerror(errno)))"
-            )
-        }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try ClusterDirectory.make()
         if getuid() == 0 {
             guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
             else {
