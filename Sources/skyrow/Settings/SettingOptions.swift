@@ -1,4 +1,5 @@
 import ArgumentParser
+import Synchronization
 
 /// The flags of all settings of a command, made from the table.
 ///
@@ -46,7 +47,7 @@ struct GroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: SettingKey.self)
-        for row in GroupOptions.rows {
+        for row in GroupOptions.arguments.rows {
             let key = SettingKey(row.name)
             if row.kind == .flag {
                 flags[row.name] = try container.decode(Flag<Bool?>.self, forKey: key).wrappedValue.map { "\($0)" }
@@ -56,12 +57,36 @@ struct GroupOptions<Group: SettingGroup>: ParsableArguments, CustomReflectable {
         }
     }
 
-    private static var rows: [SettingRow] {
-        Group.settings.flatMap { [$0.row] + [$0.row.fileRow].compactMap(\.self) }.filter { $0.flag != nil }
-    }
+    private static var arguments: GroupArguments { GroupArguments.of(Group.self) }
 
     var customMirror: Mirror {
-        Mirror(self, children: GroupOptions.rows.map { ($0.name, $0.argument) })
+        Mirror(self, children: GroupOptions.arguments.children)
+    }
+}
+
+/// The flags of one group and what ArgumentParser knows them by, made once: it asks for them dozens of times while it
+/// reads one command line.
+private struct GroupArguments: Sendable {
+    let rows: [SettingRow]
+    private let arguments: [any Sendable]
+
+    private static let known = Mutex<[ObjectIdentifier: GroupArguments]>([:])
+
+    private init(_ settings: [any AnySetting]) {
+        rows = settings.flatMap { [$0.row] + [$0.row.fileRow].compactMap(\.self) }.filter { $0.flag != nil }
+        arguments = rows.map(\.argument)
+    }
+
+    static func of<Group: SettingGroup>(_ group: Group.Type) -> GroupArguments {
+        let key = ObjectIdentifier(group)
+        if let known = known.withLock({ $0[key] }) { return known }
+        let made = GroupArguments(group.settings)
+        known.withLock { $0[key] = made }
+        return made
+    }
+
+    var children: [(String, Any)] {
+        zip(rows, arguments).map { ($0.name, $1) }
     }
 }
 
@@ -95,7 +120,7 @@ private struct SettingKey: CodingKey {
 
 extension SettingRow {
     /// The option or flag as ArgumentParser knows it.
-    fileprivate var argument: Any {
+    fileprivate var argument: any Sendable {
         let help = ArgumentHelp("\(helpText)", valueName: kind.valueName)
         return kind == .flag
             ? Flag<Bool?>(name: .customLong(name), inversion: .prefixedNo, help: help)
