@@ -85,7 +85,7 @@ extension HTTP1Connection {
         arriving?.end()
         arriving = nil
         while let item = queue.popFirst() {
-            if case .request(var exchange, _) = item { exchange.end() }
+            if case .request(let exchange, _) = item { exchange.end() }
         }
         loop.remove(self)
         onClose()

@@ -50,7 +50,6 @@ extension HTTP1Connection {
     private func start(_ exchange: RequestExchange, at time: NIODeadline) {
         lastNumber += 1
         let number = lastNumber
-        var exchange = exchange
         let (request, hold) = exchange.begin(from: peer, at: time, in: loop)
         exchange.parts?.observe { [weak self] in self?.taken($0, of: number) }
         current = Current(number: number, exchange: exchange)

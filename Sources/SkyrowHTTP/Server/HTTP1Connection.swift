@@ -21,7 +21,7 @@ final class HTTP1Connection: ChannelDuplexHandler, TimedConnection {
     /// The request that is being worked on.
     struct Current {
         let number: UInt64
-        var exchange: RequestExchange
+        let exchange: RequestExchange
         var keepsAlive = false
         var isChunked = false
         /// The system sends a region of a file; the next part waits until it has.

@@ -20,7 +20,7 @@ package struct Resolver<Schema: QuerySchema> {
     /// The names that lead to them, and their types.
     var joined: [(name: String, type: Schema.RecordType)] = []
     /// The types of the joined records, in the order of ``joins``.
-    package var joinedTypes: [Schema.RecordType] { joined.map(\.type) }
+    package var joinedTypes: [Schema.RecordType] { joined.map { $0.type } }
     var use = PredicateUse()
 
     /// - Parameters:

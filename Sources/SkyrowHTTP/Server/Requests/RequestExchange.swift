@@ -3,7 +3,10 @@ import NIOHTTP1
 import SkyrowModel
 
 /// A request with what belongs to it: its lifecycle decides, and its connection performs.
-struct RequestExchange {
+///
+/// It belongs to the event loop of its connection. It is an object because it moves from the one that arrives to the one that
+/// waits and on to the one that is worked on: as a value it would be copied each time, with all that it refers to.
+final class RequestExchange {
     let head: HTTPRequestHead
     let id: RequestID
     /// What follows is another protocol, so the connection ends after this request.
@@ -28,7 +31,7 @@ struct RequestExchange {
         let mode = loop.responder.bodyMode(of: head)
         let lifecycle = RequestLifecycle(mode, loop.limits, now: .now())
         let examination = HeadExamination(head, bodyLimit: lifecycle.limit, hasBody: hasBody)
-        var exchange = RequestExchange(
+        let exchange = RequestExchange(
             head: head,
             id: loop.nextRequestID(),
             endsHTTP: examination.endsHTTP,
@@ -54,7 +57,7 @@ struct RequestExchange {
     }
 
     /// Takes the memory that the lifecycle asks for; returns what is to be done next.
-    mutating func claim(
+    func claim(
         _ claim: RequestLifecycle.Claim,
         from peer: ConnectionPeer,
         in loop: EventLoopContext
@@ -62,7 +65,7 @@ struct RequestExchange {
         lifecycle.claimed(take(claim, from: peer, in: loop))
     }
 
-    private mutating func take(
+    private func take(
         _ claim: RequestLifecycle.Claim,
         from peer: ConnectionPeer,
         in loop: EventLoopContext
@@ -84,7 +87,7 @@ struct RequestExchange {
     }
 
     /// Keeps a part of a collected body, for which memory was taken.
-    mutating func keep(_ part: ByteBuffer) {
+    func keep(_ part: ByteBuffer) {
         if bytes.readableBytes == 0 {
             // Most bodies arrive in one part, which is kept without a copy.
             bytes = part
@@ -94,13 +97,13 @@ struct RequestExchange {
     }
 
     /// The service has taken a part of the streamed body.
-    mutating func taken(_ count: Int) {
+    func taken(_ count: Int) {
         lifecycle.taken(count)
         hold?.release(count)
     }
 
     /// The request for the service, and the memory of its collected body, which is given back when the service returns.
-    mutating func begin(from peer: ConnectionPeer, at time: NIODeadline, in loop: EventLoopContext) -> (
+    func begin(from peer: ConnectionPeer, at time: NIODeadline, in loop: EventLoopContext) -> (
         HTTPRequest, BodyHold?
     ) {
         lifecycle.started(at: time, loop.limits)
@@ -114,13 +117,13 @@ struct RequestExchange {
         return (request, hold)
     }
 
-    mutating func takeWriter() -> CheckedContinuation<Void, any Error>? {
+    func takeWriter() -> CheckedContinuation<Void, any Error>? {
         defer { writer = nil }
         return writer
     }
 
     /// Cancels the work, which may still respond.
-    mutating func cancel() {
+    func cancel() {
         task?.cancel()
         parts?.fail(CancellationError())
         takeWriter()?.resume(throwing: CancellationError())
@@ -131,7 +134,7 @@ struct RequestExchange {
     /// - Parameters:
     ///   - reason: what the reader of a streamed body gets.
     ///   - cancels: whether the work is of no use any more.
-    mutating func end(_ reason: any Error = CancellationError(), cancels: Bool = true) {
+    func end(_ reason: any Error = CancellationError(), cancels: Bool = true) {
         if cancels { task?.cancel() }
         hold?.release()
         hold = nil
