@@ -21,6 +21,7 @@ package final class ActionService: Service, Sendable {
     package let store: RecordStore
     let clock: ServiceClock
     let keys: AccessKeys
+    let accessVariables = AccessVariablesCache()
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher

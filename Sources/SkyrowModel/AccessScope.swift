@@ -51,17 +51,30 @@ public struct AccessScope: Hashable, Sendable {
         clauses = AccessScope.clauses(caller: caller, level: level, database: database)
     }
 
+    private init(database: DatabaseScope, clauses: [AccessClause]) {
+        self.database = database
+        self.clauses = clauses
+    }
+
+    /// No record of a database.
+    package static func nothing(in database: DatabaseScope) -> AccessScope {
+        AccessScope(database: database, clauses: [])
+    }
+
+    /// Made once, since most requests to a private database and all of the master key have it.
+    private static let everyRecord: [AccessClause] = [.everything]
+
     private static func clauses(caller: Caller, level: AccessLevel, database: DatabaseScope) -> [AccessClause] {
         if caller.isMaster {
             // `_union` is for reading only, for every caller.
-            return database == .union && level == .write ? [] : [.everything]
+            return database == .union && level == .write ? [] : everyRecord
         }
         let audience = AccessAudience(user: caller.userID, roles: caller.roles)
         switch database {
         case .union:
             return []
         case .user(let owner):
-            return caller.userID.map { $0.isSameText(as: owner) } ?? false ? [.everything] : []
+            return caller.userID.map { $0.isSameText(as: owner) } ?? false ? everyRecord : []
         case .everyone:
             switch level {
             case .read:

@@ -53,30 +53,4 @@ public enum DatabaseScope: Hashable, Sendable {
         case .union: hasher.combine(1)
         }
     }
-
-    /// Opens a database for a caller.
-    ///
-    /// Throws `101 NotAuthenticated` for `_private` without a user and `_union` without the master key, and
-    /// `102 PermissionDenied` for another user's database.
-    public init(_ name: DatabaseName, caller: Caller) throws(SkyrowError) {
-        switch name {
-        case .everyone:
-            self = .everyone
-        case .own:
-            guard let user = caller.userID else {
-                throw SkyrowError(.notAuthenticated, "Log in to use your private database.")
-            }
-            self = .user(user)
-        case .user(let owner):
-            guard caller.isMaster || caller.userID.map({ $0.isSameText(as: owner) }) ?? false else {
-                throw SkyrowError(.permissionDenied, "This database belongs to another user.")
-            }
-            self = .user(owner)
-        case .union:
-            guard caller.isMaster else {
-                throw SkyrowError(.notAuthenticated, "The database _union is open to the master key only.")
-            }
-            self = .union
-        }
-    }
 }

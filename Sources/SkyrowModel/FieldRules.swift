@@ -34,7 +34,7 @@ package struct FieldRule: Hashable, Sendable {
 /// ```swift
 /// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
 /// rules.hidden(from: .anonymous)  // [username, email]
-/// rules.isVisibleToOwnersOnly(email, caller: ann)  // true
+/// rules.isVisibleToOwnersOnly(email, of: .user("ann"))  // true
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
@@ -75,37 +75,36 @@ package struct FieldRules: Hashable, Sendable {
     /// Whether no field has a rule.
     package var isEmpty: Bool { rules.isEmpty }
 
-    /// Whether the caller may change the access lists of its own records only.
-    package func keepsAccess(from caller: Caller) -> Bool {
+    /// Whether access lists may be changed by the owners of records only.
+    package func keepsAccess(from caller: FieldAccess) -> Bool {
         switch accessWriters {
         case .everyone: false
-        case .owner: !caller.isMaster
+        case .owner: !caller.isUnrestricted
         }
     }
 
     /// Whether the caller may give a public record that it may write another access list.
-    package func mayReplaceAccess(of record: Record, caller: Caller) -> Bool {
-        guard keepsAccess(from: caller) else { return true }
-        guard let owner = record.owner, let user = caller.userID else { return false }
-        return owner.isSameText(as: user)
+    package func mayReplaceAccess(of record: Record, by caller: FieldAccess) -> Bool {
+        !keepsAccess(from: caller) || caller.owns(record)
     }
 
     /// The fields that the caller does not see, in any record.
-    package func hidden(from caller: Caller) -> Set<FieldName> {
-        Set(
+    package func hidden(from caller: FieldAccess) -> Set<FieldName> {
+        // Others see the fields of records that they own.
+        guard case .anonymous = caller else { return [] }
+        return Set(
             rules.lazy.filter { _, rule in
                 switch rule.readers {
                 case .everyone: false
-                // An anonymous caller owns nothing.
-                case .users, .owner: !caller.isMaster && caller.userID == nil
+                case .users, .owner: true
                 }
             }.map(\.key)
         )
     }
 
     /// Whether the caller sees the field in records of its own only.
-    package func isVisibleToOwnersOnly(_ field: FieldName, caller: Caller) -> Bool {
-        !caller.isMaster && isForOwnersEyes(field)
+    package func isVisibleToOwnersOnly(_ field: FieldName, of caller: FieldAccess) -> Bool {
+        !caller.isUnrestricted && isForOwnersEyes(field)
     }
 
     /// Whether owners alone see the field.
@@ -114,8 +113,8 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// Whether the caller may change the field in records of its own only.
-    package func isForOwners(_ field: FieldName, caller: Caller) -> Bool {
-        guard !caller.isMaster, let rule = rules[field] else { return false }
+    package func isForOwners(_ field: FieldName, of caller: FieldAccess) -> Bool {
+        guard !caller.isUnrestricted, let rule = rules[field] else { return false }
         switch rule.writers {
         case .everyone: return false
         case .owner: return true
@@ -129,11 +128,10 @@ package struct FieldRules: Hashable, Sendable {
     package func refusedChanges(
         _ fields: [(name: FieldName, value: RecordValue)],
         to record: Record,
-        by caller: Caller
+        by caller: FieldAccess
     ) -> [FieldName] {
         fields.filter { name, value in
-            guard isForOwners(name, caller: caller) else { return false }
-            if let owner = record.owner, let user = caller.userID, owner.isSameText(as: user) { return false }
+            guard isForOwners(name, of: caller), !caller.owns(record) else { return false }
             return isForOwnersEyes(name) || !(record.fields[name] ?? .null).isSameValue(as: value)
         }.map(\.name).sorted()
     }

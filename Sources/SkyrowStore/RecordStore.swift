@@ -19,8 +19,6 @@ package final class RecordStore: Sendable {
     package let schema: SQLIdentifier
     package let mode: SchemaMode
     package let cache: SchemaCache
-    /// The access variables of callers with many roles.
-    let accessVariables = AccessVariablesCache()
     package let logger: Logger
     /// The fields of `user` that accounts log in with.
     package let loginKeys: [FieldName]

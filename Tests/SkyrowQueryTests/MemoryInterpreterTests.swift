@@ -20,8 +20,7 @@ import Testing
         var resolver = Resolver(
             schema: TestSchema.notes,
             root: TestSchema.notes.note,
-            scope: .everyone,
-            caller: caller
+            access: RecordAccess(caller)
         )
         let query = try resolver.resolve(RecordQuery(type: type("note"), predicate: predicate))
         var home = StoredRecord(type: type("category"), storedID: "home", fields: [field("name"): .text("Home")])
@@ -73,8 +72,7 @@ import Testing
             var resolver = Resolver(
                 schema: TestSchema.notes,
                 root: TestSchema.notes.note,
-                scope: .everyone,
-                caller: .ann
+                access: RecordAccess(.ann)
             )
             let interpreter = MemoryInterpreter(try resolver.resolve(query)) { [home] _, _ in home }
             #expect(interpreter.truth(of: Self.note) == truth)

@@ -11,7 +11,7 @@ import Testing
         _ caller: Caller = .ann
     ) throws -> ResolvedQuery {
         let root = try #require(TestSchema.notes[query.type])
-        var resolver = Resolver(schema: TestSchema.notes, root: root, scope: scope, caller: caller)
+        var resolver = Resolver(schema: TestSchema.notes, root: root, access: RecordAccess(caller, in: scope))
         return try resolver.resolve(query)
     }
 
@@ -170,8 +170,7 @@ import Testing
             var resolver = Resolver(
                 schema: TestSchema(types: [many.name: many]),
                 root: many,
-                scope: .everyone,
-                caller: .ann
+                access: RecordAccess(.ann)
             )
             _ = try resolver.predicate(.and(names.prefix(count).map { .compare(.eq, "\($0)._id", .null) }))
         }

@@ -54,8 +54,8 @@ struct TestType: QueryRecordType {
 
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
-    func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool {
-        !caller.isMaster && ownersOnly.contains(name)
+    func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool {
+        !caller.isUnrestricted && ownersOnly.contains(name)
     }
 
     func collation(of field: MetadataField) -> TextCollation { .bytes }
@@ -82,5 +82,12 @@ extension Predicate {
 
     static func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
         .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))
+    }
+}
+
+extension RecordAccess {
+    /// What a caller reads in a database.
+    init(_ caller: Caller, in scope: DatabaseScope = .everyone) {
+        self.init(in: scope, for: .reading, by: caller, variables: nil)
     }
 }

@@ -198,12 +198,10 @@ import Testing
             )
             for caller in [Caller.anonymous, Caller(kind: .user("ann"), roles: ["a"]), .master] {
                 for ids in [["77"], ["77", "78", "79"]] {
-                    let access = AccessScope(caller: caller, level: .read, database: .everyone)
                     let sql = FetchStatement.make(
                         ids: ids,
                         table: try #require(f.store.cache.current[type("note")]),
-                        access: access,
-                        variables: nil
+                        access: RecordAccess(caller, for: .reading)
                     ).sql
                     let plan = try await f.client.read("EXPLAIN (ANALYZE, BUFFERS) \(sql)")
                         .decodeColumn(0, as: String.self).joined(separator: "\n")

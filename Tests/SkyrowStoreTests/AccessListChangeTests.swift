@@ -168,7 +168,9 @@ import Testing
                 let expected: SkyrowError? =
                     if !scope.admits(database: .everyone, owner: owner, access: stored) {
                         .writeDenied
-                    } else if rules.mayReplaceAccess(of: record, caller: caller) || stored?.isSame(as: sent) ?? false {
+                    } else if rules.mayReplaceAccess(of: record, by: FieldAccess(caller))
+                        || stored?.isSame(as: sent) ?? false
+                    {
                         nil
                     } else {
                         .accessDenied

@@ -47,19 +47,13 @@ import Testing
             let client = PostgresClient(configuration: configuration, logger: .silent)
             let tasks = asks.map { ask in
                 Task {
-                    let access = AccessScope(caller: ask.caller, level: .read, database: ask.scope)
-                    let variables = AccessVariablesCache().variables(of: ask.caller)
-                    let statement = FetchStatement.one(
-                        id: ask.id.id,
-                        table: table,
-                        access: access,
-                        variables: variables
-                    )
+                    let access = RecordAccess(ask.caller, in: ask.scope)
+                    let statement = FetchStatement.one(id: ask.id.id, table: table, access: access)
                     let row = try await client.readOne(statement.sql, coalescing: statement.coalescing)
                     return row.map { row in
                         (
                             rows: row.result.rowCount,
-                            StoredRows(row.result, plan: statement.plan, for: .master)[row.index].collected()
+                            StoredRows(row.result, plan: statement.plan, for: .unrestricted)[row.index].collected()
                         )
                     }
                 }

@@ -238,8 +238,8 @@ import Testing
 
     @Test func callersOfAKindShareOneFormOfATable() throws {
         let table = try #require(SchemaCatalog.notes[.user])
-        #expect(table.visible(to: .ann) === table)
-        #expect(table.visible(to: .master) === table)
+        #expect(table.visible(to: .user("ann")) === table)
+        #expect(table.visible(to: .unrestricted) === table)
         let narrowed = table.visible(to: .anonymous)
         #expect(narrowed === table.visible(to: .anonymous))
         #expect(narrowed.columns.isEmpty && narrowed.hidden == [Self.username, field("email")])

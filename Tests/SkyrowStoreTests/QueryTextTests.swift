@@ -45,11 +45,12 @@ struct PrintedPredicate {
         _ caller: Caller = .master,
         catalog: SchemaCatalog = .notes
     ) throws {
-        var resolver = Resolver(schema: catalog, root: catalog.note, scope: scope, caller: caller)
+        let access = RecordAccess(caller, in: scope)
+        var resolver = Resolver(schema: catalog, root: catalog.note, access: access)
         let resolved = try resolver.predicate(predicate)
         let text = QueryText(root: catalog.note, joined: resolver.joinedTypes)
         sql = text.condition(resolved)
-        let visibility = ResolvedVisibility(scope: scope, caller: caller)
+        let visibility = ResolvedVisibility(access)
         joins = resolver.joins.enumerated().map { text.join($0, $1, visibility, nil) }
     }
 }

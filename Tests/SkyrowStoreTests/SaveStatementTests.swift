@@ -15,9 +15,7 @@ import Testing
         let statement = SaveStatement(
             plan: plan,
             catalog: .notes,
-            database: database,
-            caller: caller,
-            variables: nil,
+            access: RecordAccess(caller, in: database),
             instant: instant.map { PostgresTimestamp(microsecondsSince2000: $0) },
             progress: SaveProgress()
         )
@@ -114,12 +112,12 @@ import Testing
     @Test func theVerdictOnARefusedSaveRevealsNoMoreThanItMust() {
         let (statement, _) = statement([draft("note/1")], .everyone, .ann)
         let plain = statement.plan.writes[0]
-        guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, caller: .ann) else {
+        guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, by: .user("ann")) else {
             Issue.record("What is missing by now can be created.")
             return
         }
         let revised = self.statement([draft("note/1", precondition: .revision(1))], .everyone, .ann).0.plan.writes[0]
-        guard case .refused(let error) = SaveVerdict(SaveIntent(revised), nil, caller: .ann) else {
+        guard case .refused(let error) = SaveVerdict(SaveIntent(revised), nil, by: .user("ann")) else {
             Issue.record("A revision of nothing is a conflict.")
             return
         }

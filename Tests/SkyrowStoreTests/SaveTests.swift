@@ -284,8 +284,14 @@ import Testing
                     try await f.store.save([.draft(draft("note/1"))], in: scope, caller: caller, atomic: false)
                 }
                 #expect(error?.code == code)
-                #expect(throws: SkyrowError.self) { try f.store.requireMayCreate(in: scope, caller: caller) }
             }
+            let reading = RecordAccess(.ann, for: .reading)
+            for atomic in [false, true] {
+                await #expect(throws: SkyrowError.writeDenied) {
+                    try await f.store.save([.draft(draft("note/1"))], with: reading, atomic: atomic)
+                }
+            }
+            #expect(try await f.query() == [])
             let saved = try await f.save("note/1", [:], .master)
             #expect(saved.owner == nil)
         }

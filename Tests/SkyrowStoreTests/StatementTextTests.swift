@@ -41,17 +41,16 @@ import Testing
         in scope: DatabaseScope,
         _ catalog: SchemaCatalog
     ) throws -> [String: Statement] {
-        let variables = AccessVariablesCache().variables(of: caller)
-        let read = AccessScope(caller: caller, level: .read, database: scope)
-        let table = catalog.note.visible(to: caller)
+        let access = RecordAccess(caller, in: scope)
+        let table = catalog.note.visible(to: access.fields)
         var statements: [String: Statement] = [:]
         if scope != .union {
-            let fetch = FetchStatement.one(id: "1", table: table, access: read, variables: variables)
+            let fetch = FetchStatement.one(id: "1", table: table, access: access)
             statements["fetch of one"] = Statement(fetch.sql)
             statements["fetch of one, beside others"] = Statement(fetch.coalescing.many.binding(fetch.sql.bindings))
         }
         statements["fetch"] = Statement(
-            FetchStatement.make(ids: ["1", "2"], table: table, access: read, variables: variables).sql
+            FetchStatement.make(ids: ["1", "2"], table: table, access: access).sql
         )
         var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "category.name", .string("x")))
         query.include = [Inclusion(name: "next", keyPath: path("next"))]
@@ -61,10 +60,8 @@ import Testing
                 try QueryStatement(
                     query,
                     table: table,
-                    catalog: catalog.visible(to: caller),
-                    scope: scope,
-                    caller: caller,
-                    variables: variables
+                    catalog: catalog.visible(to: access.fields),
+                    access: access
                 ).sql
             )
         }
@@ -72,9 +69,7 @@ import Testing
             JudgeStatement(
                 ids: [id("note/1")],
                 table: catalog.note,
-                database: scope,
-                caller: caller,
-                variables: variables
+                access: access
             ).sql
         )
         for (name, drafts) in Self.saves {
@@ -83,9 +78,7 @@ import Testing
                 let statement = SaveStatement(
                     plan: plan,
                     catalog: catalog,
-                    database: scope,
-                    caller: caller,
-                    variables: variables,
+                    access: access,
                     instant: progress.refused.isEmpty ? nil : PostgresTimestamp(microsecondsSince2000: 7),
                     progress: progress
                 )

@@ -127,9 +127,7 @@ import Testing
                 query,
                 table: table,
                 catalog: store.cache.current,
-                scope: .everyone,
-                caller: .ann,
-                variables: nil
+                access: RecordAccess(.ann, for: .reading)
             )
             let plan = try await store.client.withTransaction { transaction in
                 _ = try await transaction.query("SET LOCAL enable_seqscan = off")

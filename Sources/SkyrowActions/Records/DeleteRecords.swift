@@ -11,7 +11,7 @@ extension ActionService {
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult {
         try await observed(.recordDelete) { () async throws(SkyrowError) in
-            let scope = try writableScope(request.database, caller: caller)
+            let access = try recordAccess(to: request.database, for: .writing, by: caller)
             guard !request.ids.isEmpty else {
                 throw .invalidArgument("Send at least one id.", "ids")
             }
@@ -26,15 +26,14 @@ extension ActionService {
             guard let claim else {
                 return .outcomes(
                     try await store.reporting {
-                        try await store.delete(request.ids, in: scope, caller: caller, atomic: request.isAtomic)
+                        try await store.delete(request.ids, with: access, atomic: request.isAtomic)
                     }
                 )
             }
             return try await once(claim, encode: encode) { transaction in
                 try await self.store.delete(
                     request.ids,
-                    in: scope,
-                    caller: caller,
+                    with: access,
                     atomic: request.isAtomic,
                     transaction: transaction
                 )

@@ -9,14 +9,12 @@ extension ActionService {
     /// `115 AtomicOperationFailure` when the request is atomic and an item is refused.
     func createMissingSchema(
         for items: [SaveRequest.Item],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         guard try store.lacksSchema(for: items) else { return items }
-        try store.requireMayCreate(in: scope, caller: caller)
         let refusals = try await store.reporting {
-            try await store.refusals(saving: items.compactMap(\.draft), in: scope, caller: caller)
+            try await store.refusals(saving: items.compactMap(\.draft), with: access)
         }
         var place = -1
         let permitted = try items.refusing(isAtomic: isAtomic) { _ in

@@ -5,19 +5,19 @@ extension ActionService {
     /// `record:fetch`: one outcome an id, in the order of the request.
     package func fetch(_ request: RecordIDsRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
         try await observed(.recordFetch) { () async throws(SkyrowError) in
-            let scope = try DatabaseScope(request.database, caller: caller)
+            let access = try recordAccess(to: request.database, for: .reading, by: caller)
             guard !request.ids.isEmpty else {
                 throw .invalidArgument("Send at least one id.", "ids")
             }
-            return try await store.reporting { try await store.fetch(request.ids, in: scope, caller: caller) }
+            return try await store.reporting { try await store.fetch(request.ids, with: access) }
         }
     }
 
     /// `record:query`
     package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
-            let scope = try DatabaseScope(request.database, caller: caller)
-            return try await store.reporting { try await store.query(request.query, in: scope, caller: caller) }
+            let access = try recordAccess(to: request.database, for: .reading, by: caller)
+            return try await store.reporting { try await store.query(request.query, with: access) }
         }
     }
 }

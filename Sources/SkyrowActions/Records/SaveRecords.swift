@@ -14,7 +14,7 @@ extension ActionService {
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult {
         try await observed(.recordSave) { () async throws(SkyrowError) in
-            let scope = try writableScope(request.database, caller: caller)
+            let access = try recordAccess(to: request.database, for: .writing, by: caller)
             guard !request.items.isEmpty else {
                 throw .invalidArgument("Send at least one record.", "records")
             }
@@ -28,21 +28,20 @@ extension ActionService {
                 caller: caller
             )
             let judged = try await refusingMixedScripts(
-                request.itemsAllowingForProfiles(in: scope, loginKeys: store.loginKeys),
-                in: scope,
-                caller: caller,
+                request.itemsAllowingForProfiles(in: access.database, loginKeys: store.loginKeys),
+                with: access,
                 isAtomic: request.isAtomic
             )
             if let claim, try store.lacksSchema(for: judged), let result = try await replay(of: claim) { return result }
             // A field can be dropped between making room for it and saving: nothing is written then, and both are done again.
             for _ in 1..<Self.attemptsAtMovingSchema {
                 do throws(SkyrowError) {
-                    return try await save(judged, of: request, in: scope, by: caller, under: claim, encode: encode)
+                    return try await save(judged, of: request, with: access, under: claim, encode: encode)
                 } catch {
                     guard error == .schemaMoved else { throw error }
                 }
             }
-            return try await save(judged, of: request, in: scope, by: caller, under: claim, encode: encode)
+            return try await save(judged, of: request, with: access, under: claim, encode: encode)
         }
     }
 
@@ -53,40 +52,26 @@ extension ActionService {
     private func save(
         _ items: [SaveRequest.Item],
         of request: SaveRequest,
-        in scope: DatabaseScope,
-        by caller: Caller,
+        with access: RecordAccess,
         under claim: IdempotencyClaim?,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult {
-        let items = try await createMissingSchema(for: items, in: scope, caller: caller, isAtomic: request.isAtomic)
+        let items = try await createMissingSchema(for: items, with: access, isAtomic: request.isAtomic)
         guard let claim else {
             let outcomes = try await store.reporting {
-                try await store.save(items, in: scope, caller: caller, atomic: request.isAtomic, fitsSchema: true)
+                try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
             }
             return .outcomes(outcomes)
         }
         return try await once(claim, encode: encode) { transaction in
             try await self.store.save(
                 items,
-                in: scope,
-                caller: caller,
+                with: access,
                 atomic: request.isAtomic,
                 fitsSchema: true,
                 transaction: transaction
             )
         }
-    }
-
-    /// The rows a write works on; refuses anonymous callers with `101`, and with `111` the union of all databases.
-    func writableScope(_ database: DatabaseName, caller: Caller) throws(SkyrowError) -> DatabaseScope {
-        guard caller.isMaster || caller.userID != nil else {
-            throw SkyrowError(.notAuthenticated, "Log in first.")
-        }
-        let scope = try DatabaseScope(database, caller: caller)
-        guard scope != .union else {
-            throw SkyrowError(.notSupported, "The database _union is for reading only.")
-        }
-        return scope
     }
 }
 

@@ -36,8 +36,7 @@ extension ActionService {
     /// where there may be one is the database asked.
     func refusingMixedScripts(
         _ items: [SaveRequest.Item],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let policy = configuration.accounts
@@ -49,7 +48,7 @@ extension ActionService {
         }
         guard !mixed.isEmpty else { return items }
         let ids = Array(mixed.keys)
-        let outcomes = try await store.reporting { try await store.fetch(ids, in: scope, caller: caller) }
+        let outcomes = try await store.reporting { try await store.fetch(ids, with: access) }
         var refusals: [RecordID: SkyrowError] = [:]
         for (id, outcome) in zip(ids, outcomes) {
             var stored: [FieldName: RecordValue] = [:]

@@ -56,14 +56,14 @@ package struct ResolvedVisibility: Hashable, Sendable {
     /// Of those behind references; one of these scopes is enough.
     package var referenced: [AccessScope]
 
-    package init(scope: DatabaseScope, caller: Caller) {
-        records = AccessScope(caller: caller, level: .read, database: scope)
-        switch scope {
+    package init(_ access: RecordAccess) {
+        records = access.read
+        switch access.database {
         case .everyone, .union:
             referenced = [records]
         case .user:
             // Private records refer to those of the same database, and to public ones.
-            referenced = [records, AccessScope(caller: caller, level: .read, database: .everyone)]
+            referenced = [records, access.shared]
         }
     }
 }

@@ -19,7 +19,7 @@ package protocol QueryRecordType {
     func isHidden(_ name: FieldName) -> Bool
 
     /// Whether the caller sees the field in records of its own only.
-    func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool
+    func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool
 
     /// The collation of the column that holds a text of the metadata.
     func collation(of field: MetadataField) -> TextCollation

@@ -95,26 +95,26 @@ extension Resolver {
             idForms: targetIDForms,
             collation: field.collation
         )
-        if type.isVisibleToOwnerOnly(name, caller: caller) {
+        if type.isVisibleToOwnerOnly(name, of: access.fields) {
             // As absent from the records of others, whatever is asked about it.
-            guard let user = caller.userID else { throw .recordQueryDenied(path.description) }
+            guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }
             column.onlyOwner = user
         }
         return column
     }
 
     private var rootIDForms: StoredIDForms {
-        switch scope {
+        switch access.database {
         case .everyone: .plain
-        case .user: .prefixed(StoredID.prefix(of: scope))
+        case .user: .prefixed(StoredID.prefix(of: access.database))
         case .union: .any
         }
     }
 
     private var targetIDForms: StoredIDForms {
-        switch scope {
+        switch access.database {
         case .everyone: .plain
-        case .user: .either(StoredID.prefix(of: scope))
+        case .user: .either(StoredID.prefix(of: access.database))
         case .union: .any
         }
     }

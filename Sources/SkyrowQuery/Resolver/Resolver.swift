@@ -1,20 +1,19 @@
 package import SkyrowModel
 
-/// Resolves a query against the schema and its caller, and finds everything that is wrong with it.
+/// Resolves a query against the schema and the access of its caller, and finds everything that is wrong with it.
 ///
 /// Every error of a query comes from here or from the reader of its JSON form: `108` for an operator, operand or value
 /// without a meaning, `111` for equality with an object or array, `120` for a key path that cannot be followed, `124`
 /// for a field that the caller does not see. `info.path` names the faulty element, the first one in reading order.
 ///
 /// ```swift
-/// var resolver = Resolver(schema: catalog, root: table, scope: .everyone, caller: caller)
+/// var resolver = Resolver(schema: catalog, root: table, access: access)
 /// let resolved = try resolver.resolve(query)
 /// ```
 package struct Resolver<Schema: QuerySchema> {
     let schema: Schema
     let root: Schema.RecordType
-    let scope: DatabaseScope
-    let caller: Caller
+    let access: RecordAccess
     /// The records that the query joins, in the order in which it first names them.
     package internal(set) var joins: [ResolvedJoin] = []
     /// The names that lead to them, and their types.
@@ -26,11 +25,10 @@ package struct Resolver<Schema: QuerySchema> {
     /// - Parameters:
     ///   - schema: the types as the caller sees them.
     ///   - root: the type of the records that are asked about.
-    package init(schema: Schema, root: Schema.RecordType, scope: DatabaseScope, caller: Caller) {
+    package init(schema: Schema, root: Schema.RecordType, access: RecordAccess) {
         self.schema = schema
         self.root = root
-        self.scope = scope
-        self.caller = caller
+        self.access = access
     }
 
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
@@ -46,7 +44,7 @@ package struct Resolver<Schema: QuerySchema> {
             inclusions: inclusions,
             joins: joins,
             fields: fields,
-            visibility: ResolvedVisibility(scope: scope, caller: caller),
+            visibility: ResolvedVisibility(access),
             limit: query.limit,
             offset: query.offset,
             countsMatches: query.countsMatches

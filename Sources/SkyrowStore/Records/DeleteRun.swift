@@ -117,7 +117,7 @@ struct DeleteRun {
 
     /// Deletes those of some records of one type that only private records refer to.
     private mutating func deleteReleasing(_ ids: [RecordID]) async throws {
-        guard case .everyone = context.database, let references = references(to: ids) else { return }
+        guard case .everyone = context.access.database, let references = references(to: ids) else { return }
         let question = references.releasable(ids.map(\.id), writeCondition)
         let found = Set(try await context.runner.read(question).decodeColumn(0, as: String.self).map { TextKey($0) })
         let releasable = ids.filter { found.contains(TextKey($0.id)) }
@@ -133,7 +133,7 @@ struct DeleteRun {
 
     /// Sets the references of private records to these to NULL; throws ``TooManyReferences`` beyond the bound.
     private func release(_ ids: Set<RecordID>, on runner: StatementRunner) async throws {
-        guard case .everyone = context.database else { return }
+        guard case .everyone = context.access.database else { return }
         var count = 0
         for (_, ids) in byType(Array(ids)) {
             guard let references = references(to: ids) else { continue }
@@ -150,8 +150,7 @@ struct DeleteRun {
     }
 
     private var writeCondition: SQL {
-        AccessScope(caller: context.caller, level: .write, database: context.database)
-            .condition(on: "r", variables: context.variables)
+        context.access.write.condition(on: "r", variables: context.access.variables)
     }
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
@@ -159,7 +158,7 @@ struct DeleteRun {
         let result = try await runner.write(
             """
             DELETE FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.database).text })) \
+            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.access.database).text })) \
             AND \(writeCondition) RETURNING "r"."_id"
             """,
             contention: table.contention

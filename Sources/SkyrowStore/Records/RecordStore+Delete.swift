@@ -6,24 +6,23 @@ extension RecordStore {
     ///
     /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or
     /// may not be read, `102 PermissionDenied` for what may be read only and for profiles, `113 ConstraintViolated` for
-    /// what other records refer to. Throws `101 NotAuthenticated` without a user, `111 NotSupported` in `_union`, `115
+    /// what other records refer to. Throws `102` where nothing may be written, `115
     /// AtomicOperationFailure` when `atomic` and a record is refused, and what the database itself failed with.
     package func delete(
         _ ids: [RecordID],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         atomic: Bool
     ) async throws -> [RecordOutcome] {
-        try requireMayCreate(in: scope, caller: caller)
+        try access.requireWriting()
         for type in Set(ids.map(\.type)) { _ = try await table(of: type) }
         return try await withCatalog { catalog in
             guard atomic, ids.count > 1 else {
-                var run = self.deleteRun(.client(self.client), catalog, scope, caller)
+                var run = self.deleteRun(.client(self.client), catalog, access)
                 let outcomes = try await run.outcomes(ids)
                 return atomic ? try Self.requireAll(outcomes) : outcomes
             }
             return try await self.client.withTransaction { transaction in
-                var run = self.deleteRun(.transaction(transaction), catalog, scope, caller)
+                var run = self.deleteRun(.transaction(transaction), catalog, access)
                 return try Self.requireAll(try await run.outcomesTogether(ids))
             }
         }
@@ -32,14 +31,13 @@ extension RecordStore {
     /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
     package func delete(
         _ ids: [RecordID],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         atomic: Bool,
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
-        try requireMayCreate(in: scope, caller: caller)
+        try access.requireWriting()
         return try await withCatalog { catalog in
-            var run = self.deleteRun(.transaction(transaction), catalog, scope, caller)
+            var run = self.deleteRun(.transaction(transaction), catalog, access)
             guard atomic else { return try await run.outcomes(ids) }
             return try Self.requireAll(try await run.outcomesTogether(ids))
         }
@@ -48,9 +46,8 @@ extension RecordStore {
     private func deleteRun(
         _ runner: StatementRunner,
         _ catalog: SchemaCatalog,
-        _ scope: DatabaseScope,
-        _ caller: Caller
+        _ access: RecordAccess
     ) -> DeleteRun {
-        DeleteRun(WriteContext(store: self, runner: runner, catalog: catalog, database: scope, caller: caller))
+        DeleteRun(WriteContext(store: self, runner: runner, catalog: catalog, access: access))
     }
 }

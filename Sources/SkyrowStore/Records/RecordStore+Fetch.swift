@@ -8,21 +8,18 @@ extension RecordStore {
     /// that does not exist: `110 ResourceNotFound`.
     package func fetch(
         _ ids: [RecordID],
-        in scope: DatabaseScope,
-        caller: Caller
+        with access: RecordAccess
     ) async throws -> [RecordOutcome] {
-        let access = AccessScope(caller: caller, level: .read, database: scope)
-        let variables = accessVariables.variables(of: caller)
         return try await withCatalog { _ in
             guard let first = ids.first else { return [] }
             if ids.allSatisfy({ $0.type == first.type }) {
-                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access, caller, variables)
+                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access)
                 return ids.map { rows.outcome(for: $0) }
             }
             let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
                 for (type, ids) in Dictionary(grouping: ids, by: \.type) {
                     group.addTask {
-                        (type, try await self.rows(of: type, ids: ids.map(\.id), access, caller, variables))
+                        (type, try await self.rows(of: type, ids: ids.map(\.id), access))
                     }
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -34,24 +31,22 @@ extension RecordStore {
     private func rows(
         of type: RecordTypeName,
         ids: [String],
-        _ access: AccessScope,
-        _ caller: Caller,
-        _ variables: AccessVariables?
+        _ access: RecordAccess
     ) async throws -> RowsByID {
-        guard let table = try await self.table(of: type)?.visible(to: caller) else { return .none }
+        guard let table = try await self.table(of: type)?.visible(to: access.fields) else { return .none }
         if ids.count == 1, access.database != .union {
-            let statement = FetchStatement.one(id: ids[0], table: table, access: access, variables: variables)
+            let statement = FetchStatement.one(id: ids[0], table: table, access: access)
             let row = try await client.readOne(
                 statement.sql,
                 coalescing: statement.coalescing,
                 limit: .reading,
                 contention: table.contention
             )
-            return row.map { .one(StoredRows($0.result, plan: statement.plan, for: caller)[$0.index]) } ?? .none
+            return row.map { .one(StoredRows($0.result, plan: statement.plan, for: access.fields)[$0.index]) } ?? .none
         }
-        let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access, variables: variables)
+        let (sql, selection) = FetchStatement.make(ids: ids, table: table, access: access)
         let result = try await client.read(sql, limit: .reading, contention: table.contention)
-        return RowsByID(rows: StoredRows(result, plan: selection.plan, for: caller), isOne: ids.count == 1)
+        return RowsByID(rows: StoredRows(result, plan: selection.plan, for: access.fields), isOne: ids.count == 1)
     }
 }
 

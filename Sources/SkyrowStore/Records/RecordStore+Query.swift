@@ -9,23 +9,20 @@ extension RecordStore {
     /// `124 RecordQueryDenied` for one that names a field which is hidden from the caller.
     package func query(
         _ query: RecordQuery,
-        in scope: DatabaseScope,
-        caller: Caller
+        with access: RecordAccess
     ) async throws -> QueryResult {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
         return try await withCatalog { _ in
-            guard let table = try await self.table(of: query.type)?.visible(to: caller) else {
+            guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
                 return QueryResult(records: [], count: query.countsMatches ? 0 : nil)
             }
             let statement = try QueryStatement(
                 query,
                 table: table,
-                catalog: self.cache.current.visible(to: caller),
-                scope: scope,
-                caller: caller,
-                variables: accessVariables.variables(of: caller)
+                catalog: self.cache.current.visible(to: access.fields),
+                access: access
             )
             let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
             let found = try statement.read(result)

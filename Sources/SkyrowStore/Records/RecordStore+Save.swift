@@ -5,21 +5,20 @@ extension RecordStore {
     /// Saves records, each in its own right or, when `atomic`, all or none.
     ///
     /// The records fit the schema by now (``createMissingSchema(for:)``). Records of one type and shape are one statement and one
-    /// round trip; the result has an outcome for each item, in the order of the items. Throws `101 NotAuthenticated`
-    /// without a user, `111 NotSupported` in `_union`, `115 AtomicOperationFailure` when `atomic` and a record fails,
+    /// round trip; the result has an outcome for each item, in the order of the items. Throws `102 PermissionDenied`
+    /// where nothing may be written, `115 AtomicOperationFailure` when `atomic` and a record fails,
     /// and what the database itself failed with.
     ///
     /// - Parameter fitsSchema: whether room was made for all items just now. One that does not fit then met a change of
     ///   the schema, and `schemaMoved` is thrown before anything is written.
     package func save(
         _ items: [SaveRequest.Item],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         atomic: Bool,
         fitsSchema: Bool = false
     ) async throws -> [RecordOutcome] {
-        try requireMayCreate(in: scope, caller: caller)
-        let work = SaveWork(items: items, scope: scope, caller: caller, isAtomic: atomic, fitsSchema: fitsSchema)
+        try access.requireWriting()
+        let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
         do {
             guard atomic, items.count > 1 else { return try await perform(work, on: .client(client)) }
             return try await client.withTransaction { try await self.perform(work, on: .transaction($0)) }
@@ -31,34 +30,17 @@ extension RecordStore {
     /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
     package func save(
         _ items: [SaveRequest.Item],
-        in scope: DatabaseScope,
-        caller: Caller,
+        with access: RecordAccess,
         atomic: Bool,
         fitsSchema: Bool = false,
         transaction: PostgresTransaction
     ) async throws -> [RecordOutcome] {
-        try requireMayCreate(in: scope, caller: caller)
-        let work = SaveWork(items: items, scope: scope, caller: caller, isAtomic: atomic, fitsSchema: fitsSchema)
+        try access.requireWriting()
+        let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
         do {
             return try await perform(work, on: .transaction(transaction))
         } catch let error as PostgresError {
             throw report(error)
-        }
-    }
-
-    /// Throws when the caller may create no record in this database at all: `101 NotAuthenticated` without a user,
-    /// `111 NotSupported` in `_union`, `102 PermissionDenied` in the database of another user.
-    package func requireMayCreate(in scope: DatabaseScope, caller: Caller) throws(SkyrowError) {
-        switch scope {
-        case .union:
-            throw SkyrowError(.notSupported, "The database _union is for reading only.")
-        case .everyone, .user:
-            guard caller.isMaster || caller.userID != nil else {
-                throw SkyrowError(.notAuthenticated, "Log in to write records.")
-            }
-            guard !AccessScope(caller: caller, level: .write, database: scope).clauses.isEmpty else {
-                throw .writeDenied
-            }
         }
     }
 
@@ -68,16 +50,14 @@ extension RecordStore {
     /// statement for each type that exists.
     package func refusals(
         saving drafts: [RecordDraft],
-        in scope: DatabaseScope,
-        caller: Caller
+        with access: RecordAccess
     ) async throws -> [Int: SkyrowError] {
         try await withCatalog { catalog in
             let context = WriteContext(
                 store: self,
                 runner: .client(self.client),
                 catalog: catalog,
-                database: scope,
-                caller: caller
+                access: access
             )
             var refusals: [Int: SkyrowError] = [:]
             let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
@@ -90,7 +70,7 @@ extension RecordStore {
                     let verdict = SaveVerdict(
                         SaveIntent(draft, table: table),
                         findings[TextKey(draft.id.id)],
-                        caller: caller
+                        by: access.fields
                     )
                     if case .refused(let error) = verdict { refusals[place] = error }
                 }
@@ -109,7 +89,7 @@ extension RecordStore {
     private func outcomes(of work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
         var retry = SchemaRetry()
         var catalog = cache.current
-        var plan = self.plan(work.items, catalog, work.scope, freshIDs: [:])
+        var plan = self.plan(work.items, catalog, work.access.database, freshIDs: [:])
         var instant: PostgresTimestamp?
         var open = Array(work.items.indices)
         var settled: [RecordOutcome] = []
@@ -120,8 +100,7 @@ extension RecordStore {
                 store: self,
                 runner: runner,
                 catalog: catalog,
-                database: work.scope,
-                caller: work.caller
+                access: work.access
             )
             var run = SaveRun(context, plan: plan, instant: instant)
             let outcomes = try await run.outcomes()
@@ -137,7 +116,7 @@ extension RecordStore {
             if open.count == work.items.count { settled = [] }
             instant = run.instant
             catalog = cache.current
-            plan = self.plan(open.map { work.items[$0] }, catalog, work.scope, freshIDs: plan.freshIDs)
+            plan = self.plan(open.map { work.items[$0] }, catalog, work.access.database, freshIDs: plan.freshIDs)
         }
     }
 
@@ -174,11 +153,17 @@ extension RecordStore {
     }
 }
 
+extension RecordAccess {
+    /// Throws `102 PermissionDenied` where nothing may be written, as by an access that is for reading.
+    func requireWriting() throws(SkyrowError) {
+        guard mayWrite else { throw .writeDenied }
+    }
+}
+
 /// What a request asks to save.
 private struct SaveWork {
     let items: [SaveRequest.Item]
-    let scope: DatabaseScope
-    let caller: Caller
+    let access: RecordAccess
     let isAtomic: Bool
     let fitsSchema: Bool
 

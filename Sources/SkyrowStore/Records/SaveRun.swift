@@ -103,7 +103,7 @@ struct SaveRun {
 
     /// Whether one statement writes both a record and what it refers to, and the latter is not visible to the caller.
     private func refersWithin(_ positions: [Int]) -> Bool {
-        positions.count > 1 && context.hidesRecords && plan.hasReferences(among: positions)
+        positions.count > 1 && context.access.hidesRecords && plan.hasReferences(among: positions)
     }
 
     /// Throws ``RefusedTargets`` when a record was written that refers to one of the same unit which was not.
@@ -112,7 +112,7 @@ struct SaveRun {
     /// since, whose record the caller may not read.
     private func requireWrittenTargets(of positions: [Int], refusedBefore: Set<Int>) throws(RefusedTargets) {
         let refused = progress.refused.subtracting(refusedBefore)
-        guard context.hidesRecords, !refused.isEmpty else { return }
+        guard context.access.hidesRecords, !refused.isEmpty else { return }
         let written = positions.filter { progress.saved[$0] != nil }
         if plan.hasReferences(from: written, to: refused) { throw RefusedTargets(positions: refused) }
     }
@@ -121,9 +121,7 @@ struct SaveRun {
         let statement = SaveStatement(
             plan: plan,
             catalog: context.catalog,
-            database: context.database,
-            caller: context.caller,
-            variables: context.variables,
+            access: context.access,
             instant: instant,
             progress: progress
         )
@@ -143,12 +141,12 @@ struct SaveRun {
             if result.isEmpty {
                 progress.refused.formUnion(group.members)
             } else {
-                let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller)
+                let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields)
                 progress.saved[group.members[0]] = rows[0]
             }
             return
         }
-        let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.caller).byWireID()
+        let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields).byWireID()
         for member in group.members {
             if let row = rows[TextKey(plan.writes[member].id.id)] {
                 progress.saved[member] = row
@@ -222,7 +220,7 @@ struct SaveRun {
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]
-            switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], caller: context.caller) {
+            switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], by: context.access.fields) {
             case .refused(let error): progress.failures[position] = error
             case .tryAgain: again.append(position)
             case .tryAgainKeepingAccess:

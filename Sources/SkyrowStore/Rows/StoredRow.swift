@@ -8,27 +8,21 @@ package import SkyrowPostgres
 package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
-    /// Who sees everything, or whose user id is compared with the owner's.
-    private let viewer: Viewer
+    private let reader: FieldAccess
 
-    private enum Viewer {
-        case everything
-        case user(UserID?)
-    }
-
-    /// - Parameter caller: for whom the rows are.
-    package init(_ result: PostgresResult, plan: RowPlan, for caller: Caller) {
+    /// - Parameter reader: for whom the rows are.
+    package init(_ result: PostgresResult, plan: RowPlan, for reader: FieldAccess) {
         self.result = result
         self.plan = plan.fitting(result)
-        viewer = caller.isMaster ? .everything : .user(caller.userID)
+        self.reader = reader
     }
 
     /// Whether the owner of the record in a row sees what is for owners alone.
     fileprivate func isOwners(_ row: Int, _ plan: RowPlan) -> Bool {
-        switch viewer {
-        case .everything: return true
-        case .user(nil): return false
-        case .user(let user?):
+        switch reader {
+        case .unrestricted: return true
+        case .anonymous: return false
+        case .user(let user):
             return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.utf8) } ?? false }
         }
     }

@@ -14,8 +14,8 @@ extension RecordTable: QueryRecordType {
         hidden.contains(name)
     }
 
-    package func isVisibleToOwnerOnly(_ name: FieldName, caller: Caller) -> Bool {
-        rules.isVisibleToOwnersOnly(name, caller: caller)
+    package func isVisibleToOwnerOnly(_ name: FieldName, of reader: FieldAccess) -> Bool {
+        rules.isVisibleToOwnersOnly(name, of: reader)
     }
 
     package func collation(of field: MetadataField) -> TextCollation {

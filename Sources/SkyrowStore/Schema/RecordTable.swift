@@ -121,12 +121,12 @@ package final class RecordTable: Sendable {
         wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
     }
 
-    /// The table as a caller may read it: without the columns of fields that are hidden from it.
+    /// The table as a reader sees it: without the columns of fields that are hidden from it.
     ///
-    /// Callers to whom the same fields are open share one object, and so its statements.
-    package func visible(to caller: Caller) -> RecordTable {
+    /// Readers to whom the same fields are open share one object, and so its statements.
+    package func visible(to reader: FieldAccess) -> RecordTable {
         guard !rules.isEmpty else { return self }
-        let hidden = rules.hidden(from: caller)
+        let hidden = rules.hidden(from: reader)
         guard !hidden.isEmpty else { return self }
         return narrowed.withLock { narrowed in
             if let known = narrowed[hidden] { return known }

@@ -13,7 +13,7 @@ package struct SchemaCatalog: Sendable {
     /// Who sees and who changes single fields, by type.
     let rules: [RecordTypeName: FieldRules]
     /// Whose view of the tables this is; nil for all of every table.
-    private var reader: Caller?
+    private var reader: FieldAccess?
 
     package init(
         schema: SQLIdentifier,
@@ -35,10 +35,10 @@ package struct SchemaCatalog: Sendable {
         return tables[type]?.visible(to: reader)
     }
 
-    /// The same with every table as a caller may read it, for statements that read.
-    package func visible(to caller: Caller) -> SchemaCatalog {
+    /// The same with every table as a reader sees it, for statements that read.
+    package func visible(to reader: FieldAccess) -> SchemaCatalog {
         var view = self
-        view.reader = caller
+        view.reader = reader
         return view
     }
 

@@ -1,25 +1,19 @@
 package import SkyrowModel
 internal import Synchronization
 
-/// Who a caller is, as the JSON object that the access condition of a statement compares record lists with.
+/// The caller's user and roles as JSON texts, which the access condition of a statement compares record lists with.
 ///
-/// `{"u": ["<user id>"], "r": ["<role>", …]}`. It is made once per caller and kept (``AccessVariablesCache``), and
-/// PostgreSQL parses it only when a statement meets a record whose list does not admit everyone anyway.
-package struct AccessVariables: Hashable, Sendable {
-    package let json: String
-    /// `{"<role>": null, …}`, in which PostgreSQL looks up the roles of a list; nil for a caller with few roles.
-    ///
-    /// Roles that could be taken for a number, a truth or another JSON value are left out, since the look-up is by text.
-    private let roleKeys: String?
-
+/// They are made once per caller and kept (``AccessVariablesCache``), and PostgreSQL parses them only when a statement
+/// meets a record whose list does not admit everyone anyway. Roles that could be taken for a number, a truth or another
+/// JSON value are no keys, since the look-up is by text.
+extension AccessVariables {
     package init(_ audience: AccessAudience) {
         var json = "{\"u\": ["
         json.appendJSON(strings: audience.user.map { [$0] } ?? [])
         json += "], \"r\": ["
         json.appendJSON(strings: audience.roles)
         json += "]}"
-        self.json = json
-        roleKeys = Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil
+        self.init(json: json, roleKeys: Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil)
     }
 
     /// Fewer roles are compared faster than they are looked up.
@@ -102,20 +96,20 @@ package final class AccessVariablesCache: Sendable {
 
     package init() {}
 
-    /// The variables of a caller; nil for one whom no list can name.
-    package func variables(of caller: Caller) -> AccessVariables? {
-        guard !caller.isMaster, let user = caller.userID else { return nil }
-        let audience = AccessAudience(user: user, roles: caller.roles)
-        guard AccessVariables.isMany(caller.roles) else { return AccessVariables(audience) }
+    /// The variables of a user with these roles.
+    package func variables(of user: UserID, roles: [String]) -> AccessVariables {
+        let audience = AccessAudience(user: user, roles: roles)
+        guard AccessVariables.isMany(roles) else { return AccessVariables(audience) }
         let key = TextKey(user)
-        if let known = entries.withLock({ $0[key] }), Self.areSame(known.roles, caller.roles) { return known.variables }
+        if let known = entries.withLock({ $0[key] }), Self.areSame(known.roles, roles) { return known.variables }
         let variables = AccessVariables(audience)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
-            entries[key] = Entry(roles: caller.roles, variables: variables)
+            entries[key] = Entry(roles: roles, variables: variables)
         }
         return variables
     }
+
     /// The session cache hands out the same array again and again, which is recognised by its memory.
     private static func areSame(_ a: [String], _ b: [String]) -> Bool {
         let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress }

@@ -20,13 +20,12 @@ enum FetchStatement {
     static func one(
         id: String,
         table: RecordTable,
-        access: AccessScope,
-        variables: AccessVariables?
+        access: RecordAccess
     ) -> (sql: SQL, coalescing: CoalescedStatement, plan: RowPlan) {
-        let (shape, coalescing) = table.shapes.coalescing(access.shape, on: table)
+        let (shape, coalescing) = table.shapes.coalescing(access.read.shape, on: table)
         var bindings = PostgresBindings()
         bindings.append(StoredID(id, in: access.database).text)
-        access.bind(into: &bindings, variables: variables, rows: .one)
+        access.read.bind(into: &bindings, variables: access.variables, rows: .one)
         return (shape.binding(bindings), coalescing, table.wholeRow.plan)
     }
 
@@ -34,15 +33,14 @@ enum FetchStatement {
     static func make(
         ids: [String],
         table: RecordTable,
-        access: AccessScope,
-        variables: AccessVariables?
+        access: RecordAccess
     ) -> (sql: SQL, selection: RecordSelection) {
         if access.database == .union { return union(ids: ids, table: table, access: access) }
-        let shape = table.shapes.sql(.fetchMany(access.shape), on: table)
+        let shape = table.shapes.sql(.fetchMany(access.read.shape), on: table)
         var bindings = PostgresBindings()
         let prefix = StoredID.prefix(of: access.database)
         bindings.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
-        access.bind(into: &bindings, variables: variables)
+        access.read.bind(into: &bindings, variables: access.variables)
         return (shape.binding(bindings), table.wholeRow)
     }
 
@@ -81,13 +79,13 @@ enum FetchStatement {
     private static func union(
         ids: [String],
         table: RecordTable,
-        access: AccessScope
+        access: RecordAccess
     ) -> (sql: SQL, selection: RecordSelection) {
         let selection = RecordSelection(of: table.name, as: "r", fields: table.columns, showsDatabase: true)
         let sql: SQL = """
             SELECT \(selection.columns) FROM \(table.qualifiedName) AS "r" \
             WHERE \(StoredID.wireIDExpression("\"r\".\"_id\"")) = ANY(\(ids)) \
-            AND \(access.condition(on: "r", variables: nil)) \
+            AND \(access.read.condition(on: "r", variables: access.variables)) \
             ORDER BY "r"."_database" <> '_public', "r"."_id"
             """
         return (sql, selection)

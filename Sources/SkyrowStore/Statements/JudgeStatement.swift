@@ -10,7 +10,7 @@ internal import SkyrowPostgres
 struct JudgeStatement {
     let sql: SQL
     private let table: RecordTable
-    private let caller: Caller
+    private let access: RecordAccess
 
     /// What there is of one record.
     struct Finding {
@@ -19,24 +19,22 @@ struct JudgeStatement {
         let row: StoredRow
     }
 
-    init(ids: [RecordID], table: RecordTable, database: DatabaseScope, caller: Caller, variables: AccessVariables?) {
-        let read = AccessScope(caller: caller, level: .read, database: database)
-        let write = AccessScope(caller: caller, level: .write, database: database)
+    init(ids: [RecordID], table: RecordTable, access: RecordAccess) {
         self.table = table
-        self.caller = caller
+        self.access = access
         sql = """
             SELECT \(table.wholeRow.columns), \
-            coalesce(\(read.condition(on: "r", variables: variables)), false), \
-            coalesce(\(write.condition(on: "r", variables: variables)), false) \
+            coalesce(\(access.read.condition(on: "r", variables: access.variables)), false), \
+            coalesce(\(access.write.condition(on: "r", variables: access.variables)), false) \
             FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: database).text }))
+            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: access.database).text }))
             """
     }
 
     /// What was found, by the id that clients see; what does not exist is not there.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
-        let rows = StoredRows(result, plan: table.wholeRow.plan, for: caller)
+        let rows = StoredRows(result, plan: table.wholeRow.plan, for: access.fields)
         for row in 0..<result.rowCount {
             let stored = rows[row]
             guard let id = stored.storedID else { continue }
@@ -76,7 +74,7 @@ struct SaveIntent {
     }
 
     /// The fields whose rules do not let the caller change them.
-    fileprivate func refusedChanges(to record: Record, by caller: Caller) -> [FieldName] {
+    fileprivate func refusedChanges(to record: Record, by caller: FieldAccess) -> [FieldName] {
         rules.isEmpty ? [] : rules.refusedChanges(fields, to: record, by: caller)
     }
 }
@@ -93,7 +91,7 @@ enum SaveVerdict {
     ///
     /// A record that the caller may not read is treated as far as possible like one that is missing. Only a plain save
     /// of its id reveals that it exists, since the record cannot be created; it says no more than that.
-    init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, caller: Caller) {
+    init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, by caller: FieldAccess) {
         switch (finding, save.precondition) {
         case (nil, .revision):
             self = .refused(.conflict)
@@ -111,9 +109,9 @@ enum SaveVerdict {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
-            self = SaveVerdict(save, to: current, caller: caller)
+            self = SaveVerdict(save, to: current, by: caller)
         case (.some(let finding), nil) where finding.row.isWhole || save.rules.isEmpty:
-            self = finding.row.collected().map { SaveVerdict(save, to: $0, caller: caller) } ?? .tryAgain
+            self = finding.row.collected().map { SaveVerdict(save, to: $0, by: caller) } ?? .tryAgain
         case (.some, .revision), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
@@ -121,13 +119,13 @@ enum SaveVerdict {
     }
 
     /// Judges the changes to a record that the caller may write: those that only its owner makes.
-    private init(_ save: SaveIntent, to current: Record, caller: Caller) {
+    private init(_ save: SaveIntent, to current: Record, by caller: FieldAccess) {
         let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
             self = .refused(.fieldsDenied(denied))
             return
         }
-        guard let access = save.access, !save.rules.mayReplaceAccess(of: current, caller: caller) else {
+        guard let access = save.access, !save.rules.mayReplaceAccess(of: current, by: caller) else {
             self = .tryAgain
             return
         }

@@ -23,26 +23,24 @@ struct QueryStatement {
     let hasCount: Bool
     /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
     private let limit: Int
-    private let caller: Caller
+    private let fields: FieldAccess
 
     /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all of it.
     init(
         _ query: RecordQuery,
         table: RecordTable,
         catalog: SchemaCatalog,
-        scope: DatabaseScope,
-        caller: Caller,
-        variables: AccessVariables?
+        access: RecordAccess
     ) throws(SkyrowError) {
-        var resolver = Resolver(schema: catalog, root: table, scope: scope, caller: caller)
+        var resolver = Resolver(schema: catalog, root: table, access: access)
         let query = try resolver.resolve(query)
-        self.caller = caller
+        fields = access.fields
         hasCount = query.countsMatches
         limit = min(query.limit, RecordQuery.maximumUnlimited)
         let text = QueryText(root: table, joined: resolver.joinedTypes)
-        let selection = Self.selection(query, text, showsDatabase: scope == .union)
+        let selection = Self.selection(query, text, showsDatabase: access.database == .union)
         plan = selection.plan
-        let source = Self.source(query, text, variables)
+        let source = Self.source(query, text, access.variables)
         let order = text.order(query.sort)
         // A page of nothing, which is there for its count, is not cut.
         var page: SQL = " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
@@ -146,7 +144,7 @@ struct QueryStatement {
         var records: [any RecordSource] = []
         let rowCount = min(result.rowCount, max(limit, hasCount ? 1 : 0))
         records.reserveCapacity(rowCount)
-        let rows = StoredRows(result, plan: plan, for: caller)
+        let rows = StoredRows(result, plan: plan, for: fields)
         // Only beside a count can a row be without a record.
         for row in 0..<rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
             records.append(rows[row])

@@ -52,13 +52,12 @@ struct ReferenceLookup {
     }
 
     private func question(_ ids: [String], in table: RecordTable) -> SQL {
-        let shared = AccessScope(caller: context.caller, level: .read, database: .everyone)
-            .condition(on: "t", variables: context.variables)
+        let access = context.access
+        let shared = access.shared.condition(on: "t", variables: access.variables)
         var condition: SQL = "\"t\".\"_id\" = ANY(\(ids)) AND \(shared)"
-        if case .user = context.database {
-            let own = AccessScope(caller: context.caller, level: .read, database: context.database)
-                .condition(on: "t", variables: context.variables)
-            let stored = ids.map { StoredID($0, in: context.database).text }
+        if case .user = access.database {
+            let own = access.read.condition(on: "t", variables: access.variables)
+            let stored = ids.map { StoredID($0, in: access.database).text }
             condition = "(\(condition)) OR (\"t\".\"_id\" = ANY(\(stored)) AND \(own))"
         }
         return "SELECT \"t\".\"_id\" FROM \(table.qualifiedName) AS \"t\" WHERE \(condition)"
@@ -76,7 +75,9 @@ struct ReferenceLookup {
         on runner: StatementRunner
     ) async throws -> Set<Reference> {
         let columns = Array(Set(references.map(\.column)))
-        let ids = Set(references.map(\.position)).map { StoredID(plan.writes[$0].id.id, in: context.database).text }
+        let ids = Set(references.map(\.position)).map {
+            StoredID(plan.writes[$0].id.id, in: context.access.database).text
+        }
         let names = columns.map { "\"o\".\($0.identifier)" as SQL }.joined(separator: ", ")
         let result = try await runner.read(
             "SELECT \"o\".\"_id\", \(names) FROM \(group.table.qualifiedName) AS \"o\" WHERE \"o\".\"_id\" = ANY(\(ids))"

@@ -8,9 +8,7 @@ internal import SkyrowPostgres
 struct SaveStatement {
     let plan: BatchPlan
     let catalog: SchemaCatalog
-    let database: DatabaseScope
-    let caller: Caller
-    let variables: AccessVariables?
+    let access: RecordAccess
     /// The time of the request when an earlier statement of it has one already; otherwise the statement's own.
     let instant: PostgresTimestamp?
     /// What has become of the other writes of the request so far.
@@ -34,25 +32,19 @@ struct SaveStatement {
             isOne: group.members.count == 1,
             hasInstant: instant != nil,
             isPrivate: isPrivate,
-            write: AccessScope(caller: caller, level: .write, database: database).shape,
+            write: access.write.shape,
             references: references(of: group),
             ownersColumns: ownersColumns(of: group),
-            guardsAccess: group.shape.setsAccess && !isPrivate && group.table.rules.keepsAccess(from: caller)
+            guardsAccess: group.shape.setsAccess && !isPrivate && group.table.rules.keepsAccess(from: access.fields)
         )
     }
 
-    /// Whose a new record is: the caller's, or in a private database its user's.
-    private var owner: UserID? {
-        switch database {
-        case .user(let user): user
-        case .everyone, .union: caller.userID
-        }
-    }
+    private var database: DatabaseScope { access.database }
 
     private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
         guard !group.table.rules.isEmpty else { return [] }
         return group.shape.columns.filter {
-            group.table.rules.isForOwners(group.table.columns[$0].field, caller: caller)
+            group.table.rules.isForOwners(group.table.columns[$0].field, of: access.fields)
         }
     }
 
@@ -82,28 +74,27 @@ struct SaveStatement {
     /// The values of the statement in the order of its placeholders.
     func values(of group: BatchPlan.Group, for text: SaveText) -> PostgresBindings {
         let members = group.members.map { plan.writes[$0] }
-        let write = AccessScope(caller: caller, level: .write, database: database)
         var values = PostgresBindings()
         switch group.shape.kind {
         case .upsert, .insert:
-            values.append(owner)
-            values.append(caller.userID)
-            values.append(caller.userID)
+            values.append(access.newOwner)
+            values.append(access.actor)
+            values.append(access.actor)
             if case .user(let user) = database { values.append(user) }
             if let instant {
                 values.append(instant)
                 values.append(instant)
             }
         case .update, .updateOfRevision:
-            values.append(caller.userID)
+            values.append(access.actor)
             if let instant { values.append(instant) }
         }
         for case .some in text.references?.targets ?? [] {
             if case .user = database {
                 values.append(StoredID.prefix(of: database))
-                AccessScope(caller: caller, level: .read, database: database).bind(into: &values, variables: variables)
+                access.read.bind(into: &values, variables: access.variables)
             }
-            AccessScope(caller: caller, level: .read, database: .everyone).bind(into: &values, variables: variables)
+            access.shared.bind(into: &values, variables: access.variables)
         }
         values.append(column: members.map { StoredID($0.id.id, in: database).text })
         if group.shape.setsAccess {
@@ -112,8 +103,8 @@ struct SaveStatement {
         if group.shape.kind == .updateOfRevision { values.append(column: members.map(\.expectedRevision)) }
         for place in group.shape.columns.indices { append(members, place, of: group, to: &values) }
         if group.shape.kind != .insert {
-            write.bind(into: &values, variables: variables)
-            if text.asksForOwner { values.append(caller.userID) }
+            access.write.bind(into: &values, variables: access.variables)
+            if text.asksForOwner { values.append(access.actor) }
         }
         return values
     }
@@ -129,12 +120,12 @@ struct SaveStatement {
         }
         guard !targets.isEmpty else { return nil }
         var references = SaveText.References(
-            shared: AccessScope(caller: caller, level: .read, database: .everyone).shape,
+            shared: access.shared.shape,
             targets: targets,
             hasPending: hasPendingReference(group)
         )
         if case .user = database {
-            references.own = AccessScope(caller: caller, level: .read, database: database).shape
+            references.own = access.read.shape
         }
         return references
     }
@@ -185,10 +176,10 @@ struct SaveStatement {
         }
     }
 
-    /// The master key may refer to all public records, so the foreign key judges alone.
+    /// Where all public records may be referred to, the foreign key judges alone.
     private var looksUpReferences: Bool {
         switch database {
-        case .everyone, .union: !caller.isMaster
+        case .everyone, .union: access.hidesRecords
         case .user: true
         }
     }

@@ -271,7 +271,7 @@ extension SignedInAccount {
         let next = profile.width
         self.init(
             // A login shows all of the profile, also one that has no owner.
-            profile: StoredRows(result, plan: profile.plan, for: Caller(kind: .master(actingAs: nil)))[0],
+            profile: StoredRows(result, plan: profile.plan, for: .unrestricted)[0],
             roles: try result.decode(row: 0, column: next),
             isAdministrator: try result.decode(row: 0, column: next + 1)
         )

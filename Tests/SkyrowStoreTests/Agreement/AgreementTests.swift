@@ -58,9 +58,9 @@ import Testing
     /// Judges all things by some predicates in one statement; answers how many pairs of the two that were.
     private func judge(_ setting: Setting, predicates count: Int, _ random: inout SeededGenerator) async throws -> Int {
         let (caller, scope) = random.element(Self.callers)
-        let catalog = setting.catalog.visible(to: caller)
+        let catalog = setting.catalog.visible(to: FieldAccess(caller))
         let root = try #require(catalog[AgreementWorld.thing])
-        var resolver = Resolver(schema: catalog, root: root, scope: scope, caller: caller)
+        var resolver = Resolver(schema: catalog, root: root, access: RecordAccess(caller, in: scope))
         var generator = AgreementPredicates(world: setting.world, caller: caller, random: random)
         var predicates: [(predicate: Predicate, resolved: ResolvedPredicate)] = []
         for _ in 0..<count {
@@ -71,7 +71,7 @@ import Testing
         }
         random = generator.random
         let text = QueryText(root: root, joined: resolver.joinedTypes)
-        let visibility = ResolvedVisibility(scope: scope, caller: caller)
+        let visibility = ResolvedVisibility(RecordAccess(caller, in: scope))
         var statement: SQL = "SELECT \"r\".\"_id\""
         for predicate in predicates { statement += ", (\(text.condition(predicate.resolved)))" }
         statement += " FROM \(root.qualifiedName) AS \"r\""
@@ -128,9 +128,9 @@ import Testing
         if generator.random.oneIn(2) { query.predicate = generator.predicate(size: 3) }
         query.countsMatches = generator.random.oneIn(3)
         random = generator.random
-        let catalog = setting.catalog.visible(to: caller)
+        let catalog = setting.catalog.visible(to: FieldAccess(caller))
         let root = try #require(catalog[AgreementWorld.thing])
-        var resolver = Resolver(schema: catalog, root: root, scope: scope, caller: caller)
+        var resolver = Resolver(schema: catalog, root: root, access: RecordAccess(caller, in: scope))
         let interpreter = MemoryInterpreter(try resolver.resolve(query)) { setting.world.record($0, $1) }
         let expected = setting.world.all(AgreementWorld.thing).filter(interpreter.matches)
             .sorted(by: interpreter.isOrdered)

@@ -1,0 +1,93 @@
+import SkyrowModel
+
+@testable import SkyrowPostgres
+@testable import SkyrowStore
+
+// The store takes what a caller may do (`RecordAccess`); tests name the caller, and have it settled as the actions do.
+
+extension RecordAccess {
+    /// What a caller may do in a database, nothing where it is not open.
+    init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
+        self.init(in: scope, for: use, by: caller, variables: AccessVariables(of: caller))
+    }
+
+    /// Opens a database for writing; throws where it is not open.
+    init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
+        let name: DatabaseName =
+            switch scope {
+            case .everyone: .everyone
+            case .user(let user): .user(user)
+            case .union: .union
+            }
+        try self.init(opening: name, for: .writing, by: caller, variables: AccessVariables(of: caller))
+    }
+}
+
+extension AccessVariables {
+    /// nil for a caller whom no list can name.
+    init?(of caller: Caller) {
+        guard !caller.isMaster, let user = caller.userID else { return nil }
+        self.init(AccessAudience(user: user, roles: caller.roles))
+    }
+}
+
+extension RecordStore {
+    func save(
+        _ items: [SaveRequest.Item],
+        in scope: DatabaseScope,
+        caller: Caller,
+        atomic: Bool,
+        fitsSchema: Bool = false
+    ) async throws -> [RecordOutcome] {
+        let access = try RecordAccess(opening: scope, by: caller)
+        return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema)
+    }
+
+    func save(
+        _ items: [SaveRequest.Item],
+        in scope: DatabaseScope,
+        caller: Caller,
+        atomic: Bool,
+        fitsSchema: Bool = false,
+        transaction: PostgresTransaction
+    ) async throws -> [RecordOutcome] {
+        let access = try RecordAccess(opening: scope, by: caller)
+        return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema, transaction: transaction)
+    }
+
+    func delete(
+        _ ids: [RecordID],
+        in scope: DatabaseScope,
+        caller: Caller,
+        atomic: Bool
+    ) async throws -> [RecordOutcome] {
+        try await delete(ids, with: try RecordAccess(opening: scope, by: caller), atomic: atomic)
+    }
+
+    func delete(
+        _ ids: [RecordID],
+        in scope: DatabaseScope,
+        caller: Caller,
+        atomic: Bool,
+        transaction: PostgresTransaction
+    ) async throws -> [RecordOutcome] {
+        let access = try RecordAccess(opening: scope, by: caller)
+        return try await delete(ids, with: access, atomic: atomic, transaction: transaction)
+    }
+
+    func fetch(_ ids: [RecordID], in scope: DatabaseScope, caller: Caller) async throws -> [RecordOutcome] {
+        try await fetch(ids, with: RecordAccess(caller, in: scope, for: .reading))
+    }
+
+    func query(_ query: RecordQuery, in scope: DatabaseScope, caller: Caller) async throws -> QueryResult {
+        try await self.query(query, with: RecordAccess(caller, in: scope, for: .reading))
+    }
+
+    func refusals(
+        saving drafts: [RecordDraft],
+        in scope: DatabaseScope,
+        caller: Caller
+    ) async throws -> [Int: SkyrowError] {
+        try await refusals(saving: drafts, with: RecordAccess(caller, in: scope))
+    }
+}
