@@ -22,6 +22,8 @@ package final class RecordStore: Sendable {
     package let logger: Logger
     /// The fields of `user` that accounts log in with.
     package let loginKeys: [FieldName]
+    /// The rules of the types that have some.
+    package let rules: [RecordTypeName: TypeRules]
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
     let changer: SchemaChanger
@@ -51,8 +53,11 @@ package final class RecordStore: Sendable {
         self.logger = logger
         self.loginKeys = loginKeys
         self.maximumAccessEntries = maximumAccessEntries
-        var rules: [RecordTypeName: FieldRules] = [.user: .ofLoginKeys(loginKeys, readers: loginKeyReaders)]
-        for type in sharedAccessLists { rules[type, default: .none].accessWriters = .everyone }
+        var rules: [RecordTypeName: TypeRules] = [
+            .user: .ofProfiles(loginKeys: loginKeys, readers: loginKeyReaders)
+        ]
+        for type in sharedAccessLists { rules[type, default: .none].fields.accessWriters = .everyone }
+        self.rules = rules
         cache = SchemaCache(client: client, schema: schema, rules: rules)
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }

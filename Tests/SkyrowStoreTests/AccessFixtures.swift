@@ -20,14 +20,14 @@ extension SchemaCatalog {
                 ]
             ),
             table("category", [("name", .string, .text), ("rank", .integer, .int8)]),
-            table("user", [("username", .string, .text)], rules: .ofLoginKeys([field("username")])),
+            table("user", [("username", .string, .text)], rules: .ofProfiles(loginKeys: [field("username")])),
         ]
     )
 
     static func table(
         _ name: String,
         _ columns: [(String, FieldType, PostgresOID)],
-        rules: FieldRules = .none
+        rules: TypeRules = .none
     ) -> RecordTable {
         RecordTable(
             name: type(name),

@@ -184,7 +184,7 @@ import Testing
     @Test func profilesAreOnlyChangedAndOnlyInThePublicDatabase() throws {
         #expect(plan([try draft("user/ann")]).writes[0].shape.kind == .update)
         #expect(plan([try draft("user/ann", precondition: .isNew)]).failures[0]?.error.code == .permissionDenied)
-        #expect(plan([try draft("user/ann")], .user("ann")).failures[0]?.error.code == .invalidArgument)
+        #expect(plan([try draft("user/ann")], .user("ann")).failures[0]?.error.code == .permissionDenied)
     }
 
     @Test func idsThatDifferInNormalisationAreDifferentRecords() throws {

@@ -27,11 +27,7 @@ extension ActionService {
                 request: request.fingerprintSource,
                 caller: caller
             )
-            let judged = try await refusingMixedScripts(
-                request.itemsAllowingForProfiles(in: access.database, loginKeys: store.loginKeys),
-                with: access,
-                isAtomic: request.isAtomic
-            )
+            let judged = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
             if let claim, try store.lacksSchema(for: judged), let result = try await replay(of: claim) { return result }
             // A field can be dropped between making room for it and saving: nothing is written then, and both are done again.
             for _ in 1..<Self.attemptsAtMovingSchema {

@@ -62,7 +62,7 @@ package final class RecordImport {
     func finish() async throws {
         for target in targets {
             for statement in target.sequenceAdvances { _ = try await transaction.query(statement) }
-            if target.table.name == .user { try await createAccounts() }
+            if TypeRules.builtIn(target.table.name).origin == .accounts { try await createAccounts() }
         }
         do {
             _ = try await transaction.query("SET CONSTRAINTS ALL IMMEDIATE")

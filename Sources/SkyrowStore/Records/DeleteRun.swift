@@ -66,9 +66,9 @@ struct DeleteRun {
         var seen: Set<RecordID> = []
         return ids.filter { id in
             guard seen.insert(id).inserted else { return false }
-            if id.type == .user {
-                failures[id] = .userNotDeletable
-            } else if context.catalog[id.type] == nil {
+            if let table = context.catalog[id.type] {
+                if let refusal = table.rules.refusalOfDeleting { failures[id] = refusal }
+            } else {
                 failures[id] = .recordNotFound
             }
             return failures[id] == nil
@@ -201,8 +201,4 @@ private struct TooManyReferences: Error {}
 
 extension SkyrowError {
     fileprivate static let referredTo = SkyrowError(.constraintViolated, "Other records refer to this record.")
-    fileprivate static let userNotDeletable = SkyrowError(
-        .permissionDenied,
-        "The profile of an account is not deleted."
-    )
 }

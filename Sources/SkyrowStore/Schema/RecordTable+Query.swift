@@ -15,7 +15,7 @@ extension RecordTable: QueryRecordType {
     }
 
     package func isVisibleToOwnerOnly(_ name: FieldName, of reader: FieldAccess) -> Bool {
-        rules.isVisibleToOwnersOnly(name, of: reader)
+        rules.fields.isVisibleToOwnersOnly(name, of: reader)
     }
 
     package func collation(of field: MetadataField) -> TextCollation {

@@ -64,8 +64,8 @@ package final class RecordTable: Sendable {
     package let wholeRow: RecordSelection
     /// The texts of the statements on this table.
     package let shapes = StatementShapes()
-    /// Who sees and who changes single fields.
-    package let rules: FieldRules
+    /// What is special about the type.
+    package let rules: TypeRules
     /// The fields that this form of the table is without, since its callers do not see them.
     package let hidden: Set<FieldName>
     /// What its statements may have to wait for.
@@ -79,7 +79,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation] = [:],
-        rules: FieldRules = .none
+        rules: TypeRules = .none
     ) {
         self.init(
             name: name,
@@ -98,7 +98,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
-        rules: FieldRules,
+        rules: TypeRules,
         hidden: Set<FieldName>
     ) {
         self.name = name
@@ -107,7 +107,7 @@ package final class RecordTable: Sendable {
         qualifiedName = "\(schema).\(identifier)"
         self.columns = columns.sorted { $0.field < $1.field }.map { column in
             var column = column
-            column.isForOwnersEyes = rules.isForOwnersEyes(column.field)
+            column.isForOwnersEyes = rules.fields.isForOwnersEyes(column.field)
             return column
         }
         self.reservedCollations = reservedCollations
@@ -125,8 +125,8 @@ package final class RecordTable: Sendable {
     ///
     /// Readers to whom the same fields are open share one object, and so its statements.
     package func visible(to reader: FieldAccess) -> RecordTable {
-        guard !rules.isEmpty else { return self }
-        let hidden = rules.hidden(from: reader)
+        guard !rules.fields.isEmpty else { return self }
+        let hidden = rules.fields.hidden(from: reader)
         guard !hidden.isEmpty else { return self }
         return narrowed.withLock { narrowed in
             if let known = narrowed[hidden] { return known }

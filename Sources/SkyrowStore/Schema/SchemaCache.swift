@@ -47,11 +47,11 @@ package final class SchemaCache: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state: Mutex<State>
 
-    /// - Parameter rules: who sees and who changes single fields, by type.
+    /// - Parameter rules: those of the types that have some.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
-        rules: [RecordTypeName: FieldRules] = [:],
+        rules: [RecordTypeName: TypeRules] = [:],
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.client = client

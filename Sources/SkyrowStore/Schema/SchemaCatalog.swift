@@ -10,8 +10,8 @@ package struct SchemaCatalog: Sendable {
     package let tables: [RecordTypeName: RecordTable]
     /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
     package let otherNames: Set<String>
-    /// Who sees and who changes single fields, by type.
-    let rules: [RecordTypeName: FieldRules]
+    /// The rules of the types that have some.
+    let rules: [RecordTypeName: TypeRules]
     /// Whose view of the tables this is; nil for all of every table.
     private var reader: FieldAccess?
 
@@ -20,7 +20,7 @@ package struct SchemaCatalog: Sendable {
         version: Int,
         tables: [RecordTable],
         otherNames: Set<String> = [],
-        rules: [RecordTypeName: FieldRules] = [:]
+        rules: [RecordTypeName: TypeRules] = [:]
     ) {
         self.schema = schema
         self.version = version

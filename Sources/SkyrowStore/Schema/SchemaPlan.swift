@@ -134,7 +134,7 @@ package struct SchemaPlan: Hashable, Sendable {
         guard let table = catalog[type], table[field] != nil else {
             throw SkyrowError(.resourceNotFound, "The type \(type) has no field \(field).")
         }
-        if type == .user, AccountField.all.contains(field.rawValue) {
+        if TypeRules.builtIn(type).requiredFields.contains(field) {
             throw .invalidArgument("Accounts need the field \(field) of \(type).", "item_name")
         }
         return table
@@ -216,10 +216,4 @@ package struct SchemaPlan: Hashable, Sendable {
             info: ["arguments": .list(names.map { .string($0) })]
         )
     }
-}
-
-/// The fields of the type `user` that accounts depend on.
-enum AccountField {
-    static let lastLoginAt = "last_login_at"
-    static let all: Set<String> = ["username", "email", lastLoginAt]
 }

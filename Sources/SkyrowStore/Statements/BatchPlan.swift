@@ -187,13 +187,10 @@ package struct BatchPlan: Sendable {
         freshIDs: [RecordID: RecordID],
         maximumAccessEntries: Int
     ) throws(SkyrowError) -> RecordWrite {
-        if id.type == .user, database != .everyone {
-            throw .invalidArgument("Profiles are records of the public database.", "database_id")
-        }
-        if id.type == .user, draft.precondition == .isNew { throw .writeDenied }
         guard let table = catalog[id.type] else {
             throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
         }
+        if let refusal = table.rules.refusal(saving: draft, in: database) { throw refusal }
         var columns: [(place: Int, value: RecordValue)] = []
         for field in draft.fields {
             guard let place = table.position(of: field.name) else {

@@ -50,14 +50,12 @@ struct JudgeStatement {
 
 /// What a save would do to a record, as far as it can be refused for what is stored.
 struct SaveIntent {
-    let type: RecordTypeName
     let precondition: SavePrecondition?
     let access: AccessList?
     let fields: [(name: FieldName, value: RecordValue)]
-    let rules: FieldRules
+    let rules: TypeRules
 
     init(_ write: RecordWrite) {
-        type = write.table.name
         precondition = write.precondition
         access = write.access
         rules = write.table.rules
@@ -66,7 +64,6 @@ struct SaveIntent {
 
     /// - Parameter table: the type's, nil when there is none yet.
     init(_ draft: RecordDraft, table: RecordTable?) {
-        type = draft.id.type
         precondition = draft.precondition
         access = draft.access
         rules = table?.rules ?? .none
@@ -75,7 +72,7 @@ struct SaveIntent {
 
     /// The fields whose rules do not let the caller change them.
     fileprivate func refusedChanges(to record: Record, by caller: FieldAccess) -> [FieldName] {
-        rules.isEmpty ? [] : rules.refusedChanges(fields, to: record, by: caller)
+        rules.fields.isEmpty ? [] : rules.fields.refusedChanges(fields, to: record, by: caller)
     }
 }
 
@@ -96,21 +93,23 @@ enum SaveVerdict {
         case (nil, .revision):
             self = .refused(.conflict)
         case (nil, .isNew), (nil, nil):
-            // Creating a profile is the business of signing up.
-            self = save.type == .user ? .refused(.writeDenied) : .tryAgain
+            switch save.rules.origin {
+            case .saves: self = .tryAgain
+            case .accounts: self = .refused(.writeDenied)
+            }
         case (.some(let finding), .revision) where !finding.isReadable:
             self = .refused(.conflict)
         case (.some(let finding), _) where !finding.isWritable:
             self = .refused(.writeDenied)
         case (.some(let finding), .isNew):
             self = .refused(.conflict(with: finding.row))
-        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || save.rules.isEmpty:
+        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || save.rules.fields.isEmpty:
             guard let current = finding.row.collected(), current.revision == revision else {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
             self = SaveVerdict(save, to: current, by: caller)
-        case (.some(let finding), nil) where finding.row.isWhole || save.rules.isEmpty:
+        case (.some(let finding), nil) where finding.row.isWhole || save.rules.fields.isEmpty:
             self = finding.row.collected().map { SaveVerdict(save, to: $0, by: caller) } ?? .tryAgain
         case (.some, .revision), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
@@ -125,7 +124,7 @@ enum SaveVerdict {
             self = .refused(.fieldsDenied(denied))
             return
         }
-        guard let access = save.access, !save.rules.mayReplaceAccess(of: current, by: caller) else {
+        guard let access = save.access, !save.rules.fields.mayReplaceAccess(of: current, by: caller) else {
             self = .tryAgain
             return
         }

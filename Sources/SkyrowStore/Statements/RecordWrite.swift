@@ -18,11 +18,11 @@ package struct RecordWrite: Sendable {
     /// What the statement's text depends on.
     package var shape: SaveShape {
         let kind: SaveShape.Kind
-        switch precondition {
-        case .revision: kind = .updateOfRevision
-        case .isNew: kind = table.name == .user ? .update : .insert
-        // Profiles come with accounts; a save only changes them.
-        case nil: kind = table.name == .user ? .update : .upsert
+        switch (precondition, table.rules.origin) {
+        case (.revision, _): kind = .updateOfRevision
+        case (.isNew, .saves): kind = .insert
+        case (nil, .saves): kind = .upsert
+        case (.isNew, .accounts), (nil, .accounts): kind = .update
         }
         return SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
     }

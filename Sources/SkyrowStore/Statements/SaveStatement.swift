@@ -35,16 +35,17 @@ struct SaveStatement {
             write: access.write.shape,
             references: references(of: group),
             ownersColumns: ownersColumns(of: group),
-            guardsAccess: group.shape.setsAccess && !isPrivate && group.table.rules.keepsAccess(from: access.fields)
+            guardsAccess: group.shape.setsAccess && !isPrivate
+                && group.table.rules.fields.keepsAccess(from: access.fields)
         )
     }
 
     private var database: DatabaseScope { access.database }
 
     private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
-        guard !group.table.rules.isEmpty else { return [] }
+        guard !group.table.rules.fields.isEmpty else { return [] }
         return group.shape.columns.filter {
-            group.table.rules.isForOwners(group.table.columns[$0].field, of: access.fields)
+            group.table.rules.fields.isForOwners(group.table.columns[$0].field, of: access.fields)
         }
     }
 

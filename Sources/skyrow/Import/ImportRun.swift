@@ -31,8 +31,8 @@ struct ImportRun: Sendable {
             known: try await store.knownFields(of: settings.type),
             idColumn: settings.idColumn
         )
-        guard plan.type != .user || plan.hasRows else {
-            throw .usage("Accounts cannot be imported: their records in 'user' are made by auth:signup.")
+        guard TypeRules.builtIn(plan.type).origin == .saves || plan.hasRows else {
+            throw .usage("Accounts cannot be imported: their records in '\(plan.type)' are made by auth:signup.")
         }
         if !isJSON {
             let rows = plan.hasRows ? ", with owners, access lists and times" : ""

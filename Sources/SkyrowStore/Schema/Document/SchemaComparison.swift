@@ -58,7 +58,7 @@ struct SchemaComparison {
                 continue
             }
             guard let former = type.renamedFrom, inventory.tables[former] != nil else { continue }
-            if former == .user {
+            if TypeRules.builtIn(former).origin == .accounts {
                 refusals.append("The type user cannot be renamed: accounts need it.")
             } else if document.types[former] != nil {
                 refusals.append("\(name) is renamed from \(former), which the file has as well: keep one of them.")

@@ -12,7 +12,7 @@ extension SchemaInventory {
                 if !column.isGenerated, let defaultValue = column.column.defaultValue {
                     documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: column.type)
                 }
-                let isAccountField = name == .user && AccountField.all.contains(field.rawValue)
+                let isAccountField = TypeRules.builtIn(name).requiredFields.contains(field)
                 if !isAccountField, let comment = column.column.comment, comment != column.type.columnComment {
                     documented.comment = comment
                 }

@@ -37,7 +37,7 @@ extension TableComparison {
 
     /// The fields that accounts need are there in any case.
     private func isKnown(_ field: FieldName) -> Bool {
-        type.fields[field] != nil || (name == .user && AccountField.all.contains(field.rawValue))
+        type.fields[field] != nil || TypeRules.builtIn(name).requiredFields.contains(field)
     }
 }
 

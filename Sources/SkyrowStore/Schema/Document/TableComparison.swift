@@ -85,7 +85,7 @@ struct TableComparison {
 
     /// Whether accounts need the field.
     private func isAccountField(_ field: FieldName) -> Bool {
-        former == .user && AccountField.all.contains(field.rawValue)
+        TypeRules.builtIn(former).requiredFields.contains(field)
     }
 
     private mutating func rename(_ formerField: FieldName, to field: FieldName) {

@@ -1,48 +1,37 @@
 import SkyrowModel
 import SkyrowStore
 
-/// What may be done to records of the type `user`, which are the profiles of accounts.
-///
-/// They live in the public database only and come into being with their account, through `auth:signup`. Whoever may
-/// write one may change it, but for its login keys, which are its owner's affair (``FieldRules``). The store does its
-/// part: it only updates profiles and never deletes one.
-enum UserRecordRules {
-    /// Why no caller may save a draft; nil when that depends on the stored record.
-    static func refusal(of draft: RecordDraft, in scope: DatabaseScope, loginKeys: [FieldName]) -> SkyrowError? {
-        guard draft.id.type == .user else { return nil }
-        guard scope == .everyone else { return notHere }
-        guard draft.precondition != .isNew, !draft.id.isTemporary else { return creation }
-        for field in draft.fields where loginKeys.contains(field.name) {
-            do throws(SkyrowError) {
-                try LoginData.check(field.value, argument: field.name.rawValue)
-            } catch {
-                return error
+extension ActionService {
+    /// Puts a refusal in the place of every draft that cannot be saved for what its type is (``TypeRules``).
+    ///
+    /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
+    func applyingTypeRules(
+        to items: [SaveRequest.Item],
+        with access: RecordAccess,
+        isAtomic: Bool
+    ) async throws(SkyrowError) -> [SaveRequest.Item] {
+        let special = store.rules
+        let items = try items.refusing(isAtomic: isAtomic) { draft in
+            special[draft.id.type].flatMap {
+                $0.refusal(saving: draft, in: access.database) ?? $0.loginKeyRefusal(draft)
             }
         }
-        return nil
+        return try await refusingMixedScripts(items, with: access, isAtomic: isAtomic)
     }
 
-    static let notHere = SkyrowError(.permissionDenied, "Records of the type user live in the public database only.")
-    static let creation = SkyrowError(
-        .permissionDenied,
-        "Records of the type user come into being through auth:signup."
-    )
-}
-
-extension ActionService {
-    /// Puts a refusal in the place of every profile that would get a login key of mixed scripts.
+    /// Puts a refusal in the place of every draft that would give a record a login key of mixed scripts.
     ///
-    /// A key that the profile has already is none: clients send back whole records, and older accounts go on. Only
+    /// A key that the record has already is none: clients send back whole records, and older accounts go on. Only
     /// where there may be one is the database asked.
-    func refusingMixedScripts(
+    private func refusingMixedScripts(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let policy = configuration.accounts
-        let keys = store.loginKeys
         var mixed: [RecordID: [(name: FieldName, value: RecordValue)]] = [:]
-        for draft in items.lazy.compactMap(\.draft) where draft.id.type == .user {
+        for draft in items.lazy.compactMap(\.draft) {
+            guard let keys = store.rules[draft.id.type]?.loginKeys else { continue }
             let fields = draft.fields.filter { keys.contains($0.name) && !policy.admits($0.value) }
             if !fields.isEmpty { mixed[draft.id] = fields }
         }
@@ -61,6 +50,21 @@ extension ActionService {
     }
 }
 
+extension TypeRules {
+    /// `108 InvalidArgument` for a draft with a value that is none of a login key.
+    fileprivate func loginKeyRefusal(_ draft: RecordDraft) -> SkyrowError? {
+        guard !loginKeys.isEmpty else { return nil }
+        for field in draft.fields where loginKeys.contains(field.name) {
+            do throws(SkyrowError) {
+                try LoginData.check(field.value, argument: field.name.rawValue)
+            } catch {
+                return error
+            }
+        }
+        return nil
+    }
+}
+
 extension RecordValue {
     fileprivate func isSameText(as other: RecordValue?) -> Bool {
         if case .string(let text) = self, case .string(let stored)? = other {
@@ -68,15 +72,6 @@ extension RecordValue {
         } else {
             false
         }
-    }
-}
-
-extension SaveRequest {
-    /// The items, with a refusal in the place of every profile that may not be saved.
-    ///
-    /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
-    func itemsAllowingForProfiles(in scope: DatabaseScope, loginKeys: [FieldName]) throws(SkyrowError) -> [Item] {
-        try items.refusing(isAtomic: isAtomic) { UserRecordRules.refusal(of: $0, in: scope, loginKeys: loginKeys) }
     }
 }
 
