@@ -25,9 +25,7 @@ extension ActionService {
             )
             guard let claim else {
                 return .outcomes(
-                    try await store.reporting {
-                        try await store.delete(request.ids, with: access, atomic: request.isAtomic)
-                    }
+                    try await store.delete(request.ids, with: access, atomic: request.isAtomic)
                 )
             }
             return try await once(claim, encode: encode) { transaction in

@@ -13,9 +13,7 @@ extension ActionService {
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         guard try store.lacksSchema(for: items) else { return items }
-        let refusals = try await store.reporting {
-            try await store.refusals(saving: items.compactMap(\.draft), with: access)
-        }
+        let refusals = try await store.refusals(saving: items.compactMap(\.draft), with: access)
         var place = -1
         let permitted = try items.refusing(isAtomic: isAtomic) { _ in
             place += 1

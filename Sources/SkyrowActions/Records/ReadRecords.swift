@@ -9,7 +9,7 @@ extension ActionService {
             guard !request.ids.isEmpty else {
                 throw .invalidArgument("Send at least one id.", "ids")
             }
-            return try await store.reporting { try await store.fetch(request.ids, with: access) }
+            return try await store.fetch(request.ids, with: access)
         }
     }
 
@@ -17,7 +17,7 @@ extension ActionService {
     package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await store.reporting { try await store.query(request.query, with: access) }
+            return try await store.query(request.query, with: access)
         }
     }
 }

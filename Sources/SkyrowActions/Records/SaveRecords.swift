@@ -54,10 +54,9 @@ extension ActionService {
     ) async throws(SkyrowError) -> WriteResult {
         let items = try await createMissingSchema(for: items, with: access, isAtomic: request.isAtomic)
         guard let claim else {
-            let outcomes = try await store.reporting {
+            return .outcomes(
                 try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
-            }
-            return .outcomes(outcomes)
+            )
         }
         return try await once(claim, encode: encode) { transaction in
             try await self.store.save(

@@ -37,7 +37,7 @@ extension ActionService {
         }
         guard !mixed.isEmpty else { return items }
         let ids = Array(mixed.keys)
-        let outcomes = try await store.reporting { try await store.fetch(ids, with: access) }
+        let outcomes = try await store.fetch(ids, with: access)
         var refusals: [RecordID: SkyrowError] = [:]
         for (id, outcome) in zip(ids, outcomes) {
             var stored: [FieldName: RecordValue] = [:]

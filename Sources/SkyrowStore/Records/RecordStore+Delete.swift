@@ -12,18 +12,20 @@ extension RecordStore {
         _ ids: [RecordID],
         with access: RecordAccess,
         atomic: Bool
-    ) async throws -> [RecordOutcome] {
+    ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
-        for type in Set(ids.map(\.type)) { _ = try await table(of: type) }
-        return try await withCatalog { catalog in
-            guard atomic, ids.count > 1 else {
-                var run = self.deleteRun(.client(self.client), catalog, access)
-                let outcomes = try await run.outcomes(ids)
-                return atomic ? try Self.requireAll(outcomes) : outcomes
-            }
-            return try await self.client.withTransaction { transaction in
-                var run = self.deleteRun(.transaction(transaction), catalog, access)
-                return try Self.requireAll(try await run.outcomesTogether(ids))
+        return try await reporting {
+            for type in Set(ids.map(\.type)) { _ = try await table(of: type) }
+            return try await withCatalog { catalog in
+                guard atomic, ids.count > 1 else {
+                    var run = self.deleteRun(.client(self.client), catalog, access)
+                    let outcomes = try await run.outcomes(ids)
+                    return atomic ? try Self.requireAll(outcomes) : outcomes
+                }
+                return try await self.client.withTransaction { transaction in
+                    var run = self.deleteRun(.transaction(transaction), catalog, access)
+                    return try Self.requireAll(try await run.outcomesTogether(ids))
+                }
             }
         }
     }
@@ -34,12 +36,14 @@ extension RecordStore {
         with access: RecordAccess,
         atomic: Bool,
         transaction: PostgresTransaction
-    ) async throws -> [RecordOutcome] {
+    ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
-        return try await withCatalog { catalog in
-            var run = self.deleteRun(.transaction(transaction), catalog, access)
-            guard atomic else { return try await run.outcomes(ids) }
-            return try Self.requireAll(try await run.outcomesTogether(ids))
+        return try await reporting {
+            try await withCatalog { catalog in
+                var run = self.deleteRun(.transaction(transaction), catalog, access)
+                guard atomic else { return try await run.outcomes(ids) }
+                return try Self.requireAll(try await run.outcomesTogether(ids))
+            }
         }
     }
 

@@ -4,27 +4,29 @@ internal import SkyrowPostgres
 extension RecordStore {
     /// Fetches records by their ids: one statement and one round trip for each type among them.
     ///
-    /// The result has an outcome for each id, in the order of the ids. A record that the caller may not read is as one
-    /// that does not exist: `110 ResourceNotFound`.
+    /// The result has an outcome for each id, in the order of the ids. A record that may not be read is as one that does
+    /// not exist: `110 ResourceNotFound`. Throws what the database failed with.
     package func fetch(
         _ ids: [RecordID],
         with access: RecordAccess
-    ) async throws -> [RecordOutcome] {
-        return try await withCatalog { _ in
-            guard let first = ids.first else { return [] }
-            if ids.allSatisfy({ $0.type == first.type }) {
-                let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access)
-                return ids.map { rows.outcome(for: $0) }
-            }
-            let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
-                for (type, ids) in Dictionary(grouping: ids, by: \.type) {
-                    group.addTask {
-                        (type, try await self.rows(of: type, ids: ids.map(\.id), access))
-                    }
+    ) async throws(SkyrowError) -> [RecordOutcome] {
+        try await reporting {
+            try await withCatalog { _ in
+                guard let first = ids.first else { return [] }
+                if ids.allSatisfy({ $0.type == first.type }) {
+                    let rows = try await self.rows(of: first.type, ids: ids.map(\.id), access)
+                    return ids.map { rows.outcome(for: $0) }
                 }
-                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                let rowsByType = try await withThrowingTaskGroup(of: (RecordTypeName, RowsByID).self) { group in
+                    for (type, ids) in Dictionary(grouping: ids, by: \.type) {
+                        group.addTask {
+                            (type, try await self.rows(of: type, ids: ids.map(\.id), access))
+                        }
+                    }
+                    return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                }
+                return ids.map { (rowsByType[$0.type] ?? .none).outcome(for: $0) }
             }
-            return ids.map { (rowsByType[$0.type] ?? .none).outcome(for: $0) }
         }
     }
 

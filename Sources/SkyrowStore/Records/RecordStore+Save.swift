@@ -16,14 +16,12 @@ extension RecordStore {
         with access: RecordAccess,
         atomic: Bool,
         fitsSchema: Bool = false
-    ) async throws -> [RecordOutcome] {
+    ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
         let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
-        do {
+        return try await reporting {
             guard atomic, items.count > 1 else { return try await perform(work, on: .client(client)) }
             return try await client.withTransaction { try await self.perform(work, on: .transaction($0)) }
-        } catch let error as PostgresError {
-            throw report(error)
         }
     }
 
@@ -34,14 +32,10 @@ extension RecordStore {
         atomic: Bool,
         fitsSchema: Bool = false,
         transaction: PostgresTransaction
-    ) async throws -> [RecordOutcome] {
+    ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
         let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
-        do {
-            return try await perform(work, on: .transaction(transaction))
-        } catch let error as PostgresError {
-            throw report(error)
-        }
+        return try await reporting { try await perform(work, on: .transaction(transaction)) }
     }
 
     /// What these drafts would be refused with for what is stored under their ids, by their places; nothing is written.
@@ -51,31 +45,33 @@ extension RecordStore {
     package func refusals(
         saving drafts: [RecordDraft],
         with access: RecordAccess
-    ) async throws -> [Int: SkyrowError] {
-        try await withCatalog { catalog in
-            let context = WriteContext(
-                store: self,
-                runner: .client(self.client),
-                catalog: catalog,
-                access: access
-            )
-            var refusals: [Int: SkyrowError] = [:]
-            let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
-            for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
-                let table = catalog[type]
-                var findings: [TextKey: JudgeStatement.Finding] = [:]
-                if let table { findings = try await context.findings(on: places.map { drafts[$0].id }, in: table) }
-                for place in places {
-                    let draft = drafts[place]
-                    let verdict = SaveVerdict(
-                        SaveIntent(draft, table: table),
-                        findings[TextKey(draft.id.id)],
-                        by: access.fields
-                    )
-                    if case .refused(let error) = verdict { refusals[place] = error }
+    ) async throws(SkyrowError) -> [Int: SkyrowError] {
+        try await reporting {
+            try await withCatalog { catalog in
+                let context = WriteContext(
+                    store: self,
+                    runner: .client(self.client),
+                    catalog: catalog,
+                    access: access
+                )
+                var refusals: [Int: SkyrowError] = [:]
+                let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
+                for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
+                    let table = catalog[type]
+                    var findings: [TextKey: JudgeStatement.Finding] = [:]
+                    if let table { findings = try await context.findings(on: places.map { drafts[$0].id }, in: table) }
+                    for place in places {
+                        let draft = drafts[place]
+                        let verdict = SaveVerdict(
+                            SaveIntent(draft, table: table),
+                            findings[TextKey(draft.id.id)],
+                            by: access.fields
+                        )
+                        if case .refused(let error) = verdict { refusals[place] = error }
+                    }
                 }
+                return refusals
             }
-            return refusals
         }
     }
 
