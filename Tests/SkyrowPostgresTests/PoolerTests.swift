@@ -14,6 +14,8 @@ import Testing
                 func configure(_ configuration: inout PostgresConfiguration) {
                     configuration.namedStatements = false
                     configuration.searchPath = ["app"]
+                    // A slow machine moves no write out of its group.
+                    configuration.groupCommitTimeout = .seconds(60)
                     configuration.notificationProbeInterval = .milliseconds(50)
                     configuration.notificationProbeTimeout = .milliseconds(500)
                     if listensDirectly { configuration.listenConnection = database.url }
