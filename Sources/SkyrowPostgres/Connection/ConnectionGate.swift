@@ -1,5 +1,6 @@
 internal import CLibpq
 internal import Glibc
+internal import Synchronization
 
 /// What threads other than its own may do to a connection: cancel what it runs, cut it off, look whether it died.
 ///
@@ -216,25 +217,24 @@ final class ConnectionGate: Sendable {
 }
 
 /// What libpq needs to cancel the statement of a connection; it may outlive the connection.
-///
-/// `@unchecked Sendable`: libpq's object never changes (its manual says that threads may share it), and it is freed
-/// once, when nothing refers to it any more.
-final class CancelHandle: @unchecked Sendable {
-    private let cancel: OpaquePointer
+final class CancelHandle: Sendable {
+    private let cancel: Mutex<OpaquePointer>
 
     /// Takes over what PQgetCancel returned; nil for nil.
     init?(_ cancel: OpaquePointer?) {
         guard let cancel else { return nil }
-        self.cancel = cancel
+        // libpq copies what it needs of the connection, so nothing else refers to this object.
+        nonisolated(unsafe) let object = cancel
+        self.cancel = Mutex(object)
     }
 
     deinit {
-        PQfreeCancel(cancel)
+        cancel.withLock { PQfreeCancel($0) }
     }
 
     /// Blocks until the server has closed the connection that this opens, without any limit.
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        PQcancel(cancel, &message, Int32(message.count))
+        _ = cancel.withLock { PQcancel($0, &message, Int32(message.count)) }
     }
 }

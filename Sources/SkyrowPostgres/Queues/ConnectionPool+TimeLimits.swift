@@ -8,7 +8,7 @@ extension ConnectionPool {
             worker.gate.abortIfOverdue(at: time)
             if worker.gate.suspectIfReadable() { suspects.append(worker) }
         }
-        for worker in suspects { worker.condition.signal() }
+        for worker in suspects { monitor.signal(worker.slot) }
         let findings = change { state in
             let findings = state.queue.enforceTimeLimits(at: time) { [workers = state.workers] in
                 workers[$0]?.progress ?? 0

@@ -45,7 +45,8 @@ final class ConnectionPool: Sendable {
         self.control = control
         self.fallback = fallback
         let limits = QueueLimits(role: role, configuration: configuration)
-        monitor = Monitor(State(queue: ConnectionQueue(limits: limits)))
+        // Each worker sleeps by itself, under the number of its slot.
+        monitor = Monitor(State(queue: ConnectionQueue(limits: limits)), sleepers: limits.maximumWorkers)
     }
 
     // MARK: The side of the callers
@@ -59,7 +60,7 @@ final class ConnectionPool: Sendable {
             case .queued(let effect): return (nil, effect.flatMap { perform($0, &state) })
             }
         }
-        worker?.condition.signal()
+        if let worker { monitor.signal(worker.slot) }
         if let refusal { request.finish(.failure(refusal)) }
     }
 
@@ -126,7 +127,7 @@ final class ConnectionPool: Sendable {
             }
             return (success, woken, cancels)
         }
-        for worker in woken { worker.condition.signal() }
+        for worker in woken { monitor.signal(worker.slot) }
         for cancel in cancels {
             canceller.submit { [self] in
                 runs(cancel) && cancel.worker.gate.cancel(cancel.work)
@@ -189,7 +190,7 @@ final class ConnectionPool: Sendable {
         var hasYielded = false
         while true {
             var woken: [PoolWorker] = []
-            let step = monitor.wait(on: worker.condition) { state -> ConnectionQueue.Step? in
+            let step = monitor.wait(as: worker.slot) { state -> ConnectionQueue.Step? in
                 let step = state.queue.next(worker.slot, at: .now, hasYielded: hasYielded) { worker.gate.isSuspect }
                 switch step {
                 case .sleep:
@@ -202,7 +203,7 @@ final class ConnectionPool: Sendable {
                 }
                 return step
             }
-            for other in woken { other.condition.signal() }
+            for other in woken { monitor.signal(other.slot) }
             switch step {
             case .run(let batch, let takenAt, _): return .batch(batch, takenAt: takenAt)
             case .check: return .check
@@ -249,7 +250,7 @@ final class ConnectionPool: Sendable {
     func pause(_ worker: PoolWorker, _ duration: Duration) -> Bool {
         let shallSleep = change { $0.queue.backsOff(worker.slot) }
         guard shallSleep else { return false }
-        _ = monitor.wait(until: .now + duration, on: worker.condition) { state -> Bool? in
+        _ = monitor.wait(until: .now + duration, as: worker.slot) { state -> Bool? in
             state.queue.isBackOffOver(worker.slot) ? true : nil
         }
         return true

@@ -5,20 +5,39 @@ internal import Glibc
 /// Swift's `Mutex` has no condition to wait on, and a connection's thread has to sleep until there is work, so this is
 /// a POSIX mutex with a condition. Nothing that blocks or waits for a task may run inside.
 ///
-/// `@unchecked Sendable`: `state` is touched only between locking and unlocking `mutex`.
+/// `@unchecked Sendable`: `state` is touched only between locking and unlocking `mutex`; mutex and conditions are POSIX
+/// objects, made to be used from several threads, whose addresses never change.
 final class Monitor<State>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = Condition()
+    /// The one that all share, then those of single threads.
+    private let conditions: UnsafeMutablePointer<pthread_cond_t>
+    private let sleepers: Int
     private var state: State
 
-    init(_ state: State) {
+    /// - Parameter sleepers: how many threads have a condition of their own, so that they can be woken one by one.
+    init(_ state: State, sleepers: Int = 0) {
         self.state = state
         pthread_mutex_init(mutex, nil)
+        self.sleepers = sleepers
+        conditions = .allocate(capacity: sleepers + 1)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        for index in 0...sleepers { pthread_cond_init(conditions + index, &attributes) }
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
+        for index in 0...sleepers { pthread_cond_destroy(conditions + index) }
+        conditions.deallocate()
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
+    }
+
+    private func condition(of sleeper: Int?) -> UnsafeMutablePointer<pthread_cond_t> {
+        guard let sleeper else { return conditions }
+        precondition((0..<sleepers).contains(sleeper), "There is no such sleeper.")
+        return conditions + sleeper + 1
     }
 
     func withLock<Success, Failure: Error>(
@@ -29,25 +48,25 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Wakes one waiting thread; may be called with or without the lock.
-    func signal() {
-        condition.signal()
+    /// Wakes one waiting thread, or the one that sleeps by itself; may be called with or without the lock.
+    func signal(_ sleeper: Int? = nil) {
+        pthread_cond_signal(condition(of: sleeper))
     }
 
-    /// Wakes all waiting threads.
+    /// Wakes all threads that wait on the condition they share.
     func broadcast() {
-        condition.broadcast()
+        pthread_cond_broadcast(condition(of: nil))
     }
 
     /// Asks `body` under the lock, again after each wake, until it has a result; nil when the deadline passes first.
     ///
-    /// - Parameter own: A condition to sleep on instead of the one that all share, so that one thread can be woken.
+    /// - Parameter sleeper: Sleeps on a condition of its own instead of the one that all share.
     func wait<Success>(
         until deadline: MonotonicTime? = nil,
-        on own: Condition? = nil,
+        as sleeper: Int? = nil,
         for body: (inout State) -> Success?
     ) -> Success? {
-        let condition = own?.handle ?? condition.handle
+        let condition = condition(of: sleeper)
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -62,34 +81,5 @@ final class Monitor<State>: @unchecked Sendable {
             )
             if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }
         }
-    }
-}
-
-/// What a thread sleeps on; used with the lock of one ``Monitor`` only.
-///
-/// `@unchecked Sendable`: POSIX conditions are made to be used from several threads, and the pointer never changes.
-final class Condition: @unchecked Sendable {
-    fileprivate let handle = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-
-    init() {
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(handle, &attributes)
-        pthread_condattr_destroy(&attributes)
-    }
-
-    deinit {
-        pthread_cond_destroy(handle)
-        handle.deallocate()
-    }
-
-    /// Wakes one waiting thread; may be called with or without the lock.
-    func signal() {
-        pthread_cond_signal(handle)
-    }
-
-    func broadcast() {
-        pthread_cond_broadcast(handle)
     }
 }

@@ -8,8 +8,6 @@ final class PoolWorker: Sendable {
     let pool: ConnectionPool
     let slot: Int
     let gate: ConnectionGate
-    /// What the worker sleeps on, so that it can be woken by itself.
-    let condition = Condition()
     private let received = Atomic<Int>(0)
 
     init(pool: ConnectionPool, slot: Int) {

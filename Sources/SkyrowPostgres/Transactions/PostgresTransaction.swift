@@ -92,8 +92,8 @@ package final class PostgresTransaction {
         guard hasBegun else { return }
         do {
             let commit: SQL = "COMMIT"
-            let result = try await worker.perform(commit, isCancellable: false) { worker throws(PostgresError) in
-                let connection = try worker.currentConnection()
+            let result = try await worker.perform(commit, isCancellable: false) { session throws(PostgresError) in
+                let connection = try session.currentConnection()
                 do throws(PostgresError) {
                     return try connection.runAlone(commit)
                 } catch {
@@ -119,8 +119,8 @@ package final class PostgresTransaction {
     func rollBack() async {
         isOver = true
         guard hasBegun else { return }
-        _ = try? await worker.perform(isCancellable: false) { worker throws(PostgresError) in
-            let connection = try worker.currentConnection()
+        _ = try? await worker.perform(isCancellable: false) { session throws(PostgresError) in
+            let connection = try session.currentConnection()
             guard connection.isInTransaction else { return }
             do throws(PostgresError) {
                 _ = try connection.runAlone("ROLLBACK")
@@ -145,9 +145,9 @@ package final class PostgresTransaction {
         hasBegun = true
         let beginStatement = isolation.beginStatement
         do {
-            return try await worker.perform(statement, isCancellable: isCancellable) { worker throws(PostgresError) in
-                guard isFirst else { return try body(worker.currentConnection()) }
-                let connection = try worker.openConnection()
+            return try await worker.perform(statement, isCancellable: isCancellable) { session throws(PostgresError) in
+                guard isFirst else { return try body(session.currentConnection()) }
+                let connection = try session.openConnection()
                 if let begin { return try begin(connection, beginStatement) }
                 _ = try connection.runAlone(beginStatement)
                 if let settings = connection.transactionSettings { _ = try connection.runAlone(settings) }

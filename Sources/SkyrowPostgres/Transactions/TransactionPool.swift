@@ -19,15 +19,16 @@ final class TransactionPool: Sendable {
         var waiters: [Waiter] = []
     }
 
-    /// `@unchecked Sendable`: all of it is touched under the pool's lock only.
-    private final class Waiter: @unchecked Sendable {
-        let deadline: MonotonicTime
-        var isCancelled = false
-        var continuation: CheckedContinuation<TransactionWorker, any Error>?
+    /// What a task and its cancellation have in common.
+    private final class Ticket: Sendable {
+        let isCancelled = Atomic<Bool>(false)
+    }
 
-        init(deadline: MonotonicTime) {
-            self.deadline = deadline
-        }
+    /// A task that waits for a connection.
+    private struct Waiter: Sendable {
+        let ticket: Ticket
+        let deadline: MonotonicTime
+        let continuation: CheckedContinuation<TransactionWorker, any Error>
     }
 
     private let configuration: PostgresConfiguration
@@ -54,11 +55,11 @@ final class TransactionPool: Sendable {
     /// - Throws: ``PostgresError`` with `overloaded`, `acquireTimeout` or `shutDown`, or `CancellationError`.
     func acquire() async throws -> TransactionWorker {
         let now = MonotonicTime.now
-        let waiter = Waiter(deadline: now + configuration.acquireTimeout)
+        let ticket = Ticket()
         let worker = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<TransactionWorker, any Error>? in
-                    guard !waiter.isCancelled else { return .failure(CancellationError()) }
+                    guard !ticket.isCancelled.load(ordering: .relaxed) else { return .failure(CancellationError()) }
                     switch state.phase {
                     case .notStarted: break
                     case .running:
@@ -70,20 +71,18 @@ final class TransactionPool: Sendable {
                     guard state.waiters.count < configuration.maximumQueueLength else {
                         return .failure(PostgresError(code: .overloaded))
                     }
-                    waiter.continuation = continuation
-                    state.waiters.append(waiter)
+                    let deadline = now + configuration.acquireTimeout
+                    state.waiters.append(Waiter(ticket: ticket, deadline: deadline, continuation: continuation))
                     return nil
                 }
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            let continuation = state.withLock { state in
-                waiter.isCancelled = true
-                state.waiters.removeAll { $0 === waiter }
-                defer { waiter.continuation = nil }
-                return waiter.continuation
+            let waiter = state.withLock { state -> Waiter? in
+                ticket.isCancelled.store(true, ordering: .relaxed)
+                return state.waiters.firstIndex { $0.ticket === ticket }.map { state.waiters.remove(at: $0) }
             }
-            continuation?.resume(throwing: CancellationError())
+            waiter?.continuation.resume(throwing: CancellationError())
         }
         times.waited(MonotonicTime.now.nanoseconds - now.nanoseconds)
         return worker
@@ -102,22 +101,12 @@ final class TransactionPool: Sendable {
             }
             return served
         }
-        for (waiter, outcome) in served {
-            let continuation = state.withLock { _ in
-                defer { waiter.continuation = nil }
-                return waiter.continuation
-            }
-            continuation?.resume(with: outcome)
-        }
+        for (waiter, outcome) in served { waiter.continuation.resume(with: outcome) }
     }
 
     func release(_ worker: TransactionWorker) {
-        let continuation = state.withLock { state -> CheckedContinuation<TransactionWorker, any Error>? in
-            if !state.waiters.isEmpty, state.phase != .closed {
-                let waiter = state.waiters.removeFirst()
-                defer { waiter.continuation = nil }
-                return waiter.continuation
-            }
+        let waiter = state.withLock { state -> Waiter? in
+            if !state.waiters.isEmpty, state.phase != .closed { return state.waiters.removeFirst() }
             switch state.phase {
             case .notStarted, .running:
                 state.idle.append((worker, since: nil))
@@ -127,7 +116,7 @@ final class TransactionPool: Sendable {
             }
             return nil
         }
-        continuation?.resume(returning: worker)
+        waiter?.continuation.resume(returning: worker)
     }
 
     private func addWorker(_ state: inout State) -> Result<TransactionWorker, any Error> {
@@ -152,14 +141,10 @@ final class TransactionPool: Sendable {
             let retired = retireIdle(&state, at: time)
             let expired = state.waiters.filter { $0.deadline <= time }
             state.waiters.removeAll { $0.deadline <= time }
-            let continuations = expired.map { waiter in
-                defer { waiter.continuation = nil }
-                return waiter.continuation
-            }
-            return (continuations, state.workers, retired)
+            return (expired, state.workers, retired)
         }
         for worker in retired { worker.stop() }
-        for continuation in expired { continuation?.resume(throwing: PostgresError(code: .acquireTimeout)) }
+        for waiter in expired { waiter.continuation.resume(throwing: PostgresError(code: .acquireTimeout)) }
         for worker in workers { worker.gate.abortIfOverdue(at: time) }
     }
 
@@ -196,13 +181,9 @@ final class TransactionPool: Sendable {
         let (waiting, workers) = state.withLock { state in
             state.phase = .closed
             defer { state.waiters = [] }
-            let continuations = state.waiters.map { waiter in
-                defer { waiter.continuation = nil }
-                return waiter.continuation
-            }
-            return (continuations, state.workers)
+            return (state.waiters, state.workers)
         }
-        for continuation in waiting { continuation?.resume(throwing: PostgresError(code: .shutDown)) }
+        for waiter in waiting { waiter.continuation.resume(throwing: PostgresError(code: .shutDown)) }
         for worker in workers {
             worker.gate.abort()
             worker.stop()

@@ -3,10 +3,12 @@ internal import Synchronization
 
 /// A thread with a connection that is lent to one transaction at a time.
 ///
-/// `@unchecked Sendable`: `connection` and `currentJob` are touched by the worker's own thread only.
-final class TransactionWorker: @unchecked Sendable {
+/// The connection lives in the ``TransactionSession``, which never leaves the thread.
+final class TransactionWorker: Sendable {
+    private typealias Work = @Sendable (TransactionSession) -> Void
+
     private struct State: Sendable {
-        var jobs: [@Sendable () -> Void] = []
+        var jobs: [Work] = []
         var isStopped = false
         /// The thread takes no further job.
         var hasEnded = false
@@ -17,8 +19,6 @@ final class TransactionWorker: @unchecked Sendable {
     let gate: ConnectionGate
     private let times: TransactionTimes
     private let monitor = Monitor(State())
-    private var connection: PostgresConnection?
-    private var currentJob: Job?
 
     init(
         configuration: PostgresConfiguration,
@@ -34,8 +34,9 @@ final class TransactionWorker: @unchecked Sendable {
 
     /// The thread's work, until ``stop()``.
     func run() {
+        let session = TransactionSession(of: self)
         while true {
-            let jobs = monitor.wait { state -> [@Sendable () -> Void]? in
+            let jobs = monitor.wait { state -> [Work]? in
                 if state.jobs.isEmpty {
                     state.hasEnded = state.isStopped
                     return state.isStopped ? [] : nil
@@ -44,9 +45,8 @@ final class TransactionWorker: @unchecked Sendable {
                 return state.jobs
             }
             guard let jobs, !jobs.isEmpty else { break }
-            for job in jobs { job() }
+            for job in jobs { job(session) }
         }
-        connection = nil
     }
 
     func stop() {
@@ -64,17 +64,17 @@ final class TransactionWorker: @unchecked Sendable {
     func perform<Success: Sendable>(
         _ statement: SQL? = nil,
         isCancellable: Bool = true,
-        _ body: @escaping @Sendable (TransactionWorker) throws(PostgresError) -> Success
+        _ body: @escaping @Sendable (TransactionSession) throws(PostgresError) -> Success
     ) async throws -> Success {
-        let job = Job()
+        let job = TransactionJob()
         let (result, timing) = await withTaskCancellationHandler {
             await withUnsafeContinuation {
                 (continuation: UnsafeContinuation<(Result<Success, any Error>, StatementTiming), Never>) in
                 let hasEnded = monitor.withLock { state -> Bool in
                     guard !state.hasEnded else { return true }
-                    state.jobs.append { [self] in
+                    state.jobs.append { [times] session in
                         let takenAt = MonotonicTime.now
-                        let result = run(job, isCancellable: isCancellable, body)
+                        let result = session.run(job, body)
                         let timing = StatementTiming(takenAt: takenAt, completedAt: .now)
                         if statement != nil { times.ran(timing.run) }
                         continuation.resume(returning: (result, timing))
@@ -112,10 +112,35 @@ final class TransactionWorker: @unchecked Sendable {
         return try result.get()
     }
 
-    private func run<Success>(
-        _ job: Job,
-        isCancellable: Bool,
-        _ body: (TransactionWorker) throws(PostgresError) -> Success
+    /// Sleeps; false when the outcome is no longer awaited.
+    fileprivate func pause(until deadline: MonotonicTime, for job: TransactionJob?) -> Bool {
+        let isStopped = monitor.wait(until: deadline) { state -> Bool? in
+            state.isStopped || job?.isCancelled.load(ordering: .sequentiallyConsistent) == true ? true : nil
+        }
+        return isStopped == nil
+    }
+}
+
+/// Something that is done with the connection of a transaction, and whether it is still wanted.
+final class TransactionJob: Sendable {
+    let isCancelled = Atomic<Bool>(false)
+}
+
+/// The connection of a ``TransactionWorker``, on the worker's own thread.
+final class TransactionSession {
+    private let worker: TransactionWorker
+    private let gate: ConnectionGate
+    private var connection: PostgresConnection?
+    private var currentJob: TransactionJob?
+
+    fileprivate init(of worker: TransactionWorker) {
+        self.worker = worker
+        gate = worker.gate
+    }
+
+    fileprivate func run<Success>(
+        _ job: TransactionJob,
+        _ body: (TransactionSession) throws(PostgresError) -> Success
     ) -> Result<Success, any Error> {
         // After a first look whether the idle connection has ended, which is free of doubt only while nothing runs.
         _ = gate.suspectIfReadable()
@@ -142,10 +167,11 @@ final class TransactionWorker: @unchecked Sendable {
 
     /// A server that does not respond long after its own time limit is cut off.
     private var hangDeadline: MonotonicTime {
-        configuration.statementTimeout.map { .now + $0 + configuration.cancellationTimeout } ?? .distantFuture
+        let configuration = worker.configuration
+        return configuration.statementTimeout.map { .now + $0 + configuration.cancellationTimeout } ?? .distantFuture
     }
 
-    /// The connection, opened if it is not there yet or any more; on the worker's thread only.
+    /// The connection, opened if it is not there yet or any more.
     ///
     /// While the server is away it tries again until the acquire timeout has passed or the task is cancelled.
     func openConnection() throws(PostgresError) -> PostgresConnection {
@@ -154,6 +180,7 @@ final class TransactionWorker: @unchecked Sendable {
             if connection.isUsable { return connection }
         }
         connection = nil
+        let configuration = worker.configuration
         let deadline = MonotonicTime.now + configuration.acquireTimeout
         var backoff = ReconnectBackoff()
         var random = SystemRandomNumberGenerator()
@@ -166,29 +193,16 @@ final class TransactionWorker: @unchecked Sendable {
                 return new
             } catch {
                 let next = MonotonicTime.now + backoff.next(using: &random)
-                guard next < deadline, pause(until: next) else { throw error }
+                guard next < deadline, worker.pause(until: next, for: currentJob) else { throw error }
             }
         }
     }
 
-    /// Sleeps; false when the outcome is no longer awaited.
-    private func pause(until deadline: MonotonicTime) -> Bool {
-        let isStopped = monitor.wait(until: deadline) { [currentJob] state -> Bool? in
-            let isCancelled = currentJob?.isCancelled.load(ordering: .sequentiallyConsistent) ?? false
-            return state.isStopped || isCancelled ? true : nil
-        }
-        return isStopped == nil
-    }
-
-    /// The connection a transaction was begun on; on the worker's thread only.
+    /// The connection a transaction was begun on.
     func currentConnection() throws(PostgresError) -> PostgresConnection {
         guard let connection, connection.isUsable else {
             throw PostgresError(code: .connectionLost)
         }
         return connection
-    }
-
-    private final class Job: Sendable {
-        let isCancelled = Atomic<Bool>(false)
     }
 }
