@@ -2,9 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 
 /// How the columns of a statement's rows become the members of a record, in the order of the wire form.
-///
-/// `@unchecked Sendable`: the memory behind `lentMembers` is filled once, in `init`, and freed with the plan.
-package final class RowPlan: @unchecked Sendable {
+package final class RowPlan: Sendable {
     /// What a column holds and how it is emitted to a sink.
     enum Kind: Sendable {
         /// The stored id of the record itself.
@@ -36,10 +34,11 @@ package final class RowPlan: @unchecked Sendable {
         var isForOwnersEyes = false
     }
 
-    /// A member without anything that is counted (``BorrowedKey`` says why); valid as long as its plan.
-    struct LentMember {
-        let key: BorrowedKey
-        let name: UnsafeRawBufferPointer
+    /// A member without anything that is counted (``BorrowedKey`` says why).
+    struct LentMember: Sendable {
+        /// The places of key and name in the texts of the plan.
+        fileprivate let key: Range<Int>
+        fileprivate let name: Range<Int>
         let column: Int
         let kind: Kind
         let isForOwnersEyes: Bool
@@ -53,7 +52,7 @@ package final class RowPlan: @unchecked Sendable {
     }
 
     let members: [Member]
-    let lentMembers: UnsafeBufferPointer<LentMember>
+    let lentMembers: SharedArray<LentMember>
     let inclusions: [Inclusion]
     /// The column of the stored id, NULL where there is no record in the row.
     let idColumn: Int
@@ -61,8 +60,8 @@ package final class RowPlan: @unchecked Sendable {
     let ownerColumn: Int
     /// Whether a member is visible to the record's owner only.
     let hasOwnersMembers: Bool
-    /// What `lentMembers` points into.
-    private let texts: UnsafeMutableRawBufferPointer
+    /// The keys and names of `lentMembers`.
+    private let texts: SharedArray<UInt8>
 
     init(members: [Member], idColumn: Int, ownerColumn: Int, inclusions: [Inclusion] = []) {
         self.members = members
@@ -70,37 +69,41 @@ package final class RowPlan: @unchecked Sendable {
         self.ownerColumn = ownerColumn
         hasOwnersMembers = members.contains { $0.isForOwnersEyes }
         self.inclusions = inclusions
-        let size = members.reduce(0) { $0 + $1.key.encoded.count + $1.name.utf8.count }
-        let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 1)
-        var used = 0
-        func keep(_ bytes: some Collection<UInt8>) -> UnsafeRawBufferPointer {
-            let place = UnsafeMutableRawBufferPointer(rebasing: texts[used..<(used + bytes.count)])
-            place.copyBytes(from: bytes)
-            used += bytes.count
-            return UnsafeRawBufferPointer(place)
+        var texts: [UInt8] = []
+        func keep(_ bytes: some Collection<UInt8>) -> Range<Int> {
+            let start = texts.count
+            texts.append(contentsOf: bytes)
+            return start..<texts.count
         }
-        let lent = UnsafeMutableBufferPointer<LentMember>.allocate(capacity: members.count)
-        for (index, member) in members.enumerated() {
-            let key = BorrowedKey(encoded: keep(member.key.encoded))
-            let name = keep(member.name.utf8)
-            lent.initializeElement(
-                at: index,
-                to: LentMember(
-                    key: key,
-                    name: name,
+        lentMembers = SharedArray(
+            members.map { member in
+                LentMember(
+                    key: keep(member.key.encoded),
+                    name: keep(member.name.utf8),
                     column: member.column,
                     kind: member.kind,
                     isForOwnersEyes: member.isForOwnersEyes
                 )
-            )
-        }
-        lentMembers = UnsafeBufferPointer(lent)
-        self.texts = texts
+            }
+        )
+        self.texts = SharedArray(texts)
     }
 
-    deinit {
-        lentMembers.deallocate()
-        texts.deallocate()
+    /// The key of a member; valid as long as the plan.
+    @inline(__always)
+    func key(of member: LentMember) -> BorrowedKey {
+        BorrowedKey(encoded: text(member.key))
+    }
+
+    /// The name of a member; valid as long as the plan.
+    @inline(__always)
+    func name(of member: LentMember) -> UnsafeRawBufferPointer {
+        text(member.name)
+    }
+
+    @inline(__always)
+    private func text(_ place: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: texts.elements + place.lowerBound, count: place.count)
     }
 
     /// The same with included records.
@@ -110,7 +113,7 @@ package final class RowPlan: @unchecked Sendable {
 
     /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
     func fitting(_ result: PostgresResult) -> RowPlan {
-        let fits = lentMembers.allSatisfy { result.columnType($0.column) == $0.kind.oid }
+        let fits = lentMembers.buffer.allSatisfy { result.columnType($0.column) == $0.kind.oid }
         let inclusionsFit = inclusions.allSatisfy { $0.plan.map { $0.fitting(result) === $0 } ?? true }
         if fits, inclusionsFit { return self }
         return RowPlan(

@@ -74,12 +74,12 @@ package struct StoredRow: RecordSource {
         let result = rows.result
         let hidesOwners = plan.hasOwnersMembers && !rows.isOwners(row, plan)
         sink.beginRecord()
-        for member in plan.lentMembers {
+        for member in plan.lentMembers.buffer {
             if hidesOwners, member.isForOwnersEyes { continue }
             if let bytes = result.unsafeBytes(row, member.column) {
-                emit(bytes, as: member, into: &sink)
+                emit(bytes, as: member, of: plan, into: &sink)
             } else if member.kind == .access {
-                sink.member(member.key, .null)
+                sink.member(plan.key(of: member), .null)
             }
         }
         if !plan.inclusions.isEmpty {
@@ -101,32 +101,34 @@ package struct StoredRow: RecordSource {
     private func emit(
         _ bytes: UnsafeRawBufferPointer,
         as member: RowPlan.LentMember,
+        of plan: RowPlan,
         into sink: inout some RecordSink
     ) {
+        let key = plan.key(of: member)
         switch member.kind {
         case .id:
-            sink.member(member.key, .recordID(type: member.name, id: StoredID.wireID(of: bytes)))
+            sink.member(key, .recordID(type: plan.name(of: member), id: StoredID.wireID(of: bytes)))
         case .access, .json:
             // jsonb_send: one byte with the version of the format, then the text.
-            sink.member(member.key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
+            sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
         case .text:
-            sink.member(member.key, .string(bytes))
+            sink.member(key, .string(bytes))
         case .plainDatetime:
-            sink.member(member.key, .plainDatetime(Timestamp(microseconds: Int64(bytes))))
+            sink.member(key, .plainDatetime(Timestamp(microseconds: Int64(bytes))))
         case .datetime:
-            sink.member(member.key, .datetime(Timestamp(microseconds: Int64(bytes))))
+            sink.member(key, .datetime(Timestamp(microseconds: Int64(bytes))))
         case .integer:
-            sink.member(member.key, .integer(Int64(bytes)))
+            sink.member(key, .integer(Int64(bytes)))
         case .number:
-            sink.member(member.key, .number(Double(bitPattern: UInt64(bitPattern: Int64(bytes)))))
+            sink.member(key, .number(Double(bitPattern: UInt64(bitPattern: Int64(bytes)))))
         case .boolean:
-            sink.member(member.key, .boolean(bytes.first == 1))
+            sink.member(key, .boolean(bytes.first == 1))
         case .reference:
-            sink.member(member.key, .reference(type: member.name, id: StoredID.wireID(of: bytes)))
+            sink.member(key, .reference(type: plan.name(of: member), id: StoredID.wireID(of: bytes)))
         case .bytes:
-            sink.member(member.key, .bytes(bytes))
+            sink.member(key, .bytes(bytes))
         case .unknown:
-            sink.member(member.key, .unknown(member.name))
+            sink.member(key, .unknown(plan.name(of: member)))
         }
     }
 }

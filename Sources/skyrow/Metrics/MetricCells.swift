@@ -1,4 +1,5 @@
 import CoreMetrics
+import SkyrowModel
 import SkyrowPostgres
 import Synchronization
 
@@ -65,20 +66,17 @@ final class GaugeCell: MetricCell, RecorderHandler, MeterHandler {
 }
 
 /// How often values fell into each of fixed ranges.
-///
-/// `@unchecked Sendable`: `counts` is set once and freed at the end, and each count is atomic.
-final class DistributionCell: MetricCell, TimerHandler, RecorderHandler, @unchecked Sendable {
+final class DistributionCell: MetricCell, TimerHandler, RecorderHandler {
     private let bounds: [Int64]
     /// What the recorded values are divided by to be shown: a billion makes seconds of nanoseconds.
     private let scale: Double
-    private let counts: UnsafeMutablePointer<Atomic<Int>>
+    private let counts: SharedArray<Atomic<Int>>
     private let sum = Atomic<Int64>(0)
 
     init(bounds: [Int64], scale: Double) {
         self.bounds = bounds
         self.scale = scale
-        counts = .allocate(capacity: bounds.count + 1)
-        for range in 0...bounds.count { (counts + range).initialize(to: Atomic(0)) }
+        counts = SharedArray(count: bounds.count + 1) { _ in Atomic(0) }
     }
 
     /// For durations: recorded in nanoseconds, shown in seconds.
@@ -89,11 +87,6 @@ final class DistributionCell: MetricCell, TimerHandler, RecorderHandler, @unchec
     /// For values of any kind.
     static func values() -> DistributionCell {
         DistributionCell(bounds: (0...20).map { 1 << $0 }, scale: 1)
-    }
-
-    deinit {
-        counts.deinitialize(count: bounds.count + 1)
-        counts.deallocate()
     }
 
     var value: MetricValue {

@@ -1,0 +1,51 @@
+/// A fixed number of elements that threads share, each at one address for as long as the array lives.
+///
+/// An `Array` cannot hold atomic values, and reading one counts references, which costs more than reading bytes where
+/// several threads read the same array.
+///
+/// ```swift
+/// let counts = SharedArray<Atomic<Int>>(count: 8) { _ in Atomic(0) }
+/// counts[3].wrappingAdd(1, ordering: .relaxed)
+/// ```
+///
+/// `@unchecked Sendable`: the memory is filled in `init`, lent for reading only, and freed once, when nothing refers to
+/// the array any more; what changes in it are elements that are made to be shared, such as atomic ones.
+package final class SharedArray<Element: ~Copyable & Sendable>: @unchecked Sendable {
+    @usableFromInline package let elements: UnsafeMutablePointer<Element>
+    package let count: Int
+
+    package init(count: Int, _ make: (Int) -> Element) {
+        self.count = count
+        elements = .allocate(capacity: max(1, count))
+        for index in 0..<count { (elements + index).initialize(to: make(index)) }
+    }
+
+    deinit {
+        elements.deinitialize(count: count)
+        elements.deallocate()
+    }
+
+    package subscript(index: Int) -> Element {
+        @inlinable unsafeAddress {
+            precondition(index >= 0 && index < count, "There is no element at this index.")
+            return UnsafePointer(elements + index)
+        }
+    }
+}
+
+extension SharedArray {
+    /// Copies the elements of a collection.
+    package convenience init(_ elements: some Collection<Element>) {
+        var rest = elements.makeIterator()
+        // A collection has as many elements as it says.
+        self.init(count: elements.count) { _ in
+            guard let next = rest.next() else { preconditionFailure("The collection is shorter than its count.") }
+            return next
+        }
+    }
+
+    /// The elements; valid as long as the array lives.
+    package var buffer: UnsafeBufferPointer<Element> {
+        UnsafeBufferPointer(start: elements, count: count)
+    }
+}
