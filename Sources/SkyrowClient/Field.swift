@@ -4,7 +4,7 @@ public import SkyrowModel
 ///
 /// ```swift
 /// let classics = Field("year") < 1960 && Field("rating") >= 8.0
-/// let mine = Field("_owner_id") == .string(userID) || Field("tags").contains("shared")
+/// let mine = Field("_owner_id") == .string(userID.rawValue) || Field("tags").contains("shared")
 /// ```
 public struct Field: Hashable, Sendable {
     public let keyPath: FieldPath

@@ -6,7 +6,7 @@ public struct Account: Hashable, Sendable {
     public var userID: UserID
     /// The record `user/<id>`.
     public var profile: Record
-    public var roles: [String]
+    public var roles: [RoleName]
     /// When the user logged in before this time.
     public var lastLoginAt: Timestamp?
     public var lastSeenAt: Timestamp?
@@ -124,12 +124,15 @@ extension SkyrowClient {
 }
 
 private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account, Session) {
-    guard let userID = json["user_id"]?.string, let token = json["access_token"]?.string, let profile = json["profile"]
+    guard let userID = json["user_id"]?.string.map({ UserID($0) }), let token = json["access_token"]?.string,
+        let profile = json["profile"]
     else {
         throw .invalidArgument("An account has user_id, access_token and profile.")
     }
-    var roles: [String] = []
-    for role in json["roles"].map({ Array($0.elements) }) ?? [] { if let name = role.string { roles.append(name) } }
+    var roles: [RoleName] = []
+    for role in json["roles"].map({ Array($0.elements) }) ?? [] {
+        if let name = role.string { roles.append(RoleName(name)) }
+    }
     let account = Account(
         userID: userID,
         profile: try Record(profile),

@@ -13,7 +13,7 @@ public enum AccessSubject: Hashable, Sendable {
     /// `{"user_id": "…"}`
     case user(UserID)
     /// `{"role": "…"}`
-    case role(String)
+    case role(RoleName)
 }
 
 /// One entry of a record's `_access` list, `{"role": "editor", "level": "write"}`.
@@ -52,24 +52,10 @@ extension AccessList {
         levels == other.levels
     }
 
-    /// A subject whose names are compared by their bytes.
-    private enum SubjectKey: Hashable {
-        case everyone
-        case user(TextKey)
-        case role(TextKey)
-    }
-
-    private var levels: [SubjectKey: AccessLevel] {
-        var levels: [SubjectKey: AccessLevel] = [:]
-        for entry in entries {
-            let key: SubjectKey
-            switch entry.subject {
-            case .owner: continue
-            case .everyone: key = .everyone
-            case .user(let id): key = .user(TextKey(id))
-            case .role(let name): key = .role(TextKey(name))
-            }
-            if levels[key] != .write { levels[key] = entry.level }
+    private var levels: [AccessSubject: AccessLevel] {
+        var levels: [AccessSubject: AccessLevel] = [:]
+        for entry in entries where entry.subject != .owner && levels[entry.subject] != .write {
+            levels[entry.subject] = entry.level
         }
         return levels
     }

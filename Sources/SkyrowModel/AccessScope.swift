@@ -13,9 +13,9 @@ public enum AccessClause: Hashable, Sendable {
 /// The subjects of access entries that mean one caller.
 public struct AccessAudience: Hashable, Sendable {
     public let user: UserID?
-    public let roles: [String]
+    public let roles: [RoleName]
 
-    public init(user: UserID?, roles: [String]) {
+    public init(user: UserID?, roles: [RoleName]) {
         self.user = user
         self.roles = roles
     }
@@ -27,8 +27,8 @@ public struct AccessAudience: Hashable, Sendable {
         switch subject {
         case .everyone: true
         case .owner: false
-        case .user(let id): user.map { $0.isSameText(as: id) } ?? false
-        case .role(let name): roles.contains { $0.isSameText(as: name) }
+        case .user(let id): user == id
+        case .role(let name): roles.contains(name)
         }
     }
 }
@@ -74,7 +74,7 @@ public struct AccessScope: Hashable, Sendable {
         case .union:
             return []
         case .user(let owner):
-            return caller.userID.map { $0.isSameText(as: owner) } ?? false ? everyRecord : []
+            return caller.userID == owner ? everyRecord : []
         case .everyone:
             switch level {
             case .read:
@@ -97,7 +97,7 @@ public struct AccessScope: Hashable, Sendable {
             switch clause {
             case .everything: true
             case .unlisted: access == nil
-            case .owner(let user): owner.map { $0.isSameText(as: user) } ?? false
+            case .owner(let user): owner == user
             case .listed(let audience, let levels):
                 access.map { list in
                     list.entries.contains { levels.contains($0.level) && audience.includes($0.subject) }

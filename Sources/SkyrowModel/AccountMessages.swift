@@ -79,7 +79,7 @@ package struct AuthResult: Sendable {
     package var userID: UserID
     package var profile: any RecordSource
     /// Left out of the result when empty.
-    package var roles: [String]
+    package var roles: [RoleName]
     package var accessToken: String
     /// The values before this call, so both are absent at signup.
     package var lastLoginAt: Timestamp?
@@ -88,7 +88,7 @@ package struct AuthResult: Sendable {
     package init(
         userID: UserID,
         profile: any RecordSource,
-        roles: [String],
+        roles: [RoleName],
         accessToken: String,
         lastLoginAt: Timestamp? = nil,
         lastSeenAt: Timestamp? = nil
@@ -104,10 +104,10 @@ package struct AuthResult: Sendable {
 
 /// `role:assign` and `role:revoke`, decoded.
 package struct RoleMembersRequest: Sendable {
-    package var roles: [String]
+    package var roles: [RoleName]
     package var users: [UserID]
 
-    package init(roles: [String], users: [UserID]) {
+    package init(roles: [RoleName], users: [UserID]) {
         self.roles = roles
         self.users = users
     }

@@ -1,6 +1,3 @@
-/// The id of an account and of its `user` record.
-public typealias UserID = String
-
 /// Who makes a request, after credentials were checked.
 public struct Caller: Hashable, Sendable {
     /// What kind of caller it is.
@@ -13,11 +10,11 @@ public struct Caller: Hashable, Sendable {
 
     public var kind: Kind
     /// The roles of the user, sorted.
-    public var roles: [String]
+    public var roles: [RoleName]
     /// True when one of the roles is an administrator's.
     public var isAdministrator: Bool
 
-    public init(kind: Kind, roles: [String] = [], isAdministrator: Bool = false) {
+    public init(kind: Kind, roles: [RoleName] = [], isAdministrator: Bool = false) {
         self.kind = kind
         self.roles = roles
         self.isAdministrator = isAdministrator

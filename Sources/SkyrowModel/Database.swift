@@ -23,7 +23,7 @@ public enum DatabaseName: Hashable, Sendable {
             else {
                 throw .invalidArgument("There is no database of that name.", "database_id")
             }
-            self = .user(other)
+            self = .user(UserID(other))
         }
     }
 }
@@ -36,21 +36,4 @@ public enum DatabaseScope: Hashable, Sendable {
     case user(UserID)
     /// Every database at once, read-only.
     case union
-
-    /// Users are the same when the bytes of their ids are, as in PostgreSQL, whatever their Unicode normalisation.
-    public static func == (a: DatabaseScope, b: DatabaseScope) -> Bool {
-        switch (a, b) {
-        case (.everyone, .everyone), (.union, .union): true
-        case (.user(let a), .user(let b)): a.isSameText(as: b)
-        case (.everyone, _), (.user, _), (.union, _): false
-        }
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        switch self {
-        case .everyone: hasher.combine(0)
-        case .user(let user): hasher.combine(TextKey(user))
-        case .union: hasher.combine(1)
-        }
-    }
 }

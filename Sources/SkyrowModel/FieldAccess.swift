@@ -31,7 +31,7 @@ package enum FieldAccess: Hashable, Sendable {
 
     /// Whether this is the owner of a record.
     func owns(_ record: Record) -> Bool {
-        guard let owner = record.owner, let user else { return false }
-        return owner.isSameText(as: user)
+        guard let user else { return false }
+        return record.owner == user
     }
 }

@@ -78,7 +78,7 @@ package struct RecordAccess: Hashable, Sendable {
             guard let user = caller.userID else { throw .privateNeedsUser }
             return .user(user)
         case .user(let owner):
-            guard caller.isMaster || caller.userID.map({ $0.isSameText(as: owner) }) ?? false else {
+            guard caller.isMaster || caller.userID == owner else {
                 throw .databaseOfAnother
             }
             return .user(owner)

@@ -14,7 +14,7 @@ package struct StoredID: Hashable, Sendable {
     package static func prefix(of database: DatabaseScope) -> String {
         switch database {
         case .everyone, .union: ""
-        case .user(let user): "~\(user)/"
+        case .user(let user): "~\(user.rawValue)/"
         }
     }
 

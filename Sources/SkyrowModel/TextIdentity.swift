@@ -8,7 +8,7 @@ extension String {
 }
 
 /// A name or id as a key whose identity is its bytes, as in PostgreSQL.
-package struct TextKey: Hashable, Sendable {
+package struct TextKey: Hashable, Comparable, Sendable {
     package let text: String
 
     package init(_ text: String) {
@@ -17,6 +17,10 @@ package struct TextKey: Hashable, Sendable {
 
     package static func == (a: TextKey, b: TextKey) -> Bool {
         a.text.isSameText(as: b.text)
+    }
+
+    package static func < (a: TextKey, b: TextKey) -> Bool {
+        a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -101,7 +101,7 @@ import Testing
                 #expect(try await fixture.psql("SELECT count(*) FROM _user") == "0")
             } else {
                 let result = try await fixture.service.signUp(request)
-                #expect(try await fixture.psql("SELECT id FROM _user") == result.userID)
+                #expect(try await fixture.psql("SELECT id FROM _user") == result.userID.rawValue)
             }
         }
     }

@@ -84,7 +84,7 @@ import Testing
     func whoMaySaveWhat(row: SaveRow) async throws {
         try await withPeople { people in
             func resolved(_ text: String) -> String {
-                text.replacing("$ann", with: people.ann).replacing("$bob", with: people.bob)
+                text.replacing("$ann", with: people.ann.rawValue).replacing("$bob", with: people.bob.rawValue)
             }
             let request = SaveRequest(
                 draft(resolved(row.id), ["title": .string("y")]),
@@ -148,7 +148,7 @@ import Testing
     ])
     func whoMayDeleteWhat(row: DeleteRow) async throws {
         try await withPeople { people in
-            let id = row.id.replacing("$ann", with: people.ann)
+            let id = row.id.replacing("$ann", with: people.ann.rawValue)
             do {
                 let result = try await people.service.service.delete([id], by: people.callers[row.who]!)
                 #expect(result.summaries == [row.expected])
@@ -206,7 +206,7 @@ import Testing
     func nothingIsCreatedForWhoMayNotWrite(row: SchemaRow) async throws {
         try await withPeople { people in
             let request = SaveRequest(
-                database: try DatabaseName(row.database.replacing("$ann", with: people.ann)),
+                database: try DatabaseName(row.database.replacing("$ann", with: people.ann.rawValue)),
                 items: row.drafts.map { .draft(draft($0, ["added": .string("y")])) }
             )
             _ = try? await people.service.service.save(request, by: people.callers[row.who]!)

@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "a\0b", String(repeating: "r", count: 256)])
-    func aRoleHasAName(name: String) async throws {
+    @Test(arguments: ["", "a\0b", RoleName(String(repeating: "r", count: 256))])
+    func aRoleHasAName(name: RoleName) async throws {
         try await withService { fixture in
             let request = RoleMembersRequest(roles: ["fine", name], users: [])
             try await expectError(.invalidArgument) {
@@ -119,8 +119,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["'; DROP TABLE _role; --", "\"", "{}", "é", "a,b", String(repeating: "r", count: 255)])
-    func aRolesNameIsAnyText(name: String) async throws {
+    @Test(arguments: ["'; DROP TABLE _role; --", "\"", "{}", "é", "a,b", RoleName(String(repeating: "r", count: 255))])
+    func aRolesNameIsAnyText(name: RoleName) async throws {
         try await withService { fixture in
             let (ann, _) = try await fixture.service.signUp("ann")
             try await fixture.service.assignRoles(

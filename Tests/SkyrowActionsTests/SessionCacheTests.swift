@@ -41,7 +41,7 @@ import Testing
     @Test func removalTakesTheTokenOrTheUsersAndNobodyElse() {
         var cache = SessionCache(capacity: 10, freshness: .seconds(1))
         let tokens = ["a1", "a2", "b", "c"].map { TokenHash(of: $0) }
-        for (token, user) in zip(tokens, ["ann", "ann", "bob", "cid"]) {
+        for (token, user) in zip(tokens, ["ann", "ann", "bob", "cid"] as [UserID]) {
             cache.insert(session(user), for: token, loadedAt: start, epoch: cache.epoch)
         }
         cache.remove(tokens[3])
@@ -49,6 +49,16 @@ import Testing
         #expect(tokens.map { cache.session($0, at: start)?.userID } == [nil, nil, "bob", nil])
         cache.removeAll()
         #expect(cache.count == 0)
+    }
+
+    @Test func usersAreThoseOfTheirBytes() {
+        var cache = SessionCache(capacity: 10, freshness: .seconds(1))
+        let tokens = ["a", "b"].map { TokenHash(of: $0) }
+        for (token, user) in zip(tokens, ["\u{E9}", "e\u{301}"] as [UserID]) {
+            cache.insert(session(user), for: token, loadedAt: start, epoch: cache.epoch)
+        }
+        cache.removeSessions(of: ["e\u{301}"])
+        #expect(tokens.map { cache.session($0, at: start)?.userID } == ["\u{E9}", nil])
     }
 
     @Test func whatWasLoadedBeforeARevocationIsNotRememberedAfterIt() {

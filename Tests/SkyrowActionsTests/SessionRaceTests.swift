@@ -85,7 +85,7 @@ import Testing
             await service.recordUses()
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "2")
             await service.purge()
-            #expect(try await fixture.psql("SELECT user_id FROM _session") == used.userID)
+            #expect(try await fixture.psql("SELECT user_id FROM _session") == used.userID.rawValue)
             // Use does not move the end that its age sets.
             fixture.clock.advance(by: .seconds(10 * 86_400))
             try await expectError(.accessTokenNotAccepted) {

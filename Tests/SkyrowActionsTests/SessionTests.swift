@@ -169,7 +169,7 @@ import Testing
             )
             #expect(acting == Caller(kind: .master(actingAs: result.userID)))
             _ = try await fixture.service.save(SaveRequest(draft("note/1", ["title": .string("x")])), by: acting)
-            #expect(try await fixture.psql("SELECT _owner FROM note") == result.userID)
+            #expect(try await fixture.psql("SELECT _owner FROM note") == result.userID.rawValue)
         }
     }
 }

@@ -138,7 +138,7 @@ import Testing
                 LogInRequest(authData: ["email": "ann@example.org"], password: "secret")
             )
             #expect(result.userID == id && result.roles == ["Admin", "reader"])
-            #expect(try await fixture.service.store.users.accounts(named: id).first?.sessionCount == 1)
+            #expect(try await fixture.service.store.users.accounts(named: id.rawValue).first?.sessionCount == 1)
         }
     }
 
@@ -171,9 +171,9 @@ import Testing
         try await withDesk { desk, fixture in
             let users = fixture.service.store.users
             let first = try await desk.create(SignUpRequest(authData: ["username": "ann"], password: "x"))
-            let second = try await desk.create(SignUpRequest(authData: ["username": first], password: "x"))
+            let second = try await desk.create(SignUpRequest(authData: ["username": first.rawValue], password: "x"))
             let third = try await desk.create(SignUpRequest(authData: ["email": "ann"], password: "x"))
-            #expect(try await users.accounts(named: first).map(\.id) == [first])
+            #expect(try await users.accounts(named: first.rawValue).map(\.id) == [first])
             #expect(try await Set(users.accounts(named: "ann").map(\.id)) == [first, third])
             #expect(try await users.accounts(named: "nobody").isEmpty)
             #expect(try await users.accounts(named: "a\0").isEmpty)
@@ -182,7 +182,7 @@ import Testing
             #expect(try await users.newest(9, disabledOnly: true).map(\.id) == [second])
             #expect(try await users.count() == 3)
             #expect(try await users.count(disabledOnly: true) == 1)
-            #expect(try await users.accounts(named: second).first?.suspension?.message == "spam")
+            #expect(try await users.accounts(named: second.rawValue).first?.suspension?.message == "spam")
         }
     }
 }

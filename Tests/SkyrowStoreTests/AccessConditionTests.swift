@@ -64,10 +64,10 @@ import Testing
     private struct Row {
         var id: String
         var database: String
-        var owner: String?
+        var owner: UserID?
         var access: String?
 
-        var scope: DatabaseScope { database == "_public" ? .everyone : .user(database) }
+        var scope: DatabaseScope { database == "_public" ? .everyone : .user(UserID(database)) }
     }
 
     private static let names = [
@@ -81,7 +81,7 @@ import Testing
         return Row(
             id: database == "_public" ? "\(number)" : "~\(database)/\(number)",
             database: database,
-            owner: Bool.random(using: &random) ? Self.names.randomElement(using: &random) : nil,
+            owner: Bool.random(using: &random) ? Self.names.randomElement(using: &random).map { UserID($0) } : nil,
             access: randomAccess(&random)
         )
     }
@@ -112,8 +112,8 @@ import Testing
                     switch Int.random(in: 0..<8, using: &random) {
                     case 0: .everyone
                     case 1: .owner
-                    case 2...4: .user(name)
-                    default: .role(name)
+                    case 2...4: .user(UserID(name))
+                    default: .role(RoleName(name))
                     }
                 return AccessEntry(subject, Bool.random(using: &random) ? .read : .write)
             }
@@ -122,11 +122,11 @@ import Testing
     }
 
     private func randomCaller(_ random: inout SeededGenerator) -> Caller {
-        let roles = Self.names.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+        let roles = Self.names.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }.map { RoleName($0) }
         return switch Int.random(in: 0..<8, using: &random) {
         case 0: .anonymous
         case 1: Caller(kind: .master(actingAs: nil))
-        default: Caller(kind: .user(Self.names.randomElement(using: &random)!), roles: roles)
+        default: Caller(kind: .user(UserID(Self.names.randomElement(using: &random)!)), roles: roles)
         }
     }
 
@@ -179,7 +179,8 @@ import Testing
     @Test func anAccessListComesBackAsItWasStored() {
         for name in Self.names + ["\u{1}\t\n\u{7F}", "a\u{2028}b"] {
             let list = AccessList([
-                AccessEntry(.role(name), .read), AccessEntry(.user(name), .write), AccessEntry(.everyone, .read),
+                AccessEntry(.role(RoleName(name)), .read), AccessEntry(.user(UserID(name)), .write),
+                AccessEntry(.everyone, .read),
                 AccessEntry(.owner, .write),
             ])
             let json = list.storedJSON

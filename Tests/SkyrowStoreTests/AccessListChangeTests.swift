@@ -150,7 +150,7 @@ import Testing
                 let stored = Bool.random(using: &random) ? list(&random) : nil
                 var sent = Int.random(in: 0..<3, using: &random) == 0 ? list(&random) : stored ?? list(&random)
                 if Bool.random(using: &random) { sent.entries.shuffle(using: &random) }
-                let owner = ["ann", "bob", nil].randomElement(using: &random)!
+                let owner = ([UserID("ann"), "bob", nil] as [UserID?]).randomElement(using: &random)!
                 let caller = Caller(
                     kind: .user(["ann", "bob", "caf\u{E9}"].randomElement(using: &random)!),
                     roles: ["a", "b"].filter { _ in Bool.random(using: &random) }

@@ -26,7 +26,7 @@ import Testing
         #expect(error?.info["arguments"] == .list([.string("_access")]))
     }
 
-    @Test(arguments: [AccessSubject.user, AccessSubject.role])
+    @Test(arguments: [{ .user(UserID($0)) }, { .role(RoleName($0)) }] as [@Sendable (String) -> AccessSubject])
     func namesInAListAreThoseOfUsersAndRoles(_ subject: @Sendable (String) -> AccessSubject) {
         func refusal(_ name: String) -> SkyrowError? {
             Self.refusal(of: AccessList([AccessEntry(subject(name), .read)]))

@@ -39,7 +39,7 @@ import Testing
             INSERT INTO _user (id, password_hash) SELECT _id, 'x' FROM "user";
             """
         ) { store, database in
-            func found(_ name: String, _ key: String = "username") async throws -> String? {
+            func found(_ name: String, _ key: String = "username") async throws -> UserID? {
                 try await store.users.credentials(of: name, in: field(key))?.id
             }
             #expect(try await found("ZOE") == "old")

@@ -29,7 +29,7 @@ import Testing
 
     /// The address of a user as a caller sees it.
     private static func visible(_ user: String, to caller: Caller) -> RecordValue? {
-        caller.isMaster || caller.userID == user ? .string("\(user)@example.org") : nil
+        caller.isMaster || caller.userID == UserID(user) ? .string("\(user)@example.org") : nil
     }
 
     @Test func everyExitShowsItToTheOwner() async throws {

@@ -349,7 +349,7 @@ import Testing
             )
             #expect(
                 try await f.fetch("note/main", .ann, in: .user("ann"))?.fields[field("title")]
-                    == .string("user(\"ann\")")
+                    == .string("\(DatabaseScope.user("ann"))")
             )
             #expect(try await f.fetch("note/main", .ann)?.fields[field("title")] == .string("everyone"))
             #expect(try await f.query(nil, .ann, in: .user("ann")) == ["main"])

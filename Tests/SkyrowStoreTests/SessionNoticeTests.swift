@@ -1,3 +1,4 @@
+import SkyrowModel
 import SkyrowPostgres
 import Testing
 

@@ -8,8 +8,8 @@ import Testing
 /// The texts of statements are kept with their tables: what one caller's request has left there must not show in
 /// another's.
 @Suite(.timeLimit(.minutes(10))) struct StatementTextTests {
-    static let few = ["a", "b"]
-    static let many = (0..<50).map { "role\($0)" }
+    static let few: [RoleName] = ["a", "b"]
+    static let many: [RoleName] = (0..<50).map { "role\($0)" }
     static let callers: [(name: String, caller: Caller)] = [
         ("anonymous", .anonymous), ("user", .ann), ("few roles", Caller(kind: .user("ann"), roles: few)),
         ("many roles", Caller(kind: .user("ann"), roles: many)),
@@ -146,11 +146,11 @@ import Testing
     }
 
     @Test(arguments: [[few, many], [many, few]])
-    func privateSavesOfReferencesFollowEachOtherWhateverTheRoles(_ order: [[String]]) async throws {
+    func privateSavesOfReferencesFollowEachOtherWhateverTheRoles(_ order: [[RoleName]]) async throws {
         try await withRecords { f in
             try await f.save("category/1", [:], .bob)
             for (place, roles) in order.enumerated() {
-                for user in ["ann", "bob"] {
+                for user in ["ann", "bob"] as [UserID] {
                     let caller = Caller(kind: .user(user), roles: roles)
                     let reference: [String: RecordValue] = ["category": .reference(id("category/1"))]
                     for scope in [DatabaseScope.user(user), .everyone] {

@@ -253,6 +253,21 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         }
     }
 
+    @Test func usersAndRolesAreThoseOfTheirBytes() async throws {
+        try await withStore { fixture async throws in
+            let (users, roles) = (fixture.store.users, fixture.store.roles)
+            let ids: [UserID] = ["\u{E9}", "e\u{301}"]
+            for id in ids {
+                _ = try await users.create(NewAccount(id: id, passwordHash: nil, profile: []), session: nil)
+            }
+            try await roles.assign(["\u{E9}"], to: [ids[0]])
+            try await roles.assign(["e\u{301}"], to: [ids[1]])
+            #expect(try await roles.roles(of: ids) == [ids[0]: ["\u{E9}"], ids[1]: ["e\u{301}"]])
+            try await roles.revoke(["e\u{301}"], from: ids)
+            #expect(try await roles.roles(of: ids) == [ids[0]: ["\u{E9}"], ids[1]: []])
+        }
+    }
+
     @Test func defaultAndAdminRolesAreReplaced() async throws {
         try await withStore { fixture async throws in
             let roles = fixture.store.roles

@@ -184,7 +184,7 @@ extension NewAccount {
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
         var hash: String?
         if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
-        self.init(id: id, passwordHash: hash, profile: data.fields)
+        self.init(id: UserID(id), passwordHash: hash, profile: data.fields)
     }
 }
 

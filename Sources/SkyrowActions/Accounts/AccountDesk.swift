@@ -31,7 +31,7 @@ package struct AccountDesk: Sendable {
     /// Makes an account as `auth:signup` does, but without logging in, and returns its id.
     ///
     /// Throws `109 Duplicated` when a login key is taken, and `110 ResourceNotFound` for a role that there is not.
-    package func create(_ request: SignUpRequest, roles: [String] = []) async throws(SkyrowError) -> UserID {
+    package func create(_ request: SignUpRequest, roles: [RoleName] = []) async throws(SkyrowError) -> UserID {
         let names = try await existing(roles)
         let account = try await NewAccount(
             SignUpData(request, loginKeys: store.loginKeys, policy: policy),
@@ -57,18 +57,18 @@ package struct AccountDesk: Sendable {
     }
 
     /// The names of roles as they are stored; one may be given in other letters when only one role is so called.
-    private func existing(_ roles: [String]) async throws(SkyrowError) -> [String] {
+    private func existing(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         guard !roles.isEmpty else { return [] }
         let known = try await store.roles.names()
-        var names: [String] = []
+        var names: [RoleName] = []
         for role in roles {
-            let alike = known.filter { $0.lowercased() == role.lowercased() }
-            if let exact = known.first(where: { $0.isSameText(as: role) }) {
+            let alike = known.filter { $0.rawValue.lowercased() == role.rawValue.lowercased() }
+            if let exact = known.first(where: { $0 == role }) {
                 names.append(exact)
             } else if let only = alike.first, alike.count == 1 {
                 names.append(only)
             } else {
-                let list = known.isEmpty ? "none yet" : known.joined(separator: ", ")
+                let list = known.isEmpty ? "none yet" : known.map(\.rawValue).joined(separator: ", ")
                 throw SkyrowError(.resourceNotFound, "There is no role '\(role)'; there are: \(list).")
             }
         }

@@ -27,11 +27,11 @@ extension ActionService {
     ///
     /// Throws `101 NotAuthenticated` without a user and `102 PermissionDenied` when one who is no administrator asks
     /// about others.
-    package func roles(of users: [UserID], by caller: Caller) async throws(SkyrowError) -> [UserID: [String]] {
+    package func roles(of users: [UserID], by caller: Caller) async throws(SkyrowError) -> [UserID: [RoleName]] {
         try await observed(.roleGet) { () async throws(SkyrowError) in
             if !caller.isMaster {
                 guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
-                guard caller.isAdministrator || users.allSatisfy({ $0.isSameText(as: user) }) else {
+                guard caller.isAdministrator || users.allSatisfy({ $0 == user }) else {
                     throw SkyrowError(.permissionDenied, "Only an administrator may ask about the roles of others.")
                 }
             }
@@ -40,7 +40,7 @@ extension ActionService {
     }
 
     /// `role:default`: replaces the roles that new users get, and returns them.
-    package func setDefaultRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
+    package func setDefaultRoles(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         try await observed(.roleDefault) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
             try await store.roles.setDefault(roles)
@@ -49,7 +49,7 @@ extension ActionService {
     }
 
     /// `role:admin`: replaces the roles that make an administrator, and returns them.
-    package func setAdminRoles(_ roles: [String]) async throws(SkyrowError) -> [String] {
+    package func setAdminRoles(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         try await observed(.roleAdmin) { () async throws(SkyrowError) in
             try checkRoleNames(roles)
             try await store.roles.setAdmin(roles)
@@ -58,15 +58,15 @@ extension ActionService {
         }
     }
 
-    private func checkRoleNames(_ roles: [String]) throws(SkyrowError) {
-        guard roles.allSatisfy({ (1...255).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
+    private func checkRoleNames(_ roles: [RoleName]) throws(SkyrowError) {
+        guard roles.allSatisfy({ (1...255).contains($0.rawValue.utf8.count) && !$0.rawValue.utf8.contains(0) }) else {
             throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", "roles")
         }
     }
 
     /// The ids as they are; throws `108` for one that PostgreSQL could not even compare.
     private func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
-        guard users.allSatisfy({ !$0.utf8.contains(0) }) else {
+        guard users.allSatisfy({ !$0.rawValue.utf8.contains(0) }) else {
             throw .invalidArgument("A user id holds no NUL.", "users")
         }
         return users

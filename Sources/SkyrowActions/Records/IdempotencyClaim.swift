@@ -41,7 +41,7 @@ struct IdempotencyClaim: Sendable, Equatable {
     private static func scope(of caller: Caller) -> String {
         switch caller.kind {
         case .anonymous: "_anonymous"
-        case .user(let user): user
+        case .user(let user): user.rawValue
         case .master(nil): "_master"
         case .master(let user?): "_master:\(user)"
         }
@@ -51,7 +51,7 @@ struct IdempotencyClaim: Sendable, Equatable {
         switch database {
         case .everyone: "_public"
         case .own: "_private"
-        case .user(let user): user
+        case .user(let user): user.rawValue
         case .union: "_union"
         }
     }

@@ -106,7 +106,7 @@ struct CredentialCheck {
         case .api:
             return .api
         case .master:
-            if let acting = credentials.actingUserID, !isUserID(acting) {
+            if let acting = credentials.actingUserID, !isUserID(acting.rawValue) {
                 throw .invalidArgument(
                     "A user id is 1 to 255 bytes, holds no NUL and does not begin with '_' or '~'.",
                     "_user_id"

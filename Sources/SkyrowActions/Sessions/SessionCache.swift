@@ -64,9 +64,9 @@ struct SessionCache {
 
     mutating func removeSessions(of users: [UserID]) {
         epoch += 1
-        let users = Set(users.map { TextKey($0) })
-        young = young.filter { !users.contains(TextKey($0.value.session.userID)) }
-        old = old.filter { !users.contains(TextKey($0.value.session.userID)) }
+        let users = Set(users)
+        young = young.filter { !users.contains($0.value.session.userID) }
+        old = old.filter { !users.contains($0.value.session.userID) }
     }
 
     mutating func removeAll() {

@@ -20,8 +20,8 @@ enum ActionCall: Sendable {
     case assignRoles(RoleMembersRequest)
     case revokeRoles(RoleMembersRequest)
     case getRoles([UserID])
-    case setDefaultRoles([String])
-    case setAdminRoles([String])
+    case setDefaultRoles([RoleName])
+    case setAdminRoles([RoleName])
 
     /// Decodes the parameters of an action; throws what is wrong with them.
     init(_ action: ActionName, parameters: JSONView, rules: ReadingRules) throws(SkyrowError) {

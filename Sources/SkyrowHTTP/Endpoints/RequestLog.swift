@@ -79,7 +79,7 @@ package struct RequestLogLine: Sendable {
         if let method { metadata["method"] = .string(method) }
         if let microseconds { metadata["microseconds"] = .stringConvertible(microseconds) }
         if let traceID { metadata["trace_id"] = .stringConvertible(traceID) }
-        if let userID { metadata["user_id"] = .string(userID) }
+        if let userID { metadata["user_id"] = .string(userID.rawValue) }
         return metadata
     }
 }

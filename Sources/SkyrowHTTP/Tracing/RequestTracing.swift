@@ -57,7 +57,7 @@ extension RequestTracing.RequestSpan {
             attributes["http.response.status_code"] = Int(outcome.response.status.code)
             attributes["skyrow.outcome"] = outcome.error?.name ?? "OK"
             attributes["skyrow.request_id"] = id.description
-            if let user = outcome.userID { attributes["enduser.id"] = user }
+            if let user = outcome.userID { attributes["enduser.id"] = user.rawValue }
             if let calls = outcome.calls { attributes["skyrow.calls"] = calls }
             if let error = outcome.error { attributes["error.type"] = error.name }
         }

@@ -92,7 +92,7 @@ private struct RecordView {
             source = record
         }
         if let owner = column.onlyOwner {
-            guard source.owner?.isSameText(as: owner) ?? false else { return nil }
+            guard source.owner == owner else { return nil }
         }
         let value = source.value(of: column.place)
         if column.readsWireID, case .text(let id)? = value { return .text(StoredID.wireID(of: id)) }

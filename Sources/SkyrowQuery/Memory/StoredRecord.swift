@@ -54,12 +54,12 @@ package struct StoredRecord: Hashable, Sendable {
         case .field(let name, _): fields[name]
         case .metadata(.id): .text(storedID)
         case .metadata(.database): .text(databaseName)
-        case .metadata(.owner): owner.map { .text($0) }
+        case .metadata(.owner): owner.map { .text($0.rawValue) }
         case .metadata(.access): access.map { _ in .opaque }
         case .metadata(.createdAt): createdAt.map { .datetime($0) }
-        case .metadata(.createdBy): createdBy.map { .text($0) }
+        case .metadata(.createdBy): createdBy.map { .text($0.rawValue) }
         case .metadata(.updatedAt): updatedAt.map { .datetime($0) }
-        case .metadata(.updatedBy): updatedBy.map { .text($0) }
+        case .metadata(.updatedBy): updatedBy.map { .text($0.rawValue) }
         case .metadata(.revision): revision.map { .integer($0) }
         }
     }
@@ -67,7 +67,7 @@ package struct StoredRecord: Hashable, Sendable {
     private var databaseName: String {
         switch database {
         case .everyone, .union: "_public"
-        case .user(let user): user
+        case .user(let user): user.rawValue
         }
     }
 }

@@ -22,10 +22,10 @@ extension AccessList {
             case .owner: json += "\"owner\": true"
             case .user(let id):
                 json += "\"user_id\": "
-                json.appendJSON(string: id)
+                json.appendJSON(string: id.rawValue)
             case .role(let name):
                 json += "\"role\": "
-                json.appendJSON(string: name)
+                json.appendJSON(string: name.rawValue)
             }
             json += "}"
         }
@@ -81,8 +81,8 @@ private struct AccessListScanner {
             case ("level", .string(let text)): level = AccessLevel(rawValue: text)
             case ("public", .boolean(true)): subjects.append(.everyone)
             case ("owner", .boolean(true)): subjects.append(.owner)
-            case ("user_id", .string(let id)): subjects.append(.user(id))
-            case ("role", .string(let name)): subjects.append(.role(name))
+            case ("user_id", .string(let id)): subjects.append(.user(UserID(id)))
+            case ("role", .string(let name)): subjects.append(.role(RoleName(name)))
             default: break
             }
         }

@@ -73,11 +73,11 @@ extension Record {
     fileprivate mutating func set(_ name: String, to value: BorrowedValue) {
         switch (name, value) {
         case ("_access", .json(let text)): access = AccessList(storedJSON: text)
-        case ("_ownerID", .string(let bytes)): owner = String(decoding: bytes, as: UTF8.self)
+        case ("_ownerID", .string(let bytes)): owner = UserID(String(decoding: bytes, as: UTF8.self))
         case ("_created_at", .plainDatetime(let instant)): createdAt = instant
-        case ("_created_by", .string(let bytes)): createdBy = String(decoding: bytes, as: UTF8.self)
+        case ("_created_by", .string(let bytes)): createdBy = UserID(String(decoding: bytes, as: UTF8.self))
         case ("_updated_at", .plainDatetime(let instant)): updatedAt = instant
-        case ("_updated_by", .string(let bytes)): updatedBy = String(decoding: bytes, as: UTF8.self)
+        case ("_updated_by", .string(let bytes)): updatedBy = UserID(String(decoding: bytes, as: UTF8.self))
         case ("_revision", .integer(let number)): revision = number
         default:
             // Reserved names begin with an underscore, so they are no field names.

@@ -23,7 +23,7 @@ package final class StoredRows: Sendable {
         case .unrestricted: return true
         case .anonymous: return false
         case .user(let user):
-            return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.utf8) } ?? false }
+            return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false }
         }
     }
 

@@ -9,9 +9,9 @@ internal import Synchronization
 extension AccessVariables {
     package init(_ audience: AccessAudience) {
         var json = "{\"u\": ["
-        json.appendJSON(strings: audience.user.map { [$0] } ?? [])
+        json.appendJSON(strings: audience.user.map { [$0.rawValue] } ?? [])
         json += "], \"r\": ["
-        json.appendJSON(strings: audience.roles)
+        json.appendJSON(strings: audience.roles.lazy.map(\.rawValue))
         json += "]}"
         self.init(json: json, roleKeys: Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil)
     }
@@ -20,7 +20,7 @@ extension AccessVariables {
     private static let fewRoles = 4
 
     /// Whether a caller's roles are looked up rather than compared one by one.
-    static func isMany(_ roles: [String]) -> Bool {
+    static func isMany(_ roles: [RoleName]) -> Bool {
         roles.count > fewRoles
     }
 
@@ -32,9 +32,9 @@ extension AccessVariables {
         }
     }
 
-    private static func keys(_ roles: [String]) -> String {
+    private static func keys(_ roles: [RoleName]) -> String {
         var json = "{"
-        for role in roles where !role.utf8.contains(0) && !role.looksLikeJSON {
+        for role in roles.lazy.map(\.rawValue) where !role.utf8.contains(0) && !role.looksLikeJSON {
             json += json.utf8.count > 1 ? ", " : ""
             json.appendJSON(string: role)
             json += ": null"
@@ -52,7 +52,7 @@ extension String {
 
     /// Appends texts as the elements of a JSON array. Texts with NUL are left out: PostgreSQL holds none that equal
     /// them.
-    fileprivate mutating func appendJSON(strings: [String]) {
+    fileprivate mutating func appendJSON(strings: some Sequence<String>) {
         var isFirst = true
         for string in strings where !string.utf8.contains(0) {
             if !isFirst { append(", ") }
@@ -85,35 +85,34 @@ extension String {
 /// The access variables of callers with many roles, so that they are not made for every request.
 package final class AccessVariablesCache: Sendable {
     private struct Entry {
-        var roles: [String]
+        var roles: [RoleName]
         var variables: AccessVariables
     }
 
     /// Beyond this many users the least work is to begin again.
     private static let capacity = 10_000
 
-    private let entries = Mutex<[TextKey: Entry]>([:])
+    private let entries = Mutex<[UserID: Entry]>([:])
 
     package init() {}
 
     /// The variables of a user with these roles.
-    package func variables(of user: UserID, roles: [String]) -> AccessVariables {
+    package func variables(of user: UserID, roles: [RoleName]) -> AccessVariables {
         let audience = AccessAudience(user: user, roles: roles)
         guard AccessVariables.isMany(roles) else { return AccessVariables(audience) }
-        let key = TextKey(user)
-        if let known = entries.withLock({ $0[key] }), Self.areSame(known.roles, roles) { return known.variables }
+        if let known = entries.withLock({ $0[user] }), Self.areSame(known.roles, roles) { return known.variables }
         let variables = AccessVariables(audience)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
-            entries[key] = Entry(roles: roles, variables: variables)
+            entries[user] = Entry(roles: roles, variables: variables)
         }
         return variables
     }
 
     /// The session cache hands out the same array again and again, which is recognised by its memory.
-    private static func areSame(_ a: [String], _ b: [String]) -> Bool {
+    private static func areSame(_ a: [RoleName], _ b: [RoleName]) -> Bool {
         let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress }
         }
-        return a.count == b.count && (isOneArray || a.elementsEqual(b, by: { $0.isSameText(as: $1) }))
+        return a.count == b.count && (isOneArray || a == b)
     }
 }

@@ -263,7 +263,8 @@ extension AccessSubject {
     fileprivate var name: String? {
         switch self {
         case .everyone, .owner: nil
-        case .user(let name), .role(let name): name
+        case .user(let id): id.rawValue
+        case .role(let name): name.rawValue
         }
     }
 }

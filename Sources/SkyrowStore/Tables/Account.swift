@@ -56,7 +56,7 @@ package struct AccountSuspension: Hashable, Sendable {
 package struct SignedInAccount: Sendable {
     package var profile: any RecordSource
     /// Sorted.
-    package var roles: [String]
+    package var roles: [RoleName]
     package var isAdministrator: Bool
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?

@@ -7,7 +7,7 @@ package struct AccountSummary: Hashable, Sendable {
     /// The login keys that it has.
     package var loginKeys: [FieldName: String]
     /// Sorted.
-    package var roles: [String]
+    package var roles: [RoleName]
     package var isAdministrator: Bool
     package var hasPassword: Bool
     /// Whether it is disabled at this moment.
@@ -23,7 +23,7 @@ package struct AccountSummary: Hashable, Sendable {
     package init(
         id: UserID,
         loginKeys: [FieldName: String] = [:],
-        roles: [String] = [],
+        roles: [RoleName] = [],
         isAdministrator: Bool = false,
         hasPassword: Bool = true,
         isDisabled: Bool = false,

@@ -8,7 +8,7 @@ package struct RoleTable: Sendable {
     private var schema: SQLIdentifier { store.schema }
 
     /// Gives each of the users all of the roles; unknown users are passed over.
-    package func assign(_ roles: [String], to users: [UserID]) async throws(SkyrowError) {
+    package func assign(_ roles: [RoleName], to users: [UserID]) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
                 """
@@ -27,7 +27,7 @@ package struct RoleTable: Sendable {
     }
 
     /// Takes all of the roles from each of the users.
-    package func revoke(_ roles: [String], from users: [UserID]) async throws(SkyrowError) {
+    package func revoke(_ roles: [RoleName], from users: [UserID]) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
                 "DELETE FROM \(schema)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))"
@@ -36,7 +36,7 @@ package struct RoleTable: Sendable {
     }
 
     /// The roles of each of the users, sorted; none for an unknown user.
-    package func roles(of users: [UserID]) async throws(SkyrowError) -> [UserID: [String]] {
+    package func roles(of users: [UserID]) async throws(SkyrowError) -> [UserID: [RoleName]] {
         try await store.reporting {
             let result = try await store.client.read(
                 """
@@ -44,9 +44,9 @@ package struct RoleTable: Sendable {
                 WHERE user_id = ANY (\(users)) ORDER BY user_id, role COLLATE "C"
                 """
             )
-            var roles = Dictionary(users.map { ($0, [String]()) }) { first, _ in first }
+            var roles = Dictionary(users.map { ($0, [RoleName]()) }) { first, _ in first }
             for row in 0..<result.rowCount {
-                let user = try result.decode(row: row, column: 0, as: String.self)
+                let user = try result.decode(row: row, column: 0, as: UserID.self)
                 roles[user, default: []].append(try result.decode(row: row, column: 1))
             }
             return roles
@@ -54,24 +54,24 @@ package struct RoleTable: Sendable {
     }
 
     /// Every role's name, sorted.
-    package func names() async throws(SkyrowError) -> [String] {
+    package func names() async throws(SkyrowError) -> [RoleName] {
         try await store.reporting {
             try await store.client.read("SELECT name FROM \(schema)._role ORDER BY name COLLATE \"C\"")
-                .decodeColumn(0, as: String.self)
+                .decodeColumn(0, as: RoleName.self)
         }
     }
 
     /// Makes these the roles of new accounts, and no others.
-    package func setDefault(_ roles: [String]) async throws(SkyrowError) {
+    package func setDefault(_ roles: [RoleName]) async throws(SkyrowError) {
         try await replace(roles, flag: "by_default")
     }
 
     /// Makes these the roles of administrators, and no others.
-    package func setAdmin(_ roles: [String]) async throws(SkyrowError) {
+    package func setAdmin(_ roles: [RoleName]) async throws(SkyrowError) {
         try await replace(roles, flag: "is_admin")
     }
 
-    private func replace(_ roles: [String], flag: SQLIdentifier) async throws(SkyrowError) {
+    private func replace(_ roles: [RoleName], flag: SQLIdentifier) async throws(SkyrowError) {
         try await store.reporting {
             _ = try await store.client.write(
                 """

@@ -29,7 +29,7 @@ package enum SessionNotice: Hashable, Sendable {
         {
             self = .token(hash: hash)
         } else if payload.hasPrefix("user:") {
-            self = .user(UserID(payload.dropFirst(5)))
+            self = .user(UserID(String(payload.dropFirst(5))))
         } else {
             self = .all
         }

@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 package struct StoredSession: Hashable, Sendable {
     package var userID: UserID
     /// Sorted.
-    package var roles: [String]
+    package var roles: [RoleName]
     package var isAdministrator: Bool
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
@@ -18,7 +18,7 @@ package struct StoredSession: Hashable, Sendable {
 
     package init(
         userID: UserID,
-        roles: [String],
+        roles: [RoleName],
         isAdministrator: Bool,
         expiresAt: Timestamp? = nil,
         lastUsedAt: Timestamp? = nil,

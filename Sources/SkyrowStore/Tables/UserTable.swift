@@ -16,7 +16,7 @@ package struct UserTable: Sendable {
     package func create(
         _ account: NewAccount,
         session: NewSession?,
-        roles further: [String] = []
+        roles further: [RoleName] = []
     ) async throws(SkyrowError) -> SignedInAccount {
         try await store.reporting {
             try await store.withCatalog { catalog in

@@ -17,9 +17,9 @@ package enum ActionResult: Sendable {
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
     /// `role:default`, `role:admin`
-    case roles([String])
+    case roles([RoleName])
     /// `role:get`
-    case rolesByUser([UserID: [String]])
+    case rolesByUser([UserID: [RoleName]])
     /// `schema:*`
     case schema(RecordSchema)
     /// Any other JSON: `rpc.discover`
@@ -101,7 +101,7 @@ extension JSONWriter {
             string("OK")
             endObject()
         case .done: string("OK")
-        case .roles(let roles): strings(roles)
+        case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .schema(let schema): self.schema(schema)
         case .json(let text): json(text)

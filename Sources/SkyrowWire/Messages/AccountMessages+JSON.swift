@@ -4,10 +4,11 @@ extension Credentials {
     /// Reads `api_key`, `access_token` and `_user_id` from the parameters; headers come before these.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
+        let actingUserID = try parameters.string("_user_id")
         self.init(
             key: try parameters.string("api_key"),
             accessToken: try parameters.string("access_token"),
-            actingUserID: try parameters.string("_user_id")
+            actingUserID: actingUserID.map { UserID($0) }
         )
         if let actingUserID, !isName(actingUserID) {
             throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "_user_id")
@@ -91,7 +92,10 @@ extension SetDisabledRequest {
         guard isName(userID) else {
             throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "auth_id")
         }
-        self.init(userID: userID, isDisabled: try parameters.required("disabled", parameters.boolean("disabled")))
+        self.init(
+            userID: UserID(userID),
+            isDisabled: try parameters.required("disabled", parameters.boolean("disabled"))
+        )
         guard isDisabled else { return }
         message = try parameters.string("message")
         if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.utf8.contains(0) {
@@ -119,15 +123,15 @@ extension RoleMembersRequest {
 /// The lists of the other `role:*` actions.
 package enum RoleParameters {
     /// `roles` of `role:default`, `role:admin`, `role:assign` and `role:revoke`; may be empty.
-    package static func roles(_ json: JSONView) throws(SkyrowError) -> [String] {
+    package static func roles(_ json: JSONView) throws(SkyrowError) -> [RoleName] {
         let parameters = Parameters(json)
-        return try parameters.required("roles", parameters.names("roles"))
+        return try parameters.required("roles", parameters.names("roles")).map { RoleName($0) }
     }
 
     /// `users` of `role:get`, `role:assign` and `role:revoke`.
     package static func users(_ json: JSONView) throws(SkyrowError) -> [UserID] {
         let parameters = Parameters(json)
-        return try parameters.required("users", parameters.names("users"))
+        return try parameters.required("users", parameters.names("users")).map { UserID($0) }
     }
 }
 
@@ -181,7 +185,7 @@ extension JSONWriter {
     package func setDisabledParameters(_ request: SetDisabledRequest) {
         beginObject()
         key("auth_id")
-        string(request.userID)
+        string(request.userID.rawValue)
         key("disabled")
         boolean(request.isDisabled)
         if let message = request.message {
@@ -196,15 +200,15 @@ extension JSONWriter {
     }
 
     /// The parameters of the `role:*` actions: those of the two lists that the action takes.
-    package func roleParameters(roles: [String]? = nil, users: [UserID]? = nil) {
+    package func roleParameters(roles: [RoleName]? = nil, users: [UserID]? = nil) {
         beginObject()
         if let roles {
             key("roles")
-            strings(roles)
+            strings(roles.map(\.rawValue))
         }
         if let users {
             key("users")
-            strings(users)
+            strings(users.map(\.rawValue))
         }
         endObject()
     }

@@ -143,7 +143,7 @@ extension JSONWriter {
         switch database {
         case .everyone: string("_public")
         case .own: string("_private")
-        case .user(let id): string(id)
+        case .user(let id): string(id.rawValue)
         case .union: string("_union")
         }
     }

@@ -76,12 +76,12 @@ extension JSONWriter {
     package func authResult(_ result: AuthResult) {
         beginObject()
         key("user_id")
-        string(result.userID)
+        string(result.userID.rawValue)
         key("profile")
         record(result.profile)
         if !result.roles.isEmpty {
             key("roles")
-            strings(result.roles)
+            strings(result.roles.map(\.rawValue))
         }
         key("access_token")
         string(result.accessToken)
@@ -97,11 +97,11 @@ extension JSONWriter {
     }
 
     /// The result of `role:get`, users sorted.
-    package func rolesByUser(_ roles: [UserID: [String]]) {
+    package func rolesByUser(_ roles: [UserID: [RoleName]]) {
         beginObject()
         for (user, names) in roles.sorted(by: { $0.key < $1.key }) {
-            key(user)
-            strings(names)
+            key(user.rawValue)
+            strings(names.map(\.rawValue))
         }
         endObject()
     }

@@ -30,9 +30,9 @@ extension AccessEntry {
             } else if key.equals("owner") {
                 members.isOwner = try flag(value, "owner")
             } else if key.equals("user_id") {
-                members.user = try text(value, "user_id")
+                members.user = try text(value, "user_id").map { UserID($0) }
             } else if key.equals("role") {
-                members.role = try text(value, "role")
+                members.role = try text(value, "role").map { RoleName($0) }
             } else if key.equals("level") {
                 members.level = value.equals("read") ? .read : value.equals("write") ? .write : nil
             } else if key.equals("relation") {
@@ -56,7 +56,7 @@ private struct AccessMembers {
     var isPublic = false
     var isOwner = false
     var user: UserID?
-    var role: String?
+    var role: RoleName?
     var level: AccessLevel?
 
     /// nil unless there is exactly one.
@@ -105,10 +105,10 @@ extension JSONWriter {
                 boolean(true)
             case .user(let id):
                 key("user_id")
-                string(id)
+                string(id.rawValue)
             case .role(let role):
                 key("role")
-                string(role)
+                string(role.rawValue)
             }
             key("level")
             string(entry.level.rawValue)

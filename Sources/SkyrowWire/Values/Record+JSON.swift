@@ -8,11 +8,11 @@ extension Record: RecordSource {
         let list = JSONWriter(capacity: 64)
         list.accessList(access)
         list.withUnsafeBytes { sink.member(.access, .json($0)) }
-        owner?.withBytes { sink.member(.ownerID, .string($0)) }
+        owner?.rawValue.withBytes { sink.member(.ownerID, .string($0)) }
         if let createdAt { sink.member(.createdAt, .plainDatetime(createdAt)) }
-        createdBy?.withBytes { sink.member(.createdBy, .string($0)) }
+        createdBy?.rawValue.withBytes { sink.member(.createdBy, .string($0)) }
         if let updatedAt { sink.member(.updatedAt, .plainDatetime(updatedAt)) }
-        updatedBy?.withBytes { sink.member(.updatedBy, .string($0)) }
+        updatedBy?.rawValue.withBytes { sink.member(.updatedBy, .string($0)) }
         if let revision { sink.member(.revision, .integer(revision)) }
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             emit(value, as: MemberKey(name.rawValue), into: &sink)

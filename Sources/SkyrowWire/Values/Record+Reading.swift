@@ -29,13 +29,13 @@ extension Record {
         for (name, value) in json.uniqueMembers {
             switch name {
             case "_access": access = try AccessList(value)
-            case "_ownerID": owner = value.string
+            case "_ownerID": owner = value.string.map { UserID($0) }
             case "_created_at":
                 createdAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
-            case "_created_by": createdBy = value.string
+            case "_created_by": createdBy = value.string.map { UserID($0) }
             case "_updated_at":
                 updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
-            case "_updated_by": updatedBy = value.string
+            case "_updated_by": updatedBy = value.string.map { UserID($0) }
             case "_revision": revision = value.wholeNumber
             case "_transient": transient = try Record.transient(value)
             default:

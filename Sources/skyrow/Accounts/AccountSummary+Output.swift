@@ -7,11 +7,12 @@ extension AccountSummary {
     ///
     /// - Parameter password: the one that was made for the account, to be shown once.
     func text(password: String? = nil) -> String {
-        var rows = [["id", id]]
+        var rows = [["id", id.rawValue]]
         for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { rows.append([key.rawValue, value]) }
         rows.append([
             "roles",
-            roles.isEmpty ? "none" : roles.joined(separator: ", ") + (isAdministrator ? " (administrator)" : ""),
+            roles.isEmpty
+                ? "none" : roles.map(\.rawValue).joined(separator: ", ") + (isAdministrator ? " (administrator)" : ""),
         ])
         rows.append(["state", state])
         if isDisabled, let message = suspension?.message { rows.append(["message", message]) }
@@ -42,7 +43,7 @@ extension AccountSummary {
     fileprivate func write(to writer: JSONWriter, password: String? = nil) {
         writer.beginObject()
         writer.key("user_id")
-        writer.string(id)
+        writer.string(id.rawValue)
         writer.key("login_keys")
         writer.beginObject()
         for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) {
@@ -55,7 +56,7 @@ extension AccountSummary {
             writer.string(password)
         }
         writer.key("roles")
-        writer.strings(roles)
+        writer.strings(roles.map(\.rawValue))
         writer.key("is_administrator")
         writer.boolean(isAdministrator)
         writer.key("has_password")
@@ -89,8 +90,11 @@ func accountsText(_ accounts: [AccountSummary], of count: Int) -> String {
     let keys = Set(accounts.flatMap(\.loginKeys.keys)).sorted()
     let head = ["id"] + keys.map(\.rawValue) + ["roles", "state", "last login"]
     let rows = accounts.map { account in
-        [account.id] + keys.map { account.loginKeys[$0] ?? "" }
-            + [account.roles.joined(separator: ","), account.state, account.lastLoginAt?.rfc3339 ?? "never"]
+        [account.id.rawValue] + keys.map { account.loginKeys[$0] ?? "" }
+            + [
+                account.roles.map(\.rawValue).joined(separator: ","), account.state,
+                account.lastLoginAt?.rfc3339 ?? "never",
+            ]
     }
     let more = count > accounts.count ? "\nand \(decimal(count - accounts.count)) more; --limit shows them" : ""
     return textTable([head] + rows) + more

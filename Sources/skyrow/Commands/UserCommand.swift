@@ -50,7 +50,7 @@ extension RecordStore {
         let found = try await failingAsTool { () async throws(SkyrowError) in try await users.accounts(named: name) }
         guard let account = found.first else { throw .failure("There is no account '\(name)'.") }
         guard found.count == 1 else {
-            let ids = found.map(\.id).joined(separator: ", ")
+            let ids = found.map(\.id.rawValue).joined(separator: ", ")
             throw .failure("'\(name)' may be any of these accounts: \(ids). Give an id.")
         }
         return account

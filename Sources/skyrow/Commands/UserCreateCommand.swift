@@ -36,12 +36,12 @@ struct UserCreateCommand: AsyncParsableCommand {
         try await reportingErrors {
             let given = readsPassword ? try PasswordInput.read() : nil
             let password = given ?? PasswordInput.random()
-            let (name, email, roles) = (name, email, roles)
+            let (name, email, roles) = (name, email, roles.map { RoleName($0) })
             try await withAccounts(options, preparing: true) { store throws(ToolError) in
                 let authData = try UserCreateCommand.authData(name, email: email, keys: store.loginKeys.map(\.rawValue))
                 let id = try await make(SignUpRequest(authData: authData, password: password), roles, in: store)
                 let made = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.users.accounts(named: id)
+                    try await store.users.accounts(named: id.rawValue)
                 }
                 guard let account = made.first else { throw .failure("The account \(id) was deleted at once.") }
                 let shown = given == nil ? password : nil
@@ -64,7 +64,7 @@ struct UserCreateCommand: AsyncParsableCommand {
         return authData
     }
 
-    private func make(_ request: SignUpRequest, _ roles: [String], in store: RecordStore)
+    private func make(_ request: SignUpRequest, _ roles: [RoleName], in store: RecordStore)
         async throws(ToolError) -> UserID
     {
         do throws(SkyrowError) {

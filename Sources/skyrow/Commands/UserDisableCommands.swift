@@ -91,6 +91,6 @@ extension RecordStore {
         try await failingAsTool { () async throws(SkyrowError) in
             try await AccountDesk(store: self).setDisabled(request)
         }
-        return try await account(named: id)
+        return try await account(named: id.rawValue)
     }
 }

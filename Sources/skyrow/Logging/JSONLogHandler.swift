@@ -62,7 +62,7 @@ extension LogOutput: RequestLogOutput {
             writer.member("request_id", line.requestID.description)
             writer.member("status", line.status)
             if let trace = line.traceID { writer.member("trace_id", trace.description) }
-            if let user = line.userID { writer.member("user_id", user) }
+            if let user = line.userID { writer.member("user_id", user.rawValue) }
         }
     }
 

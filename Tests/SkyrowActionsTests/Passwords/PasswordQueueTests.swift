@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowActions
 
 private func client(_ number: UInt64) -> ClientKey { ClientKey(high: 0, low: number) }
-private func account(_ name: String) -> AccountKey { AccountKey(user: name) }
+private func account(_ name: String) -> AccountKey { AccountKey(user: UserID(name)) }
 
 @Suite struct PasswordQueueTests {
     private static let now = ContinuousClock.now

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SkyrowHTTP
+import SkyrowModel
 import Testing
 
 @testable import skyrow

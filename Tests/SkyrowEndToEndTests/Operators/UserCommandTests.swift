@@ -22,7 +22,7 @@ import Testing
             #expect(made["roles"] as? [String] == ["Admin"])
             #expect(made["sessions"] as? Int == 0)
             let account = try await ann.logIn(["username": "Ann"], password: "correct horse")
-            #expect(account.userID == made["user_id"] as? String)
+            #expect(account.userID.rawValue == made["user_id"] as? String)
 
             // A password that was made for the account is one to log in with.
             let bob = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))

@@ -45,7 +45,7 @@ struct AgreementWorld {
     init(_ random: inout SeededGenerator, count: Int = 64) {
         for user in AgreementCorpus.users {
             var record = StoredRecord(type: .user, storedID: user)
-            record.owner = user
+            record.owner = UserID(user)
             // Login keys are unique without regard to case.
             let key = user == "Ann" ? "other" : user
             record.fields[field("username")] = .text(key)
@@ -80,8 +80,8 @@ struct AgreementWorld {
         var wireID = number < corpus.count ? corpus[number] : "\(number)"
         if records[type]?[StoredID(wireID, in: database).text] != nil { wireID = "n\(number)" }
         var record = StoredRecord(type: type, storedID: StoredID(wireID, in: database).text, database: database)
-        record.owner = random.oneIn(4) ? nil : random.element(AgreementCorpus.users)
-        record.createdBy = random.oneIn(4) ? nil : random.element(AgreementCorpus.users)
+        record.owner = random.oneIn(4) ? nil : UserID(random.element(AgreementCorpus.users))
+        record.createdBy = random.oneIn(4) ? nil : UserID(random.element(AgreementCorpus.users))
         record.updatedBy = random.oneIn(4) ? nil : "nobody"
         if random.oneIn(3) {
             record.access = random.element([
@@ -148,7 +148,7 @@ struct AgreementWorld {
         var names: [SQL] = [
             "_id, _database, _owner, _access, _created_at, _created_by, _updated_at, _updated_by, _revision"
         ]
-        let database = if case .user(let user) = record.database { user } else { "_public" }
+        let database = if case .user(let user) = record.database { user.rawValue } else { "_public" }
         var values: [SQL] = [
             """
             \(record.storedID), \(database), \(record.owner), \(record.access.map { PostgresJSONB($0.storedJSON) }), \

@@ -45,7 +45,7 @@ import Testing
         try await withStore { fixture in
             for name in ["ann", "bob"] {
                 _ = try await fixture.store.users.create(
-                    NewAccount(id: name, passwordHash: nil, profile: [(field("username"), .string(name))]),
+                    NewAccount(id: UserID(name), passwordHash: nil, profile: [(field("username"), .string(name))]),
                     session: nil
                 )
             }
