@@ -40,6 +40,9 @@ let package = Package(
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowModel"),
+        // The one target that depends on another of its layer: what it writes are the values of SkyrowModel.
+        .target(name: "SkyrowJSON", dependencies: ["SkyrowModel"]),
+        .target(name: "SkyrowSystem"),
 
         // Layer 1
         .target(
@@ -50,26 +53,26 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
-        .target(name: "SkyrowWire", dependencies: ["SkyrowModel"]),
+        .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),
         .target(name: "SkyrowQuery", dependencies: ["SkyrowModel"]),
 
         // Layer 2
         .target(
             name: "SkyrowStore",
             dependencies: [
-                "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ],
             // A link to sql/, whose files become part of the binary.
             resources: [.embedInCode("SQLFiles")]
         ),
-        .target(name: "SkyrowClient", dependencies: ["SkyrowModel", "SkyrowWire"]),
+        .target(name: "SkyrowClient", dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowWire"]),
 
         // Layer 3
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowModel", "SkyrowStore",
+                "SkyrowJSON", "SkyrowModel", "SkyrowStore",
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
@@ -82,7 +85,7 @@ let package = Package(
         .target(
             name: "SkyrowHTTP",
             dependencies: [
-                "SkyrowActions", "SkyrowModel", "SkyrowQuery", "SkyrowWire",
+                "SkyrowActions", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowWire",
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -99,15 +102,23 @@ let package = Package(
         ),
 
         // Layer 5
-        .executableTarget(
-            name: "skyrow",
+        .target(
+            name: "SkyrowMaintenance",
+            dependencies: [
+                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowSystem",
+                "SkyrowWire",
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .target(
+            name: "SkyrowServer",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowWire",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
+                "SkyrowSystem",
                 .product(name: "Configuration", package: "swift-configuration", condition: server),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -116,16 +127,31 @@ let package = Package(
             ]
         ),
 
+        // Layer 6
+        .executableTarget(
+            name: "skyrow",
+            dependencies: [
+                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+
         // The test kit and the tests
         .target(
             name: "SkyrowTestSupport",
             dependencies: [
-                "SkyrowModel", "SkyrowPostgres",
+                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
         .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
-        .testTarget(name: "SkyrowWireTests", dependencies: ["SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]),
+        .testTarget(name: "SkyrowJSONTests", dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport"]),
+        .testTarget(
+            name: "SkyrowWireTests",
+            dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
+        ),
         .testTarget(name: "SkyrowQueryTests", dependencies: ["SkyrowModel", "SkyrowQuery", "SkyrowTestSupport"]),
         .testTarget(
             name: "SkyrowPostgresTests",
@@ -138,14 +164,16 @@ let package = Package(
         .testTarget(
             name: "SkyrowStoreTests",
             dependencies: [
-                "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
+                "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
         .testTarget(
             name: "SkyrowActionsTests",
             dependencies: [
-                "SkyrowActions", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
+                "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]
@@ -153,8 +181,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowHTTPTests",
             dependencies: [
-                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
-                "SkyrowTestSupport", "SkyrowWire",
+                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -169,15 +197,34 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
             ]
         ),
-        .testTarget(name: "SkyrowClientTests", dependencies: ["SkyrowClient", "SkyrowModel", "SkyrowWire"]),
         .testTarget(
-            name: "SkyrowEndToEndTests",
+            name: "SkyrowClientTests",
+            dependencies: ["SkyrowClient", "SkyrowJSON", "SkyrowModel", "SkyrowWire"]
+        ),
+        .testTarget(
+            name: "SkyrowMaintenanceTests",
             dependencies: [
-                "SkyrowClient", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowStore", "SkyrowTestSupport",
-                "SkyrowWire", "skyrow",
+                "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowSystem",
+                "SkyrowTestSupport",
+                .product(name: "Logging", package: "swift-log", condition: server),
+            ]
+        ),
+        .testTarget(
+            name: "SkyrowServerTests",
+            dependencies: [
+                "SkyrowHTTP", "SkyrowModel", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
+            ]
+        ),
+        .testTarget(
+            name: "SkyrowEndToEndTests",
+            dependencies: [
+                "SkyrowClient", "SkyrowHTTP", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowServer",
+                "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport", "SkyrowWire", "skyrow",
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
     ],

@@ -28,7 +28,7 @@ as_postgres() {
     fi
 }
 
-# As in Sources/skyrow/Postgres/ClusterSettings.swift: an eighth of the memory, 128 MB to 1 GB.
+# As in Sources/SkyrowServer/Postgres/ClusterSettings.swift: an eighth of the memory, 128 MB to 1 GB.
 cache_size() {
     awk '$1 == "MemTotal:" { size = int($2 / 8192); print (size < 128 ? 128 : size > 1024 ? 1024 : size) }' /proc/meminfo
 }

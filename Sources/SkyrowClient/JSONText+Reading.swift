@@ -1,4 +1,5 @@
 public import Foundation
+import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowJSON
 public import SkyrowModel
 
 extension RecordDraft {
@@ -23,6 +24,6 @@ extension RecordDraft {
         _ fields: KeyValuePairs<String, RecordValue>,
         access: AccessList? = nil
     ) throws(SkyrowError) -> RecordDraft {
-        try RecordDraft("\(type)/\(UUID().uuidString.lowercased())", fields, access: access)
+        try RecordDraft("\(type)/\(UUIDText())", fields, access: access)
     }
 }

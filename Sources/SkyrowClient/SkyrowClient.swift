@@ -1,4 +1,5 @@
 public import Foundation
+import SkyrowJSON
 @_exported public import SkyrowModel
 import SkyrowWire
 

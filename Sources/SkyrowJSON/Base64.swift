@@ -9,7 +9,7 @@ private let sextets: [UInt8] = {
 }()
 
 /// Decodes base64 strictly: complete padding, nothing foreign, no bits that are thrown away; nil for anything else.
-func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
+package func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count / 4 * 3)
@@ -51,7 +51,7 @@ func decodeBase64(_ text: some Collection<UInt8>) -> [UInt8]? {
 
 extension JSONWriter {
     /// Bytes as a base64 string.
-    func base64(_ bytes: UnsafeRawBufferPointer) {
+    package func base64(_ bytes: UnsafeRawBufferPointer) {
         separate()
         append(UInt8(ascii: "\""))
         let out = reserve((bytes.count + 2) / 3 * 4)

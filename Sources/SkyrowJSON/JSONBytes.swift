@@ -1,18 +1,8 @@
 // Questions about single bytes and words of eight that parser, reader and writer share.
 
 @inline(__always)
-func isDigit(_ byte: UInt8) -> Bool {
+package func isDigit(_ byte: UInt8) -> Bool {
     byte &- UInt8(ascii: "0") < 10
-}
-
-@inline(__always)
-func hexadecimalDigit(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-    default: nil
-    }
 }
 
 private let everyByte: UInt64 = 0x0101_0101_0101_0101

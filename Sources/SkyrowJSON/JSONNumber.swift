@@ -31,7 +31,7 @@ extension JSONView {
     }
 
     /// Whether it is a number that is not zero and still rounds to a double of zero.
-    var isTiny: Bool {
+    package var isTiny: Bool {
         guard case .double(let value) = number, value.isZero else { return false }
         return slice.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { isDigit($0) && $0 != UInt8(ascii: "0") }
     }

@@ -269,8 +269,8 @@ struct JSONParser {
         guard end - start >= 4 else { throw error(.unexpectedEnd, at: end) }
         var unit: UInt32 = 0
         for i in 0..<4 {
-            guard let digit = hexadecimalDigit(start[i]) else { throw error(.invalidEscape, at: start + i) }
-            unit = unit << 4 | digit
+            guard let digit = Hexadecimal.value(start[i]) else { throw error(.invalidEscape, at: start + i) }
+            unit = unit << 4 | UInt32(digit)
         }
         return unit
     }

@@ -29,7 +29,7 @@ package struct JSONView {
 
     /// The bytes of a scalar, without the quotes of a string, or of a container with its brackets.
     @inline(__always)
-    var slice: UnsafeBufferPointer<UInt8> {
+    package var slice: UnsafeBufferPointer<UInt8> {
         let word = tape[index]
         let start = JSONTape.start(word)
         return UnsafeBufferPointer(rebasing: text[start..<start + JSONTape.length(word)])
@@ -82,7 +82,7 @@ extension JSONView {
     }
 
     /// The first byte of a string, zero for an empty one and for what is not a string.
-    var firstByte: UInt8 {
+    package var firstByte: UInt8 {
         switch kind {
         case .string: slice.first ?? 0
         case .escapedString: unescaped(slice).first ?? 0
@@ -104,7 +104,7 @@ private func unescaped(_ slice: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     result.reserveCapacity(slice.count)
     var i = 0
     func unit(at start: Int) -> UInt32 {
-        (0..<4).reduce(0) { $0 << 4 | (hexadecimalDigit(slice[start + $1]) ?? 0) }
+        (0..<4).reduce(0) { $0 << 4 | UInt32(Hexadecimal.value(slice[start + $1]) ?? 0) }
     }
     while i < slice.count {
         guard slice[i] == UInt8(ascii: "\\") else {
@@ -155,7 +155,7 @@ extension JSONView {
     }
 
     /// The first element of an array; nil for an empty one and for anything else.
-    var firstElement: JSONView? {
+    package var firstElement: JSONView? {
         isArray && count > 0 ? at(index + 2) : nil
     }
 
@@ -229,7 +229,7 @@ extension JSONView {
     }
 
     /// Every scalar and container inside this value, keys included, in the order of the text.
-    var descendants: some Sequence<JSONView> {
+    package var descendants: some Sequence<JSONView> {
         sequence(state: index + 1 + (isArray || isObject ? 1 : 0)) { place -> JSONView? in
             guard place < end else { return nil }
             let view = at(place)

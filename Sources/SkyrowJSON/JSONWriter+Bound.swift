@@ -14,7 +14,7 @@ extension JSONWriter {
     }
 
     /// Why the text is not complete; looked at between its parts, so that nothing is written in vain for long.
-    var refusal: ResponseAccount.Refusal? { bound.isLifted ? nil : bound.refusal }
+    package var refusal: ResponseAccount.Refusal? { bound.isLifted ? nil : bound.refusal }
 
     /// The capacity to grow to; nil when the account has no more.
     func grant(needed: Int, wanted: Int) -> Int? {
@@ -34,7 +34,7 @@ extension JSONWriter {
 
     /// Writes what may be too much, and in its place, when it is, what must be there: for the outcome of a write, which
     /// is never left out. From then on the text is not bounded, so that what follows has to be short.
-    func bounded(_ body: () -> Void, otherwise short: () -> Void) {
+    package func bounded(_ body: () -> Void, otherwise short: () -> Void) {
         guard bound.refusal == nil else {
             liftBound()
             return short()
@@ -52,7 +52,7 @@ extension JSONWriter {
     }
 
     /// Lets the text go on without regard to the account, and be sent however long it is, since it reports what was written.
-    func liftBound() {
+    package func liftBound() {
         bound.isLifted = true
     }
 

@@ -3,7 +3,7 @@ extension JSONWriter {
     ///
     /// Two texts that an application would call the same request have the same canonical form; numbers stay as they
     /// were written.
-    func canonical(_ json: JSONView) {
+    package func canonical(_ json: JSONView) {
         switch json.kind {
         case .null, .false, .true, .integer, .number:
             self.json(validated: json.source)

@@ -13,17 +13,21 @@ package import SkyrowModel
 ///
 /// The writer trusts its caller to balance what it begins and to write a key before each value of an object. It is for
 /// one thread at a time; `removeAll` keeps the memory for the next result.
+///
+/// What appends a few bytes is inlinable: the forms of records and values are written in SkyrowWire, byte by byte, and a
+/// call for each would cost more than the copy.
 package final class JSONWriter {
     /// Behind a pointer, because the members of a class are checked for exclusive access at each use.
-    private struct Storage {
-        var bytes: UnsafeMutablePointer<UInt8>
-        var count: Int
-        var capacity: Int
+    @usableFromInline
+    struct Storage {
+        @usableFromInline var bytes: UnsafeMutablePointer<UInt8>
+        @usableFromInline var count: Int
+        @usableFromInline var capacity: Int
     }
 
-    private let storage: UnsafeMutablePointer<Storage>
+    @usableFromInline let storage: UnsafeMutablePointer<Storage>
     /// What bounds the text, if anything does; see JSONWriter+Bound.
-    let account: ResponseAccount?
+    package let account: ResponseAccount?
     var bound = Bound()
 
     /// - Parameter account: where the memory is taken from as the text grows.
@@ -71,19 +75,19 @@ package final class JSONWriter {
     // MARK: Raw bytes
 
     /// Room for `length` more bytes; `advance` takes how many were used.
-    @inline(__always)
-    func reserve(_ length: Int) -> UnsafeMutablePointer<UInt8> {
+    @inlinable @inline(__always)
+    package func reserve(_ length: Int) -> UnsafeMutablePointer<UInt8> {
         if storage.pointee.capacity - storage.pointee.count < length { grow(by: length) }
         return storage.pointee.bytes + storage.pointee.count
     }
 
-    @inline(__always)
-    func advance(_ length: Int) {
+    @inlinable @inline(__always)
+    package func advance(_ length: Int) {
         storage.pointee.count += length
     }
 
-    @inline(never)
-    private func grow(by length: Int) {
+    @usableFromInline @inline(never)
+    func grow(by length: Int) {
         let needed = storage.pointee.count + length
         let capacity = storage.pointee.capacity
         let wanted = max(needed, capacity < JSONWriter.doublingLimit ? capacity * 2 : capacity + capacity / 4)
@@ -115,21 +119,21 @@ package final class JSONWriter {
         return (memory, count)
     }
 
-    @inline(__always)
-    func append(_ byte: UInt8) {
+    @inlinable @inline(__always)
+    package func append(_ byte: UInt8) {
         reserve(1)[0] = byte
         advance(1)
     }
 
-    @inline(__always)
-    func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    @inlinable @inline(__always)
+    package func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
         reserve(bytes.count).update(from: start, count: bytes.count)
         advance(bytes.count)
     }
 
-    @inline(__always)
-    func append(_ text: StaticString) {
+    @inlinable @inline(__always)
+    package func append(_ text: StaticString) {
         reserve(text.utf8CodeUnitCount).update(from: text.utf8Start, count: text.utf8CodeUnitCount)
         advance(text.utf8CodeUnitCount)
     }
@@ -137,8 +141,8 @@ package final class JSONWriter {
     /// Puts the comma that a value or key needs: none at the start, behind an opening bracket or behind a colon.
     ///
     /// No complete value ends in one of these three bytes, so the last one decides.
-    @inline(__always)
-    func separate() {
+    @inlinable @inline(__always)
+    package func separate() {
         let count = storage.pointee.count
         guard count > 0 else { return }
         switch storage.pointee.bytes[count - 1] {
@@ -185,8 +189,8 @@ package final class JSONWriter {
         key.encoded.withUnsafeBufferPointer { append($0) }
     }
 
-    @inline(__always)
-    func key(_ key: BorrowedKey) {
+    @inlinable @inline(__always)
+    package func key(_ key: BorrowedKey) {
         separate()
         append(key.encoded.assumingMemoryBound(to: UInt8.self))
     }
@@ -224,6 +228,13 @@ package final class JSONWriter {
         append(UInt8(ascii: "\""))
     }
 
+    /// An array of strings.
+    package func strings(_ texts: [String]) {
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
+    }
+
     /// A JSON text as it is.
     package func json(_ text: JSONText) {
         separate()
@@ -237,7 +248,7 @@ package final class JSONWriter {
     }
 
     /// The bytes of a string with what JSON escapes escaped, without quotes.
-    func escaped(_ utf8: UnsafeRawBufferPointer) {
+    package func escaped(_ utf8: UnsafeRawBufferPointer) {
         guard let start = utf8.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
         let end = start + utf8.count
         var p = start
@@ -261,9 +272,8 @@ package final class JSONWriter {
         case 0x0D: append("\\r")
         default:
             append("\\u00")
-            append(byte >> 4 + UInt8(ascii: "0"))
-            let low = byte & 0x0F
-            append(low < 10 ? low + UInt8(ascii: "0") : low - 10 + UInt8(ascii: "a"))
+            append(Hexadecimal.digit(byte >> 4))
+            append(Hexadecimal.digit(byte & 0x0F))
         }
     }
 }

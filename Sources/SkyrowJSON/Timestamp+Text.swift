@@ -167,7 +167,7 @@ extension JSONWriter {
     }
 
     /// The characters of an instant, without quotes.
-    func rfc3339(_ value: Timestamp) {
+    package func rfc3339(_ value: Timestamp) {
         if value == .infinity { return append("infinity") }
         if value == .negativeInfinity { return append("-infinity") }
         let (days, rest) = floorDivide(Int(value.microseconds), by: Int(microsecondsPerDay))

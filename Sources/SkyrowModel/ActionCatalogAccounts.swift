@@ -20,6 +20,7 @@ extension ActionCatalog {
         ],
         result: .named(.authResult),
         errors: [.duplicated, .incompatibleSchema],
+        cost: .password,
         changesData: true
     )
 
@@ -33,6 +34,7 @@ extension ActionCatalog {
         ],
         result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled],
+        cost: .password,
         changesData: true
     )
 
@@ -42,6 +44,7 @@ extension ActionCatalog {
         requirement: .keyOrToken,
         result: .named(.status),
         errors: [],
+        cost: .write,
         changesData: true
     )
 
@@ -55,6 +58,7 @@ extension ActionCatalog {
         ],
         result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled],
+        cost: .password,
         changesData: true
     )
 
@@ -78,6 +82,7 @@ extension ActionCatalog {
         ],
         result: .named(.status),
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        cost: .write,
         changesData: true
     )
 
@@ -87,6 +92,7 @@ extension ActionCatalog {
         requirement: .user,
         result: .named(.authResult),
         errors: [.userDisabled],
+        cost: .read,
         changesData: true
     )
 
@@ -97,6 +103,7 @@ extension ActionCatalog {
         parameters: [roleNames, userIDs],
         result: .oneOfStrings(["OK"]),
         errors: [.permissionDenied, .userDisabled],
+        cost: .write,
         changesData: true
     )
 
@@ -107,6 +114,7 @@ extension ActionCatalog {
         parameters: [roleNames, userIDs],
         result: .oneOfStrings(["OK"]),
         errors: [.permissionDenied, .userDisabled],
+        cost: .write,
         changesData: true
     )
 
@@ -117,6 +125,7 @@ extension ActionCatalog {
         parameters: [userIDs],
         result: .object([], others: .array(of: .string())),
         errors: [.permissionDenied, .userDisabled],
+        cost: .read,
         changesData: false
     )
 
@@ -127,6 +136,7 @@ extension ActionCatalog {
         parameters: [roleNames],
         result: .array(of: .string()),
         errors: [.permissionDenied],
+        cost: .write,
         changesData: true
     )
 
@@ -137,6 +147,7 @@ extension ActionCatalog {
         parameters: [roleNames],
         result: .array(of: .string()),
         errors: [.permissionDenied],
+        cost: .write,
         changesData: true
     )
 

@@ -20,6 +20,7 @@ extension ActionCatalog {
             .incompatibleSchema, .atomicOperationFailure, .deniedArgument, .userDisabled, .conflict,
             .idempotencyKeyReused, .outcomeUnknown,
         ],
+        cost: .write,
         changesData: true
     )
 
@@ -38,7 +39,9 @@ extension ActionCatalog {
         ],
         result: .array(of: .named(.recordEntry)),
         errors: [.permissionDenied, .resourceNotFound],
-        changesData: false
+        cost: .read,
+        changesData: false,
+        narrowing: ResultNarrowing(parameters: ["ids"], advice: "ask for fewer ids at once")
     )
 
     static let recordQuery = ActionDescription(
@@ -81,7 +84,12 @@ extension ActionCatalog {
         result: .array(of: .named(.record)),
         info: .object([JSONMember("count", .integer(minimum: 0)), JSONMember("has_more", .boolean)]),
         errors: [.permissionDenied, .notSupported, .recordQueryInvalid, .recordQueryDenied],
-        changesData: false
+        cost: .read,
+        changesData: false,
+        narrowing: ResultNarrowing(
+            parameters: ["limit", "include", "desired_keys"],
+            advice: "lower limit, or name fewer include or desired_keys"
+        )
     )
 
     static let recordDelete = ActionDescription(
@@ -102,6 +110,7 @@ extension ActionCatalog {
             .permissionDenied, .resourceNotFound, .notSupported, .constraintViolated, .atomicOperationFailure,
             .userDisabled, .idempotencyKeyReused, .outcomeUnknown,
         ],
+        cost: .write,
         changesData: true
     )
 
@@ -111,6 +120,7 @@ extension ActionCatalog {
         requirement: .masterOrDevelopment,
         result: .named(.schema),
         errors: [.permissionDenied],
+        cost: .read,
         changesData: false
     )
 
@@ -128,6 +138,7 @@ extension ActionCatalog {
         ],
         result: .named(.schema),
         errors: [.permissionDenied, .incompatibleSchema],
+        cost: .write,
         changesData: true
     )
 
@@ -142,6 +153,7 @@ extension ActionCatalog {
         ],
         result: .named(.schema),
         errors: [.permissionDenied, .resourceNotFound],
+        cost: .write,
         changesData: true
     )
 
@@ -155,6 +167,7 @@ extension ActionCatalog {
         ],
         result: .named(.schema),
         errors: [.permissionDenied, .resourceNotFound],
+        cost: .write,
         changesData: true
     )
 

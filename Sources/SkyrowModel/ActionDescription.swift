@@ -16,7 +16,11 @@ package struct ActionDescription: Hashable, Sendable {
     package let info: JSONShape?
     /// The codes a result or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
     package let errors: [ErrorCode]
+    package let cost: ActionCost
+    /// Whether a second call may have a second effect, so that a client does not repeat it by itself.
     package let changesData: Bool
+    /// How the result becomes smaller when it is too large for a response; nil when no parameter makes it so.
+    package let narrowing: ResultNarrowing?
 
     init(
         _ name: ActionName,
@@ -26,7 +30,9 @@ package struct ActionDescription: Hashable, Sendable {
         result: JSONShape,
         info: JSONShape? = nil,
         errors: [ErrorCode],
-        changesData: Bool
+        cost: ActionCost,
+        changesData: Bool,
+        narrowing: ResultNarrowing? = nil
     ) {
         self.name = name
         self.summary = summary
@@ -35,8 +41,27 @@ package struct ActionDescription: Hashable, Sendable {
         self.result = result
         self.info = info
         self.errors = errors
+        self.cost = cost
         self.changesData = changesData
+        self.narrowing = narrowing
     }
+}
+
+/// What a call costs the service most, which decides what it has to wait for and how often it may come.
+package enum ActionCost: Hashable, Sendable {
+    /// It asks the database and changes no record: it waits for its client's turn among the reads.
+    case read
+    /// It changes something.
+    case write
+    /// It hashes a password, a quarter of a second of a processor: the limit of logins counts it.
+    case password
+}
+
+/// The parameters by which a result becomes smaller, and the advice that names them.
+package struct ResultNarrowing: Hashable, Sendable {
+    package let parameters: [String]
+    /// Ends the sentence "The result is larger than one response may be: …".
+    package let advice: String
 }
 
 /// A named parameter of an action.

@@ -23,10 +23,9 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
 
 extension ActionName {
     /// Its place among all actions, for tables that are looked at on every request.
-    ///
-    /// An enumeration without payloads is the number of its case, in the order of their declaration; a test holds it to
-    /// `allCases`.
-    package var ordinal: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
+    package var ordinal: Int { ActionName.ordinals[self] ?? 0 }
+
+    private static let ordinals = Dictionary(uniqueKeysWithValues: zip(allCases, 0...))
 }
 
 /// What an action asks of its caller before it looks at anything else.

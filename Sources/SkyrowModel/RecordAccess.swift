@@ -116,9 +116,9 @@ package struct RecordAccess: Hashable, Sendable {
 ///
 /// They are made where SQL is made, and kept for callers with many roles.
 package struct AccessVariables: Hashable, Sendable {
-    /// `{"u": ["<user id>"], "r": ["<role>", …]}`
+    /// `{"u":["<user id>"],"r":["<role>",…]}`
     package let json: String
-    /// `{"<role>": null, …}`, in which the roles of a list are looked up; nil for a caller with few roles.
+    /// `{"<role>":null,…}`, in which the roles of a list are looked up; nil for a caller with few roles.
     package let roleKeys: String?
 
     package init(json: String, roleKeys: String?) {

@@ -26,7 +26,7 @@ package final class RecordStore: Sendable {
     package let rules: [RecordTypeName: TypeRules]
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
-    let changer: SchemaChanger
+    package let changer: SchemaChanger
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)

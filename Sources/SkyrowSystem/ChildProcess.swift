@@ -1,17 +1,17 @@
-import Glibc
+package import Glibc
 import Synchronization
 
 /// A program to start, with exactly what it inherits.
-struct Command: Sendable {
+package struct Command: Sendable {
     /// The program, looked up in the service's `PATH` when it has no slash, and its arguments.
-    var arguments: [String]
-    var environment: [String: String]
+    package var arguments: [String]
+    package var environment: [String: String]
     /// The child's descriptors 0, 1, 2, …; it gets no others. `FileDescriptor`s stay open at least until it has started.
-    var descriptors: [FileDescriptor]
+    package var descriptors: [FileDescriptor]
     /// Whether it leaves the terminal's process group, so that Ctrl-C reaches the service alone.
-    var leavesProcessGroup = false
+    package var leavesProcessGroup = false
 
-    init(_ arguments: [String], environment: [String: String], descriptors: [FileDescriptor]) {
+    package init(_ arguments: [String], environment: [String: String], descriptors: [FileDescriptor]) {
         self.arguments = arguments
         self.environment = environment
         self.descriptors = descriptors
@@ -70,11 +70,11 @@ struct Command: Sendable {
 }
 
 /// How a process ended.
-enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
+package enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     case killed(signal: Int32)
 
-    var description: String {
+    package var description: String {
         switch self {
         case .exited(let code): "exit code \(code)"
         case .killed(let signal): "signal \(signal)"
@@ -86,13 +86,13 @@ enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
 ///
 /// The thread matters: Linux sends the parent-death signal, by which an orphaned PostgreSQL learns that the service is
 /// gone, when the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
-final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     private enum State {
         case running(waiting: [CheckedContinuation<ProcessExit, Never>])
         case ended(ProcessExit)
     }
 
-    let processID: pid_t
+    package let processID: pid_t
     private let state = Mutex(State.running(waiting: []))
 
     private init(processID: pid_t) {
@@ -100,7 +100,7 @@ final class ChildProcess: Sendable {
     }
 
     /// Starts a program; throws ``ToolError`` when it cannot be started.
-    static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
+    package static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
         let started = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<ChildProcess, ToolError>, Never>) in
             do throws(ToolError) {
@@ -121,7 +121,7 @@ final class ChildProcess: Sendable {
     }
 
     /// How it ended, as soon as it has.
-    var exit: ProcessExit {
+    package var exit: ProcessExit {
         get async {
             await withCheckedContinuation { continuation in
                 let status: ProcessExit? = state.withLock { state in
@@ -139,7 +139,7 @@ final class ChildProcess: Sendable {
     }
 
     /// How it ended, or nil while it runs.
-    var exitIfEnded: ProcessExit? {
+    package var exitIfEnded: ProcessExit? {
         state.withLock { state in
             switch state {
             case .running: nil
@@ -149,7 +149,7 @@ final class ChildProcess: Sendable {
     }
 
     /// Sends a signal unless it has ended.
-    func send(signal: Int32) {
+    package func send(signal: Int32) {
         state.withLock { state in
             switch state {
             case .running: _ = kill(processID, signal)

@@ -1,21 +1,21 @@
-import Glibc
+package import Glibc
 
 /// A file descriptor that is closed with its last reference; children do not inherit it.
-final class FileDescriptor: Sendable {
-    let number: Int32
+package final class FileDescriptor: Sendable {
+    package let number: Int32
 
     /// Throws ``ToolError`` when the file cannot be opened.
-    init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
+    package init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
         number = open(path, flags | O_CLOEXEC, mode)
         guard number >= 0 else { throw .system("Cannot open \(path)") }
     }
 
-    init(owning number: Int32) {
+    package init(owning number: Int32) {
         self.number = number
     }
 
     /// The two ends of a new pipe.
-    static func pipe() throws(ToolError) -> (reading: FileDescriptor, writing: FileDescriptor) {
+    package static func pipe() throws(ToolError) -> (reading: FileDescriptor, writing: FileDescriptor) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw .system("Cannot make a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -27,7 +27,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Reads up to `count` bytes; an empty result is the end.
-    func read(upTo count: Int) throws(ToolError) -> [UInt8] {
+    package func read(upTo count: Int) throws(ToolError) -> [UInt8] {
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             var received = -1
@@ -42,7 +42,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Writes all of it.
-    func write(_ bytes: some Collection<UInt8>) throws(ToolError) {
+    package func write(_ bytes: some Collection<UInt8>) throws(ToolError) {
         let bytes = Array(bytes)
         var written = 0
         while written < bytes.count {
@@ -57,12 +57,12 @@ final class FileDescriptor: Sendable {
 }
 
 /// The text of a small file; nil when it does not exist or cannot be read.
-func contentsOfFile(_ path: String) -> String? {
+package func contentsOfFile(_ path: String) -> String? {
     (try? bytesOfFile(path)).map { String(decoding: $0, as: UTF8.self) }
 }
 
 /// The bytes of a small file; throws ``ToolError`` when it does not exist or cannot be read.
-func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
+package func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
     let file = try FileDescriptor(opening: path, O_RDONLY)
     var bytes: [UInt8] = []
     while case let chunk = try file.read(upTo: 65536), !chunk.isEmpty { bytes += chunk }
@@ -70,7 +70,7 @@ func bytesOfFile(_ path: String) throws(ToolError) -> [UInt8] {
 }
 
 /// The names in a directory without `.` and `..`; nil when it is not there or not readable.
-func contentsOfDirectory(_ path: String) -> [String]? {
+package func contentsOfDirectory(_ path: String) -> [String]? {
     guard let directory = opendir(path) else { return nil }
     defer { closedir(directory) }
     var names: [String] = []
@@ -84,7 +84,7 @@ func contentsOfDirectory(_ path: String) -> [String]? {
 }
 
 /// Removes a directory with all it holds; symbolic links are removed, not followed.
-func removeTree(_ path: String) throws(ToolError) {
+package func removeTree(_ path: String) throws(ToolError) {
     for name in contentsOfDirectory(path) ?? [] {
         let child = "\(path)/\(name)"
         var status = stat()
@@ -98,21 +98,21 @@ func removeTree(_ path: String) throws(ToolError) {
 }
 
 /// The target of a symbolic link, or nil.
-func targetOfLink(_ path: String) -> String? {
+package func targetOfLink(_ path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(path, &buffer, buffer.count)
     return count < 0 ? nil : String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
 /// An absolute path without `.`, `..` and links; nil when there is nothing there.
-func resolvedPath(_ path: String) -> String? {
+package func resolvedPath(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
 }
 
 /// Whether there is a directory of this path, or a link to one.
-func isDirectory(_ path: String) -> Bool {
+package func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }

@@ -2,12 +2,12 @@ import Glibc
 import Synchronization
 
 /// Compresses through gzip(1) into a file that is open.
-final class GzipWriter: Sendable {
+package final class GzipWriter: Sendable {
     private let input: Mutex<FileDescriptor?>
     private let process: ChildProcess
 
     /// Throws ``ToolError`` when gzip cannot be started.
-    init(to file: FileDescriptor) async throws(ToolError) {
+    package init(to file: FileDescriptor) async throws(ToolError) {
         // When gzip ends before its input does, the failure is reported, not the signal.
         signal(SIGPIPE, SIG_IGN)
         let (reading, writing) = try FileDescriptor.pipe()
@@ -15,13 +15,13 @@ final class GzipWriter: Sendable {
         input = Mutex(writing)
     }
 
-    func write(_ bytes: [UInt8]) throws(ToolError) {
+    package func write(_ bytes: [UInt8]) throws(ToolError) {
         guard let pipe = input.withLock({ $0 }) else { return }
         try pipe.write(bytes)
     }
 
     /// Waits until everything is in the file.
-    func finish() async throws(ToolError) {
+    package func finish() async throws(ToolError) {
         // The end of its input, once the pipe is closed.
         input.withLock { $0 = nil }
         let exit = await process.exit
@@ -30,19 +30,19 @@ final class GzipWriter: Sendable {
 }
 
 /// Decompresses through gzip(1) what is in a file from its present place on.
-final class GzipReader: Sendable {
+package final class GzipReader: Sendable {
     private let output: FileDescriptor
     private let process: ChildProcess
 
     /// Throws ``ToolError`` when gzip cannot be started.
-    init(from file: FileDescriptor) async throws(ToolError) {
+    package init(from file: FileDescriptor) async throws(ToolError) {
         let (reading, writing) = try FileDescriptor.pipe()
         process = try await ChildProcess.launch(try gzip("-dc", from: file, to: writing))
         output = reading
     }
 
     /// The next bytes; none at the end. Throws ``ToolError`` when they are not what gzip made, or not all of it.
-    func next() async throws(ToolError) -> [UInt8] {
+    package func next() async throws(ToolError) -> [UInt8] {
         let chunk = try output.read(upTo: 256 << 10)
         if chunk.isEmpty, await process.exit != .exited(0) {
             throw .failure("The file ends too early, or is not what gzip made.")

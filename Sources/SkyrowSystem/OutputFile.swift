@@ -1,15 +1,15 @@
 import Glibc
 
 /// A file that a command writes, which gets its name when it is complete and is readable by its owner alone.
-final class OutputFile: Sendable {
-    let path: String
+package final class OutputFile: Sendable {
+    package let path: String
     /// Open for reading too.
-    let file: FileDescriptor
+    package let file: FileDescriptor
     private let draft: String
     private let replaces: Bool
 
     /// Throws ``ToolError`` when there is such a file already, unless it is to be replaced, or none can be made.
-    init(path: String, replacing: Bool = false) throws(ToolError) {
+    package init(path: String, replacing: Bool = false) throws(ToolError) {
         var status = stat()
         // A link that leads nowhere is there as well.
         guard replacing || lstat(path, &status) != 0 else { throw OutputFile.isThere(path) }
@@ -29,12 +29,12 @@ final class OutputFile: Sendable {
         unlink(draft)
     }
 
-    func write(_ bytes: [UInt8]) throws(ToolError) {
+    package func write(_ bytes: [UInt8]) throws(ToolError) {
         try file.write(bytes)
     }
 
     /// Makes it durable and gives it its name; throws ``ToolError`` when the disk refuses.
-    func finish() throws(ToolError) {
+    package func finish() throws(ToolError) {
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(path)") }
         try giveName()
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."

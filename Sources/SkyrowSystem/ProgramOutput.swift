@@ -1,7 +1,7 @@
 import Glibc
 
 /// What a program writes, read as it comes, and what it complains about.
-final class ProgramOutput: Sendable {
+package final class ProgramOutput: Sendable {
     private let program: String
     private let process: ChildProcess
     private let output: FileDescriptor
@@ -11,7 +11,7 @@ final class ProgramOutput: Sendable {
     ///
     /// - Parameters:
     ///   - others: descriptors that it gets as 3, 4, ….
-    init(
+    package init(
         of words: [String],
         environment: [String: String] = ProgramOutput.plainEnvironment,
         input: FileDescriptor? = nil,
@@ -31,10 +31,10 @@ final class ProgramOutput: Sendable {
         process.send(signal: SIGTERM)
     }
 
-    static let plainEnvironment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+    package static let plainEnvironment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
 
     /// The next bytes; none at the end. Throws ``ToolError`` with its complaint when it failed.
-    func next() async throws(ToolError) -> [UInt8] {
+    package func next() async throws(ToolError) -> [UInt8] {
         let chunk = try output.read(upTo: 256 << 10)
         guard chunk.isEmpty else { return chunk }
         let status = await process.exit
@@ -44,7 +44,7 @@ final class ProgramOutput: Sendable {
     }
 
     /// All of it as text.
-    func text() async throws(ToolError) -> String {
+    package func text() async throws(ToolError) -> String {
         var bytes: [UInt8] = []
         while true {
             let chunk = try await next()
@@ -54,14 +54,14 @@ final class ProgramOutput: Sendable {
     }
 
     /// What a program writes, when it needs nothing.
-    static func text(of words: [String]) async throws(ToolError) -> String {
+    package static func text(of words: [String]) async throws(ToolError) -> String {
         try await ProgramOutput(of: words).text()
     }
 }
 
 extension FileDescriptor {
     /// A file without a name, open for reading and writing.
-    static func temporary() throws(ToolError) -> FileDescriptor {
+    package static func temporary() throws(ToolError) -> FileDescriptor {
         guard let file = tmpfile() else { throw .system("Cannot make a temporary file") }
         defer { fclose(file) }
         let number = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)
@@ -70,7 +70,7 @@ extension FileDescriptor {
     }
 
     /// What is in a small file, from its start.
-    var text: String {
+    package var text: String {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65536)
         while true {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// How a command ended, as a shell sees it; the numbers above 1 are those of sysexits.h.
-enum ExitStatus: Int32, CaseIterable, Sendable {
+package enum ExitStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failure = 1
     case usage = 64
@@ -9,7 +9,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case configuration = 78
 
     /// What the number means, for the manual.
-    var meaning: String {
+    package var meaning: String {
         switch self {
         case .success: "All went well."
         case .failure: "The command failed; the sentence on standard error says why."
@@ -20,7 +20,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     }
 
     /// Every status of a command, `["skyrow", "migrate"]`, and its meaning; two commands have statuses of their own.
-    static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
+    package static func meanings(of command: [String]) -> [(status: Int32, meaning: String)] {
         let common = allCases.filter { $0 != .success && $0 != .failure }.map { ($0.rawValue, $0.meaning) }
         return switch command {
         case ["skyrow", "schema", "diff"]:
@@ -40,32 +40,32 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
 }
 
 /// A failure that ends a command: one sentence for the terminal, and the exit status.
-struct ToolError: Error, Hashable, CustomStringConvertible {
-    var description: String
-    var status: ExitStatus
+package struct ToolError: Error, Hashable, CustomStringConvertible {
+    package var description: String
+    package var status: ExitStatus
 
     /// A wrong command line.
-    static func usage(_ sentence: String) -> ToolError {
+    package static func usage(_ sentence: String) -> ToolError {
         ToolError(description: sentence, status: .usage)
     }
 
     /// A wrong setting that is not on the command line.
-    static func configuration(_ sentence: String) -> ToolError {
+    package static func configuration(_ sentence: String) -> ToolError {
         ToolError(description: sentence, status: .configuration)
     }
 
     /// A database that cannot be reached.
-    static func unavailable(_ sentence: String) -> ToolError {
+    package static func unavailable(_ sentence: String) -> ToolError {
         ToolError(description: sentence, status: .unavailable)
     }
 
     /// Anything else.
-    static func failure(_ sentence: String) -> ToolError {
+    package static func failure(_ sentence: String) -> ToolError {
         ToolError(description: sentence, status: .failure)
     }
 
     /// A failed call of the C library, described by `errno`: "Cannot open data/keys: Permission denied."
-    static func system(_ attempt: String) -> ToolError {
+    package static func system(_ attempt: String) -> ToolError {
         failure("\(attempt): \(String(cString: strerror(errno))).")
     }
 }

@@ -1,12 +1,11 @@
 import Logging
-import SkyrowModel
+package import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
-import SkyrowTestSupport
+package import SkyrowStore
 
 extension DatabaseTemplate {
     /// A database with the reserved tables in the schema `app`.
-    static let migrated = DatabaseTemplate(key: "migrated") { url in
+    package static let migrated = DatabaseTemplate(key: "migrated") { url in
         try await withPostgresClient(url) { client in
             _ = try await MigrationRun(client: client, schema: "app", logger: .quiet)()
         }
@@ -14,19 +13,19 @@ extension DatabaseTemplate {
 }
 
 /// A store of a test's own, and its database for looking at with psql.
-struct StoreFixture {
-    let store: RecordStore
-    let database: TemporaryDatabase
+package struct StoreFixture {
+    package let store: RecordStore
+    package let database: TemporaryDatabase
 
     /// Runs SQL of the test's own in the application's schema, with psql.
     @discardableResult
-    func psql(_ statements: String) async throws -> String {
+    package func psql(_ statements: String) async throws -> String {
         try await database.psql("SET search_path = app;\n\(statements)")
     }
 }
 
 /// Runs `body` with a prepared and running store on a database of the test's own.
-func withStore<Success: Sendable>(
+package func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
     loginKeys: [FieldName] = LoginKeys.default,
     test: String = #function,
@@ -54,6 +53,6 @@ func withStore<Success: Sendable>(
 }
 
 /// A draft as a test writes it.
-func draft(_ recordID: String, _ fields: KeyValuePairs<String, RecordValue> = [:]) -> RecordDraft {
+package func draft(_ recordID: String, _ fields: KeyValuePairs<String, RecordValue> = [:]) -> RecordDraft {
     RecordDraft(id: id(recordID), fields: fields.map { (field($0.key), $0.value) })
 }

@@ -1,7 +1,8 @@
 import Glibc
+import SkyrowMaintenance
 
 /// One line on a terminal with the progress of a command; it writes nothing where there is no terminal.
-struct Progress {
+struct Progress: ProgressDisplay {
     /// How many there will be; nil when unknown.
     private let total: Int?
     /// What is counted, `records` for instance.
@@ -9,6 +10,9 @@ struct Progress {
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var next = ContinuousClock.now
+
+    /// Makes the lines of a run.
+    static let maker: ProgressMaker = { Progress(total: $0, unit: $1) }
 
     init(total: Int?, unit: String = "records") {
         self.total = total
@@ -44,17 +48,5 @@ struct Progress {
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
-    }
-}
-
-extension Duration {
-    var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
-
-    /// `1.9 s`
-    var inTenths: String {
-        let tenths = Int((inSeconds * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10) s"
     }
 }

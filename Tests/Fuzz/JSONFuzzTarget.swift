@@ -1,5 +1,6 @@
 import SkyrowModel
 
+@testable import SkyrowJSON
 @testable import SkyrowWire
 
 // What libFuzzer calls with every input (`make fuzz`). It is built by scripts/fuzz together with the tests' slow reader,

@@ -1,3 +1,4 @@
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore

@@ -4,6 +4,7 @@ import SkyrowWire
 import Testing
 
 @testable import SkyrowClient
+@testable import SkyrowJSON
 
 /// Every call against the request it sends and the answer of the protocol that it reads.
 @Suite struct ActionCallTests {

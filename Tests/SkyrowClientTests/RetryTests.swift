@@ -4,6 +4,7 @@ import SkyrowWire
 import Testing
 
 @testable import SkyrowClient
+@testable import SkyrowJSON
 
 @Suite struct RetryTests {
     private static let empty = ScriptedTransport.Line.result(#"{"record_types":{}}"#)

@@ -2,6 +2,9 @@ import SkyrowClient
 import SkyrowModel
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// The client against the built service: what an application does, from its accounts to its private notes.

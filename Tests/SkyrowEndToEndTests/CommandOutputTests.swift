@@ -1,6 +1,10 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What commands print for people, and with `--json` for programs.

@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What a proxy in front of two services sees while one of them is restarted.

@@ -1,6 +1,10 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// Thousands of clients that are connected and ask for nothing.

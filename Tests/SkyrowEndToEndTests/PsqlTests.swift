@@ -1,6 +1,9 @@
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// `skyrow psql` on a database that is given by its address.

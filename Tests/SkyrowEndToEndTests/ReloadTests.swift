@@ -1,8 +1,12 @@
 import Foundation
 import SkyrowClient
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// SIGHUP, and what a running service does with it.

@@ -3,6 +3,9 @@ import FoundationNetworking
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// A `skyrow serve` of a test's own, on a free port.

@@ -4,6 +4,9 @@ import SkyrowTestSupport
 import Synchronization
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What is promised about the ends of the service and of its PostgreSQL.

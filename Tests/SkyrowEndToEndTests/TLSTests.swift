@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// HTTPS and HTTP/2 of the built service, asked by curl.

@@ -3,6 +3,9 @@ import SkyrowTestSupport
 import Synchronization
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// The built `skyrow` beside the test bundle, run as its users run it.
@@ -131,24 +134,6 @@ extension AsyncStream<String> {
             }
             throw ServiceFailure(description: "The output ended before \(what):\n" + read.joined(separator: "\n"))
         }
-    }
-}
-
-/// A directory that is there for one test, reachable by nobody else.
-struct TemporaryDirectory: ~Copyable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "skyrow-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
     }
 }
 

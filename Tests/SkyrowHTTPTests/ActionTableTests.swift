@@ -3,6 +3,7 @@ import SkyrowWire
 import Testing
 
 @testable import SkyrowHTTP
+@testable import SkyrowJSON
 
 /// The endpoints' table of actions and the catalog agree, in both directions.
 @Suite struct ActionTableTests {

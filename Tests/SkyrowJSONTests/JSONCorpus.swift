@@ -1,4 +1,4 @@
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 /// Texts that RFC 8259 allows.
 let validTexts: [String] = [

@@ -2,7 +2,7 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 @Suite struct JSONParserTests {
     @Test(arguments: validTexts)

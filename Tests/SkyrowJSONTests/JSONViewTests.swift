@@ -1,7 +1,7 @@
 import SkyrowTestSupport
 import Testing
 
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 @Suite struct JSONViewTests {
     private func read<R>(_ text: String, _ body: (JSONView) throws -> R) throws -> R {

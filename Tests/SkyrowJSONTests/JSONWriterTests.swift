@@ -2,7 +2,7 @@ import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 @Suite struct JSONWriterTests {
     private func written(_ body: (JSONWriter) -> Void) -> String {

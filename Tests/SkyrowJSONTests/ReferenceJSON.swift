@@ -1,4 +1,4 @@
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 /// A JSON value as a tree, and a slow reader written from the grammar of RFC 8259 alone, to hold the parser against.
 indirect enum ReferenceJSON: Equatable {

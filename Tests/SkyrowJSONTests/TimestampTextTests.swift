@@ -3,7 +3,7 @@ import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
-@testable import SkyrowWire
+@testable import SkyrowJSON
 
 @Suite struct TimestampTextTests {
     @Test(

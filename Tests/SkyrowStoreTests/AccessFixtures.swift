@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowPostgres
 import SkyrowStore
+import SkyrowTestSupport
 
 @testable import SkyrowPostgres
 
@@ -47,17 +47,8 @@ extension PostgresOID {
     static let money = PostgresOID(rawValue: 790)
 }
 
-func type(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }
-func field(_ name: String) -> FieldName { try! FieldName(name) }
 func identifier(_ name: String) -> SQLIdentifier { try! SQLIdentifier(name) }
-func id(_ text: String) -> RecordID { try! RecordID(text) }
 func path(_ text: String) -> KeyPath { try! KeyPath(text) }
-
-extension Caller {
-    static let ann = Caller(kind: .user("ann"))
-    static let bob = Caller(kind: .user("bob"))
-    static let master = Caller(kind: .master(actingAs: nil))
-}
 
 /// The values of a statement in a form that two statements can be compared in.
 struct BoundValues: Equatable {

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore

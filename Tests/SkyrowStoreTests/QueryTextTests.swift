@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowQuery
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowPostgres

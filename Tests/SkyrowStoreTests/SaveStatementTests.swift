@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowPostgres
@@ -39,7 +40,7 @@ import Testing
         #expect(
             BoundValues(sql.bindings)
                 == BoundValues {
-                    for value in ["ann", "ann", "ann", "1", "x", "ann", #"{"u": ["ann"], "r": []}"#] {
+                    for value in ["ann", "ann", "ann", "1", "x", "ann", #"{"u":["ann"],"r":[]}"#] {
                         $0.append(value)
                     }
                 }
@@ -74,7 +75,7 @@ import Testing
 
     @Test(arguments: preconditions, callers)
     func asManyValuesAreBoundAsThereArePlaceholders(_ precondition: SavePrecondition?, _ who: (DatabaseScope, Caller)) {
-        let values = SaveTests.everyValue.merging(["next": .reference(id("note/1"))]) { $1 }
+        let values = RecordsFixture.everyValue.merging(["next": .reference(id("note/1"))]) { $1 }
         for count in [1, 2] {
             for access in [nil, AccessList([AccessEntry(.everyone, .read)])] {
                 for instant in [nil, 7] as [Int64?] {

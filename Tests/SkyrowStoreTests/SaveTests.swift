@@ -5,30 +5,22 @@ import Testing
 @testable import SkyrowStore
 
 @Suite(.timeLimit(.minutes(10))) struct SaveTests {
-    static let everyValue: [String: RecordValue] = [
-        "title": .string("Milch \u{1F95B} 'quoted' \"x\" \\ \u{1}"),
-        "stars": .integer(9_007_199_254_740_993),
-        "score": .number(0.1),
-        "done": .boolean(false),
-        "due": .datetime(Timestamp(microseconds: 602_942_400_123_456)),
-        "tags": .json(JSONText(validated: Array(#"["a", {"$date": "2019-03-01T09:00:00Z", "$type": "date"}]"#.utf8))),
-        "data": .bytes([0, 1, 255]),
-        "category": .reference(id("category/home")),
-        "serial": .integer(77),
-    ]
-
     @Test func everyTypeOfValueComesBackAsItWasSaved() async throws {
         try await withRecords { f in
             try await f.save("category/home", ["name": .string("Home")])
             for attempt in 1...2 {
-                let saved = try await f.save("note/\(attempt)", Self.everyValue)
-                #expect(saved.fields == Dictionary(uniqueKeysWithValues: Self.everyValue.map { (field($0), $1) }))
+                let saved = try await f.save("note/\(attempt)", RecordsFixture.everyValue)
+                #expect(
+                    saved.fields == Dictionary(uniqueKeysWithValues: RecordsFixture.everyValue.map { (field($0), $1) })
+                )
                 #expect(try await f.fetch("note/\(attempt)") == saved)
             }
-            let batch = try await f.save((3...6).map { draft("note/\($0)", Self.everyValue) })
+            let batch = try await f.save((3...6).map { draft("note/\($0)", RecordsFixture.everyValue) })
             #expect(batch.map(\.id.id) == ["3", "4", "5", "6"])
             for record in batch {
-                #expect(record.fields == Dictionary(uniqueKeysWithValues: Self.everyValue.map { (field($0), $1) }))
+                #expect(
+                    record.fields == Dictionary(uniqueKeysWithValues: RecordsFixture.everyValue.map { (field($0), $1) })
+                )
             }
         }
     }

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore

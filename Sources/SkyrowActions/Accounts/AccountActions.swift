@@ -1,3 +1,4 @@
+import SkyrowJSON
 package import SkyrowModel
 import SkyrowStore
 
@@ -179,7 +180,7 @@ extension NewAccount {
         passwords: PasswordHasher,
         client: ClientKey = .none
     ) async throws(SkyrowError) {
-        let id = UUID().uuidString.lowercased()
+        let id = UUIDText().description
         let draft = RecordDraft(id: try RecordID(type: .user, id: id), fields: data.fields)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
         var hash: String?

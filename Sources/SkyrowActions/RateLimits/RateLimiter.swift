@@ -47,7 +47,7 @@ package final class RateLimiter: Sendable {
     ) throws(SkyrowError) {
         guard isOn.load(ordering: .acquiring), caller?.isMaster != true else { return }
         let now = now()
-        let hashesPassword = action?.hashesPassword == true
+        let hashesPassword = action.map { ActionCatalog[$0].cost } == .password
         let refusal = state.withLock { state -> (wait: Duration, isLogin: Bool)? in
             if let limit = state.limits.client, let wait = state.clients.take(client, limit, at: now) {
                 return (wait, false)
@@ -85,20 +85,6 @@ package final class RateLimiter: Sendable {
             "Too many \(what); try again in \(rounded) second\(rounded == 1 ? "" : "s").",
             info: ["retry_after": .integer(rounded)]
         )
-    }
-}
-
-extension ActionName {
-    /// Whether it tries a password, which costs a third of a second of a processor and might be a guess.
-    fileprivate var hashesPassword: Bool {
-        switch self {
-        case .authSignUp, .authLogIn, .authPassword:
-            true
-        case .recordSave, .recordFetch, .recordQuery, .recordDelete, .schemaFetch, .schemaCreate, .schemaRename,
-            .schemaDelete, .authLogOut, .authDisableSet, .me, .roleAssign, .roleRevoke, .roleGet, .roleDefault,
-            .roleAdmin:
-            false
-        }
     }
 }
 

@@ -174,16 +174,3 @@ extension ReadAdmission.State {
         }
     }
 }
-
-extension ActionName {
-    /// Whether calls of this action wait for their client's turn: those that ask the database and change nothing.
-    package var isRead: Bool {
-        switch self {
-        case .recordFetch, .recordQuery, .schemaFetch, .me, .roleGet:
-            true
-        case .recordSave, .recordDelete, .schemaCreate, .schemaRename, .schemaDelete, .authSignUp, .authLogIn,
-            .authLogOut, .authPassword, .authDisableSet, .roleAssign, .roleRevoke, .roleDefault, .roleAdmin:
-            false
-        }
-    }
-}

@@ -1,50 +1,172 @@
+import SkyrowActions
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
-/// A call of one action with its decoded parameters.
-enum ActionCall: Sendable {
-    case saveRecords(SaveRequest)
-    case fetchRecords(RecordIDsRequest)
-    case queryRecords(QueryRequest)
-    case deleteRecords(RecordIDsRequest)
-    case fetchSchema
-    case createTypes(SchemaCreateRequest)
-    case renameField(SchemaRenameRequest)
-    case deleteField(SchemaDeleteRequest)
-    case signUp(SignUpRequest)
-    case logIn(LogInRequest)
-    case logOut
-    case changePassword(ChangePasswordRequest)
-    case setDisabled(SetDisabledRequest)
-    case me
-    case assignRoles(RoleMembersRequest)
-    case revokeRoles(RoleMembersRequest)
-    case getRoles([UserID])
-    case setDefaultRoles([RoleName])
-    case setAdminRoles([RoleName])
+/// A call of one action with its decoded parameters, which needs the request's bytes no more.
+///
+/// What an action reads of a request and which method of the service performs it stand side by side here, and nowhere
+/// else: a new action is one more case of the switch.
+struct ActionCall: Sendable {
+    /// Who calls, and how.
+    struct Context: Sendable {
+        let caller: Caller
+        let sender: ActionDispatcher.Sender
+        let requestID: RequestID
+    }
+
+    private let perform: @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult
+
+    private init(_ perform: @escaping @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult) {
+        self.perform = perform
+    }
+
+    /// Has the service perform the call; throws what the action throws.
+    func callAsFunction(_ service: ActionService, _ context: Context) async throws(SkyrowError) -> ActionResult {
+        try await perform(service, context)
+    }
 
     /// Decodes the parameters of an action; throws what is wrong with them.
     init(_ action: ActionName, parameters: JSONView, rules: ReadingRules) throws(SkyrowError) {
         switch action {
-        case .recordSave: self = .saveRecords(try SaveRequest(parameters: parameters, rules: rules))
-        case .recordFetch: self = .fetchRecords(try RecordIDsRequest(parameters: parameters))
-        case .recordQuery: self = .queryRecords(try QueryRequest(parameters: parameters, rules: rules))
-        case .recordDelete: self = .deleteRecords(try RecordIDsRequest(parameters: parameters))
-        case .schemaFetch: self = .fetchSchema
-        case .schemaCreate: self = .createTypes(try SchemaCreateRequest(parameters: parameters))
-        case .schemaRename: self = .renameField(try SchemaRenameRequest(parameters: parameters))
-        case .schemaDelete: self = .deleteField(try SchemaDeleteRequest(parameters: parameters))
-        case .authSignUp: self = .signUp(try SignUpRequest(parameters: parameters, rules: rules))
-        case .authLogIn: self = .logIn(try LogInRequest(parameters: parameters))
-        case .authLogOut: self = .logOut
-        case .authPassword: self = .changePassword(try ChangePasswordRequest(parameters: parameters))
-        case .authDisableSet: self = .setDisabled(try SetDisabledRequest(parameters: parameters))
-        case .me: self = .me
-        case .roleAssign: self = .assignRoles(try RoleMembersRequest(parameters: parameters))
-        case .roleRevoke: self = .revokeRoles(try RoleMembersRequest(parameters: parameters))
-        case .roleGet: self = .getRoles(try RoleParameters.users(parameters))
-        case .roleDefault: self = .setDefaultRoles(try RoleParameters.roles(parameters))
-        case .roleAdmin: self = .setAdminRoles(try RoleParameters.roles(parameters))
+        case .recordSave:
+            let request = try SaveRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                let id = context.requestID
+                return ActionResult(try await service.save(request, by: context.caller) { encode($0, id: id) }, id: id)
+            }
+        case .recordFetch:
+            let request = try RecordIDsRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .outcomes(reported(try await service.fetch(request, by: context.caller), as: context.requestID))
+            }
+        case .recordQuery:
+            let request = try QueryRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .query(try await service.query(request, by: context.caller))
+            }
+        case .recordDelete:
+            let request = try RecordIDsRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let id = context.requestID
+                return ActionResult(
+                    try await service.delete(request, by: context.caller) { encode($0, id: id) },
+                    id: id
+                )
+            }
+        case .schemaFetch:
+            self.init { service, _ async throws(SkyrowError) in
+                .schema(try await service.schema())
+            }
+        case .schemaCreate:
+            let request = try SchemaCreateRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .schema(try await service.createTypes(request))
+            }
+        case .schemaRename:
+            let request = try SchemaRenameRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .schema(try await service.renameField(request))
+            }
+        case .schemaDelete:
+            let request = try SchemaDeleteRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .schema(try await service.deleteField(request))
+            }
+        case .authSignUp:
+            let request = try SignUpRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.signUp(request, from: context.sender.client))
+            }
+        case .authLogIn:
+            let request = try LogInRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logIn(request, from: context.sender.client))
+            }
+        case .authLogOut:
+            self.init { service, context async throws(SkyrowError) in
+                try await service.logOut(context.sender.credentials)
+                return .status
+            }
+        case .authPassword:
+            let request = try ChangePasswordRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.changePassword(request, by: context.caller, from: context.sender.client))
+            }
+        case .authDisableSet:
+            let request = try SetDisabledRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.setDisabled(request, by: context.caller)
+                return .status
+            }
+        case .me:
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.me(by: context.caller, with: context.sender.credentials))
+            }
+        case .roleAssign:
+            let request = try RoleMembersRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.assignRoles(request, by: context.caller)
+                return .done
+            }
+        case .roleRevoke:
+            let request = try RoleMembersRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.revokeRoles(request, by: context.caller)
+                return .done
+            }
+        case .roleGet:
+            let users = try RoleParameters.users(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .rolesByUser(try await service.roles(of: users, by: context.caller))
+            }
+        case .roleDefault:
+            let roles = try RoleParameters.roles(parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .roles(try await service.setDefaultRoles(roles))
+            }
+        case .roleAdmin:
+            let roles = try RoleParameters.roles(parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .roles(try await service.setAdminRoles(roles))
+            }
+        }
+    }
+}
+
+extension ActionResult {
+    fileprivate init(_ result: WriteResult, id: RequestID) {
+        switch result {
+        case .outcomes(let outcomes): self = .written(reported(outcomes, as: id))
+        case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
+        }
+    }
+}
+
+/// The text of outcomes that is kept under an idempotency key; it is bounded like a response.
+private func encode(_ outcomes: [RecordOutcome], id: RequestID) -> [UInt8] {
+    let writer = JSONWriter(account: .current)
+    writer.written(reported(outcomes, as: id))
+    defer { writer.discard() }
+    return writer.bytes
+}
+
+/// Puts the request id into every unexpected error of a batch.
+private func reported(_ outcomes: [RecordOutcome], as id: RequestID) -> [RecordOutcome] {
+    guard outcomes.contains(where: { $0.isUnexpected }) else { return outcomes }
+    return outcomes.map { outcome in
+        switch outcome {
+        case .record, .deleted: outcome
+        case .failure(let error, let recordID): .failure(error.withRequestID(id), id: recordID)
+        }
+    }
+}
+
+extension RecordOutcome {
+    fileprivate var isUnexpected: Bool {
+        switch self {
+        case .record, .deleted: false
+        case .failure(let error, _): error.code == .unexpectedError
         }
     }
 }

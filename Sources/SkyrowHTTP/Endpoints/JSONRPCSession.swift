@@ -1,4 +1,5 @@
 import NIOCore
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 

@@ -1,4 +1,5 @@
 @_spi(CustomByteBufferAllocator) import NIOCore
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
@@ -88,20 +89,12 @@ extension SkyrowError {
 
     /// A result that is too large, with the parameters of the action by which it becomes smaller.
     func about(_ action: ActionName?, limit: Int) -> SkyrowError {
-        guard code == .payloadTooLarge else { return self }
-        let parameters: [String] =
-            switch action {
-            case .recordFetch: ["ids"]
-            case .recordQuery: ["limit", "include", "desired_keys"]
-            default: []
-            }
-        guard !parameters.isEmpty else { return self }
+        guard code == .payloadTooLarge, let narrowing = action.flatMap({ ActionCatalog[$0].narrowing }) else {
+            return self
+        }
         var error = self
-        error.message =
-            action == .recordFetch
-            ? "The result is larger than one response may be: ask for fewer ids at once."
-            : "The result is larger than one response may be: lower limit, or name fewer include or desired_keys."
-        error.info["arguments"] = .list(parameters.map { .string($0) })
+        error.message = "The result is larger than one response may be: \(narrowing.advice)."
+        error.info["arguments"] = .list(narrowing.parameters.map { .string($0) })
         error.info["limit"] = .integer(Int64(limit))
         return error
     }

@@ -1,7 +1,9 @@
+import SkyrowJSON
+
 /// What ties a response, its log line and an unexpected error together.
 package struct RequestID: Hashable, Sendable, CustomStringConvertible {
     private enum Form: Hashable {
-        case made(UInt64, UInt64)
+        case made(UUIDText)
         case given(String)
     }
 
@@ -14,8 +16,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
         form = .given(text)
     }
 
-    fileprivate init(_ high: UInt64, _ low: UInt64) {
-        form = .made(high, low)
+    fileprivate init(_ made: UUIDText) {
+        form = .made(made)
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
@@ -32,15 +34,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
         switch form {
         case .given(let text):
             return text
-        case .made:
-            return String(unsafeUninitializedCapacity: 36) { target in
-                var count = 0
-                appendASCII { byte in
-                    target[count] = byte
-                    count += 1
-                }
-                return count
-            }
+        case .made(let made):
+            return made.description
         }
     }
 
@@ -49,13 +44,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
         switch form {
         case .given(let text):
             text.utf8.forEach(append)
-        case .made(let high, let low):
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 { append(UInt8(ascii: "-")) }
-                let word = index < 16 ? high : low
-                let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index % 16))) & 15
-                append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-            }
+        case .made(let made):
+            made.forEachASCII(append)
         }
     }
 }
@@ -77,8 +67,7 @@ package struct RequestIDGenerator: Sendable {
         state &+= 0x9E37_79B9_7F4A_7C15
         let high = RequestIDGenerator.mix(state)
         let low = RequestIDGenerator.mix(state ^ salt)
-        // The version and variant bits of a UUID made from random numbers (RFC 9562, 5.4).
-        return RequestID(high & ~0xF000 | 0x4000, low & ~(0b11 << 62) | (0b10 << 62))
+        return RequestID(UUIDText(high: high, low: low))
     }
 
     private static func mix(_ state: UInt64) -> UInt64 {

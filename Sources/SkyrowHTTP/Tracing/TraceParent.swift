@@ -1,3 +1,5 @@
+import SkyrowJSON
+
 /// The name of a trace, which all services share that work for one request: 16 bytes, not all of them zero.
 package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64

@@ -4,11 +4,11 @@ import SkyrowStore
 ///
 /// The list is for operators who trust the origin of an archive and want to see its contents. An archive that was made
 /// to deceive can hide code from it, in a view's text for instance; the rights of the role that restores bound that code.
-struct ArchiveCode: Hashable, Sendable {
+package struct ArchiveCode: Hashable, Sendable {
     /// `FUNCTION`, `TRIGGER`
-    var kind: String
+    package var kind: String
     /// As pg_restore names it: `shout(text)`, `note shouts`.
-    var name: String
+    package var name: String
 
     /// - Parameter script: what pg_restore writes for the sections before and after the rows.
     static func foreign(in script: String) -> [ArchiveCode] {

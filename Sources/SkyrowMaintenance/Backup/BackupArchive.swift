@@ -1,6 +1,8 @@
 import Crypto
 import Glibc
+import SkyrowJSON
 import SkyrowModel
+package import SkyrowSystem
 
 /// The archive that `skyrow backup` writes: a tar file of a PostgreSQL dump, what is to be known about it, and checksums.
 ///
@@ -48,7 +50,7 @@ final class BackupWriter {
         guard pwrite(output.file.number, header, header.count, off_t(start)) == header.count else {
             throw .system("Cannot write \(output.path)")
         }
-        checksums += "\(hexadecimal(hash.finalize()))  \(name)\n"
+        checksums += "\(Hexadecimal.text(hash.finalize()))  \(name)\n"
     }
 
     /// Writes the checksums and gives the archive its name.
@@ -66,16 +68,16 @@ final class BackupWriter {
 }
 
 /// An archive whose checksums fit.
-struct BackupReader: Sendable {
-    let path: String
-    let manifest: BackupManifest
+package struct BackupReader: Sendable {
+    package let path: String
+    package let manifest: BackupManifest
     /// The dump's place in the file.
-    let dump: TarEntry
+    package let dump: TarEntry
 
     /// Reads the whole archive and compares its checksums.
     ///
     /// Throws ``ToolError`` when it is no archive, cut off, damaged or newer than this program.
-    init(opening path: String) throws(ToolError) {
+    package init(opening path: String) throws(ToolError) {
         self.path = path
         let file = try FileDescriptor(opening: path, O_RDONLY)
         func read(_ offset: Int, _ count: Int) throws(ToolError) -> [UInt8] {
@@ -135,7 +137,7 @@ struct BackupReader: Sendable {
             hash.update(data: part)
             offset += part.count
         }
-        return hexadecimal(hash.finalize())
+        return Hexadecimal.text(hash.finalize())
     }
 
     private static func explain(_ fault: TarFault, _ path: String) -> ToolError {
@@ -145,9 +147,4 @@ struct BackupReader: Sendable {
         case .truncated: .failure("\(path) was cut off: it ends too early. Nothing was changed; use another backup.")
         }
     }
-}
-
-/// Bytes as hexadecimal digits.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }

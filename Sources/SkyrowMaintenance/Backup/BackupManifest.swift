@@ -1,12 +1,14 @@
-import SkyrowModel
+import SkyrowJSON
+package import SkyrowModel
+import SkyrowSystem
 import SkyrowWire
 
 /// What an archive says about itself.
-struct BackupManifest: Hashable, Sendable {
+package struct BackupManifest: Hashable, Sendable {
     /// The rows of a table as they are in the archive.
-    struct Table: Hashable, Sendable {
-        var name: String
-        var rows: Int
+    package struct Table: Hashable, Sendable {
+        package var name: String
+        package var rows: Int
         var bytes: Int
         /// SHA-256 of the rows in the text form of COPY, in hexadecimal digits.
         var checksum: String
@@ -15,19 +17,19 @@ struct BackupManifest: Hashable, Sendable {
     /// The version of the form of archives that this program writes.
     static let version = 1
 
-    var program = SkyrowCommand.version
+    package var program = SkyrowVersion.text
     /// The last of `sql/migrations` that the database had.
-    var schemaVersion: Int
+    package var schemaVersion: Int
     /// The major version of PostgreSQL that can read the dump.
-    var postgresVersion: Int
-    var time: Timestamp
+    package var postgresVersion: Int
+    package var time: Timestamp
     /// The PostgreSQL schema of the application.
     var schema: String
     /// Whether sessions are among the rows.
-    var hasSessions: Bool
-    var tables: [Table]
+    package var hasSessions: Bool
+    package var tables: [Table]
 
-    var json: [UInt8] {
+    package var json: [UInt8] {
         let writer = JSONWriter()
         writer.beginObject()
         writer.key("skyrow_backup")
@@ -105,7 +107,7 @@ struct BackupManifest: Hashable, Sendable {
     }
 
     init(
-        program: String = SkyrowCommand.version,
+        program: String = SkyrowVersion.text,
         schemaVersion: Int,
         postgresVersion: Int,
         time: Timestamp,

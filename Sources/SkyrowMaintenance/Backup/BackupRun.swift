@@ -1,18 +1,63 @@
 import Glibc
-import SkyrowModel
-import SkyrowPostgres
+package import Logging
+package import SkyrowModel
+package import SkyrowPostgres
 import SkyrowStore
+package import SkyrowSystem
+
+/// The database of a backup or a restore.
+package struct BackupDatabase: Sendable {
+    package let client: PostgresClient
+    /// The PostgreSQL schema of the application.
+    package let schema: SQLIdentifier
+    package let logger: Logger
+    /// By which PostgreSQL's programs reach it.
+    package let environment: [String: String]
+    /// What such a program needs open, as its descriptors 3, 4, ….
+    package let descriptors: [FileDescriptor]
+
+    package init(
+        client: PostgresClient,
+        schema: SQLIdentifier,
+        logger: Logger,
+        environment: [String: String],
+        descriptors: [FileDescriptor]
+    ) {
+        self.client = client
+        self.schema = schema
+        self.logger = logger
+        self.environment = environment
+        self.descriptors = descriptors
+    }
+}
 
 /// One backup, from the look at the database to the archive's name.
-struct BackupRun: Sendable {
-    let path: String
+package struct BackupRun: Sendable {
+    package let path: String
     /// Whether an archive that is there is replaced.
-    let overwrites: Bool
+    package let overwrites: Bool
     /// Whether the access tokens that hold are kept.
-    let withSessions: Bool
+    package let withSessions: Bool
+    /// When it is made, for the archive.
+    package let time: Timestamp
+    package let progress: ProgressMaker
+
+    package init(
+        path: String,
+        overwrites: Bool,
+        withSessions: Bool,
+        time: Timestamp,
+        progress: @escaping ProgressMaker
+    ) {
+        self.path = path
+        self.overwrites = overwrites
+        self.withSessions = withSessions
+        self.time = time
+        self.progress = progress
+    }
 
     /// Throws ``ToolError`` when the database cannot be read as a whole, or the archive not be written.
-    func callAsFunction(_ database: OpenDatabase) async throws(ToolError) -> RunSummary {
+    package func callAsFunction(_ database: BackupDatabase) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         let source: BackupSource
         do {
@@ -22,14 +67,13 @@ struct BackupRun: Sendable {
         }
         let program = try DumpProgram.fitting(source.serverVersion, among: await DumpProgram.installed())
         let output = try OutputFile(path: path, replacing: overwrites)
-        let time = currentTime()
         let writer = BackupWriter(output, time: time)
         let entry = try await dump(database, source, program, to: writer)
 
         // What is in the archive is read once more, as a restore would: what cannot be read is no backup.
         let reader = DumpReader(path: "/proc/self/fd/\(output.file.number)", entry: entry, program: program)
         let rows = try await reader.rows()
-        var progress = Progress(total: nil, unit: "rows checked")
+        var progress = progress(nil, "rows checked")
         defer { progress.finish() }
         while try await rows.next() != nil { progress.report(rows.rowCount) }
         let manifest = BackupManifest(
@@ -54,24 +98,26 @@ struct BackupRun: Sendable {
 
     /// Dumps into the archive; pg_dump reads everything in one snapshot.
     private func dump(
-        _ database: OpenDatabase,
+        _ database: BackupDatabase,
         _ source: BackupSource,
         _ program: DumpProgram,
         to writer: BackupWriter
     ) async throws(ToolError) -> TarEntry {
-        let (connection, descriptors) = database.access.connection(forChildWithOwn: 3)
-        let environment = try processEnvironment(connectingTo: connection)
         let words = program.dump(
             schema: database.schema.name,
             extensions: source.extensions,
             withSessions: withSessions
         )
-        var progress = Progress(total: nil, unit: "bytes written")
+        var progress = progress(nil, "bytes written")
         defer { progress.finish() }
         let offset = TarHeader.blockLength
         var size = 0
         try await writer.add(BackupArchive.dump) { write throws(ToolError) in
-            let output = try await ProgramOutput(of: words, environment: environment, others: descriptors)
+            let output = try await ProgramOutput(
+                of: words,
+                environment: database.environment,
+                others: database.descriptors
+            )
             while true {
                 let chunk = try await output.next()
                 if chunk.isEmpty { return }
@@ -86,14 +132,14 @@ struct BackupRun: Sendable {
 
 extension BackupManifest {
     /// The tables for a summary.
-    var parts: [RunSummary.Part] {
+    package var parts: [RunSummary.Part] {
         tables.map { RunSummary.Part(name: $0.name, rows: $0.rows, bytes: $0.bytes) }
     }
 }
 
 extension ToolError {
     /// Tells why a backup could not be made, or put back.
-    init(backupFailure error: any Error, schema: SQLIdentifier) {
+    package init(backupFailure error: any Error, schema: SQLIdentifier) {
         switch error as? BackupRefusal {
         case .nothing:
             self = .failure("There is no application in the schema \(schema.name): start the service first.")

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowStore
 
 /// What there is to know about an application's schema before it is backed up.
 package struct BackupSource: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// `pg_dump` and `pg_restore` of one installation.
 struct DumpProgram: Hashable, Sendable {

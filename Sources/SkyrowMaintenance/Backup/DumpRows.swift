@@ -1,5 +1,7 @@
 import Crypto
 import Glibc
+import SkyrowJSON
+import SkyrowSystem
 
 /// The rows of a dump, table after table, counted and checked as they are read.
 final class DumpRows {
@@ -51,7 +53,7 @@ final class DumpRows {
             }
         case .endOfCopy:
             guard let last = tables.indices.last else { return }
-            tables[last].checksum = hexadecimal(hash.finalize())
+            tables[last].checksum = Hexadecimal.text(hash.finalize())
         }
     }
 

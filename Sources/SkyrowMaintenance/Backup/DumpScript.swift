@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// A piece of the text that pg_restore makes of a dump's rows.
 enum DumpPiece: Hashable, Sendable {

@@ -1,27 +1,31 @@
 import SkyrowPostgres
-import SkyrowStore
+package import SkyrowStore
+package import SkyrowSystem
 
 /// One restore: an archive that is whole, put in the place of what is there, or nothing.
-struct RestoreRun: Sendable {
-    let archive: BackupReader
+package struct RestoreRun: Sendable {
+    package let archive: BackupReader
     /// Whether what is in the schema may go.
-    let replaces: Bool
+    package let replaces: Bool
     /// Whether the archive's SQL may run with rights that reach beyond the database.
-    let trusts: Bool
+    package let trusts: Bool
     private let migrator: Migrator
+    private let progress: ProgressMaker
 
     /// Throws ``ToolError`` when this program, or these settings, cannot take the archive.
-    init(
+    package init(
         _ archive: BackupReader,
         schema: String,
         replaces: Bool,
         trusts: Bool = false,
-        migrator: Migrator = Migrator()
+        migrator: Migrator = Migrator(),
+        progress: @escaping ProgressMaker
     ) throws(ToolError) {
         self.archive = archive
         self.replaces = replaces
         self.trusts = trusts
         self.migrator = migrator
+        self.progress = progress
         let manifest = archive.manifest
         guard manifest.schemaVersion <= migrator.latestVersion else {
             throw .failure(
@@ -39,7 +43,7 @@ struct RestoreRun: Sendable {
     }
 
     /// Throws ``ToolError`` when the archive cannot be put into the database; nothing was changed then.
-    func callAsFunction(_ database: OpenDatabase) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
+    package func callAsFunction(_ database: BackupDatabase) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
         let start = ContinuousClock.now
         let manifest = archive.manifest
         do {
@@ -92,7 +96,7 @@ struct RestoreRun: Sendable {
     /// What the archive holds besides tables that Skyrow did not make; nothing is changed.
     ///
     /// Throws ``ToolError`` when the archive cannot be read, or there is no pg_restore to read it with.
-    func foreignCode() async throws(ToolError) -> [ArchiveCode] {
+    package func foreignCode() async throws(ToolError) -> [ArchiveCode] {
         let reader = try await reader()
         var script = ""
         for section in ["pre-data", "post-data"] {
@@ -124,7 +128,7 @@ struct RestoreRun: Sendable {
 
     private func fill(_ restore: SchemaRestore, _ rows: DumpRows) async throws {
         let manifest = archive.manifest
-        var progress = Progress(total: manifest.tables.reduce(0) { $0 + $1.rows }, unit: "rows")
+        var progress = progress(manifest.tables.reduce(0) { $0 + $1.rows }, "rows")
         defer { progress.finish() }
         while let piece = try await rows.next() {
             switch piece {

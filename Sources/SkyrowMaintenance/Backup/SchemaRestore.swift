@@ -1,6 +1,7 @@
 package import Logging
 internal import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowStore
 
 /// An application's schema while a backup is put in its place; nothing is changed until that is complete.
 ///
@@ -167,13 +168,5 @@ private struct RestorePlace {
             ORDER BY 1
             """
         ).decodeColumn(0, as: String.self)
-    }
-}
-
-extension PostgresConfiguration {
-    /// The name that a service's connections carry in `pg_stat_activity`, by which a restore detects that it runs.
-    package static func serviceName(of schema: SQLIdentifier) -> String {
-        // PostgreSQL cuts it there.
-        String("skyrow \(schema.name)".prefix(63))
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 // A tar file as POSIX describes it (pax, "ustar Interchange Format"), with plain files and nothing else. Sizes from 8 GiB
 // on are binary, as GNU tar, bsdtar and others have them.
@@ -86,7 +87,7 @@ struct TarHeader: Hashable, Sendable {
 }
 
 /// Where a file lies in an archive.
-struct TarEntry: Hashable, Sendable {
+package struct TarEntry: Hashable, Sendable {
     var name: String
     var offset: Int
     var size: Int

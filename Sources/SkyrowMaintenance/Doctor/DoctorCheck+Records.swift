@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 // Rows and accounts as psql may have written them.
 

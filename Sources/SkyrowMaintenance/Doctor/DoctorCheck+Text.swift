@@ -1,6 +1,7 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
+import SkyrowStore
 
 // How texts are ordered and compared (Documentation/Decisions/0026-text-order.md).
 

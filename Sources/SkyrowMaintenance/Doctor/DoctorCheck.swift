@@ -1,4 +1,5 @@
 package import SkyrowPostgres
+package import SkyrowStore
 
 /// One thing that `skyrow doctor` looks at: what is asked, and what is made of the result.
 ///
@@ -84,16 +85,16 @@ package struct DoctorRow: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// A text, empty when it is NULL.
-    subscript(_ name: String) -> String { values[name] ?? "" }
+    package subscript(_ name: String) -> String { values[name] ?? "" }
 
     /// A whole number, 0 when it is none.
-    func integer(_ name: String) -> Int { values[name].flatMap { Int($0) } ?? 0 }
+    package func integer(_ name: String) -> Int { values[name].flatMap { Int($0) } ?? 0 }
 
     /// A number, 0 when it is none.
-    func number(_ name: String) -> Double { values[name].flatMap { Double($0) } ?? 0 }
+    package func number(_ name: String) -> Double { values[name].flatMap { Double($0) } ?? 0 }
 
     /// A boolean, false when it is NULL.
-    func flag(_ name: String) -> Bool { values[name] == "true" }
+    package func flag(_ name: String) -> Bool { values[name] == "true" }
 }
 
 /// Where the checks look.

@@ -1,5 +1,6 @@
 package import Logging
 package import SkyrowPostgres
+import SkyrowStore
 
 /// Has checks look at a database; reads, and writes nothing.
 ///
@@ -128,7 +129,7 @@ package struct DoctorDiagnosis: Hashable, Sendable {
 
 extension DoctorFinding {
     /// That a check could not be made; the reader is an operator, so PostgreSQL's sentence helps.
-    init(failureOf check: DoctorCheck, _ error: PostgresError) {
+    package init(failureOf check: DoctorCheck, _ error: PostgresError) {
         self.init(
             .warning,
             "The check '\(check.name)' could not be made: \(error.message ?? error.description).",
@@ -152,7 +153,7 @@ extension Migrator.Step {
 }
 
 extension DoctorRow {
-    static func all(in result: PostgresResult) throws -> [DoctorRow] {
+    package static func all(in result: PostgresResult) throws -> [DoctorRow] {
         try (0..<result.rowCount).map { row in
             var values: [String: String] = [:]
             for column in 0..<result.columnCount {

@@ -4,11 +4,11 @@ import SkyrowStore
 // What is looked at on this machine rather than in the database; HostObservation brings the rows.
 
 extension DoctorCheck {
-    static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles]
+    package static let ofTheMachine: [DoctorCheck] = [keyFiles, disk, openFiles]
 
     /// Rows: `path`, `mode` in octal, `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
     /// service has announced.
-    static let keyFiles = DoctorCheck(
+    package static let keyFiles = DoctorCheck(
         "key-files",
         "Who may read keys and data",
         judge: { rows, _ in
@@ -44,7 +44,7 @@ extension DoctorCheck {
     )
 
     /// Rows: `path`, `free` and `size` in bytes.
-    static let disk = DoctorCheck(
+    package static let disk = DoctorCheck(
         "disk",
         "Free space of the data directory",
         judge: { rows, limits in
@@ -73,7 +73,7 @@ extension DoctorCheck {
     )
 
     /// Rows: `soft` and `hard`, the limits; `needed`; and `whose`, which process they are of.
-    static let openFiles = DoctorCheck(
+    package static let openFiles = DoctorCheck(
         "open-files",
         "How many files the service may open",
         judge: { rows, _ in

@@ -2,7 +2,7 @@ internal import SkyrowModel
 
 extension RecordRule {
     /// What is found in this many rows, of which one is `example`.
-    func finding(type: String, count: Int, example: String) -> DoctorFinding {
+    package func finding(type: String, count: Int, example: String) -> DoctorFinding {
         let rows = "\(count) row\(count == 1 ? "" : "s") of \(type)"
         let show = "SELECT * FROM \(type) WHERE _id = \(quoted(example));"
         switch self {

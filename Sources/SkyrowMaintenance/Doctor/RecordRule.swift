@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 /// What the rows of a record table keep to when the service wrote them, and may not when psql did.
 enum RecordRule: String, CaseIterable {

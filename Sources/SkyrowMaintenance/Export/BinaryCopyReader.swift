@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 /// Reads rows in the binary form of `COPY` (PostgreSQL's manual, COPY, "Binary Format").
 struct BinaryCopyReader {

@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 
@@ -102,9 +103,8 @@ struct CSVRecordWriter: RecordFileWriter {
         separate()
         text.append(contentsOf: "\\x".utf8)
         for byte in bytes {
-            for digit in [byte >> 4, byte & 15] {
-                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            }
+            text.append(Hexadecimal.digit(byte >> 4))
+            text.append(Hexadecimal.digit(byte & 15))
         }
     }
 }

@@ -1,8 +1,9 @@
-internal import SkyrowModel
-internal import SkyrowPostgres
+import SkyrowModel
+import SkyrowPostgres
+package import SkyrowStore
 
 /// A column that is exported, and how its values are emitted.
-struct ExportColumn: Sendable {
+package struct ExportColumn: Sendable {
     /// What the statement calls the table.
     static let alias: SQLIdentifier = "r"
 

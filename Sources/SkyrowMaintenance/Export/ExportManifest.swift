@@ -1,13 +1,15 @@
-import SkyrowModel
+import SkyrowJSON
+package import SkyrowModel
+import SkyrowSystem
 import SkyrowWire
 
 /// What an exported directory holds: its file `export.json`, which is written last.
-struct ExportManifest: Hashable, Sendable {
-    struct Entry: Hashable, Sendable {
-        var type: RecordTypeName
+package struct ExportManifest: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package var type: RecordTypeName
         /// The name of its file in the directory.
         var file: String
-        var records: Int
+        package var records: Int
         var bytes: Int
         /// The fields and their types, those of other types than ours too.
         var fields: [String: String]
@@ -28,9 +30,9 @@ struct ExportManifest: Hashable, Sendable {
     /// The version of the form of directory and files that this program writes.
     static let version = 1
 
-    var program = SkyrowCommand.version
+    var program = SkyrowVersion.text
     var format: FileFormat
-    var time: Timestamp
+    package var time: Timestamp
     var types: [Entry]
 
     // MARK: - Writing
@@ -95,7 +97,7 @@ struct ExportManifest: Hashable, Sendable {
         }
     }
 
-    init(program: String = SkyrowCommand.version, format: FileFormat, time: Timestamp, types: [Entry]) {
+    init(program: String = SkyrowVersion.text, format: FileFormat, time: Timestamp, types: [Entry]) {
         self.program = program
         self.format = format
         self.time = time

@@ -1,13 +1,23 @@
 import Glibc
-import SkyrowModel
-import SkyrowStore
+package import SkyrowModel
+package import SkyrowStore
+package import SkyrowSystem
 
 /// One export, from the snapshot to the last file.
-struct ExportRun: Sendable {
-    let settings: ExportSettings
+package struct ExportRun: Sendable {
+    package let settings: ExportSettings
+    /// What the manifest says it was written at.
+    package let time: Timestamp
+    package let progress: ProgressMaker
+
+    package init(settings: ExportSettings, time: Timestamp, progress: @escaping ProgressMaker) {
+        self.settings = settings
+        self.time = time
+        self.progress = progress
+    }
 
     /// Throws ``ToolError`` when there is no such type, or something cannot be read or written.
-    func callAsFunction(on store: RecordStore) async throws(ToolError) -> RunSummary {
+    package func callAsFunction(on store: RecordStore) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         do {
             return try await store.withExport { export in
@@ -60,7 +70,7 @@ struct ExportRun: Sendable {
         with makeWriter: ([String]) -> Writer
     ) async throws -> [RunSummary.Part] {
         let estimates = types.compactMap(\.estimate)
-        var progress = Progress(total: estimates.count == types.count ? estimates.reduce(0, +) : nil)
+        var progress = progress(estimates.count == types.count ? estimates.reduce(0, +) : nil, "records")
         defer { progress.finish() }
         var parts: [RunSummary.Part] = []
         func copy(_ type: ExportedType, to output: ExportOutput) async throws {
@@ -92,7 +102,7 @@ struct ExportRun: Sendable {
             try directory.finish(
                 ExportManifest(
                     format: settings.format,
-                    time: currentTime(),
+                    time: time,
                     types: zip(types, parts).map { directory.entry(of: $0, $1, settings.format) }
                 )
             )
@@ -172,13 +182,4 @@ struct ExportDirectory: Sendable {
         try file.write(manifest.json)
         try file.finish()
     }
-}
-
-/// Now, by this machine's clock.
-func currentTime() -> Timestamp {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Timestamp(
-        microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000 - Timestamp.unixEpochOffset
-    )
 }

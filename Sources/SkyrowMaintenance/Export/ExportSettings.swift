@@ -1,8 +1,9 @@
-import SkyrowModel
+package import SkyrowModel
+package import SkyrowSystem
 
 /// What an export is to do, decided from its flags.
-struct ExportSettings: Hashable, Sendable {
-    enum Destination: Hashable, Sendable {
+package struct ExportSettings: Hashable, Sendable {
+    package enum Destination: Hashable, Sendable {
         case standardOutput
         case file(String)
         /// A file a type, and one that says what there is.
@@ -10,18 +11,18 @@ struct ExportSettings: Hashable, Sendable {
     }
 
     /// None means all.
-    var types: [RecordTypeName]
-    var format: FileFormat
-    var destination: Destination
+    package var types: [RecordTypeName]
+    package var format: FileFormat
+    package var destination: Destination
     /// Whether a file that is there is replaced.
-    var overwrites: Bool
+    package var overwrites: Bool
     /// Whether texts that a spreadsheet takes for formulas get an apostrophe.
-    var isForSpreadsheets: Bool
+    package var isForSpreadsheets: Bool
 
     /// - Parameter isDirectory: whether there is a directory of this path.
     ///
     /// Throws ``ToolError`` about the first flag that is wrong.
-    init(
+    package init(
         types: [String],
         format: String?,
         output: String?,

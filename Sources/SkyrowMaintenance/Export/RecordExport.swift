@@ -1,5 +1,6 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
+package import SkyrowStore
 
 /// The records of an application as they are at one moment, to be read type by type.
 ///
@@ -9,7 +10,7 @@ package final class RecordExport {
     package let types: [ExportedType]
     private let transaction: PostgresTransaction
 
-    init(_ transaction: PostgresTransaction, types: [ExportedType]) {
+    package init(_ transaction: PostgresTransaction, types: [ExportedType]) {
         self.transaction = transaction
         self.types = types
     }
@@ -49,14 +50,14 @@ package struct ExportedType: Sendable {
     package let estimate: Int?
     /// The last number of each field's sequence that gave one.
     package let sequences: [FieldName: Int64]
-    let columns: [ExportColumn]
+    package let columns: [ExportColumn]
     /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
-    let statement: SQL
+    package let statement: SQL
 
     /// The names of the columns, in the order in which they are emitted.
     package var columnNames: [String] { columns.map(\.key.name) }
 
-    init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
+    package init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
         name = table.name
         fields = table.recordType.fields
         self.estimate = estimate

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 /// Writes rows in the binary form of `COPY` (PostgreSQL's manual, COPY, "Binary Format").
 struct BinaryCopy {

@@ -1,5 +1,5 @@
 /// One field of a CSV line.
-struct CSVField: Hashable, Sendable {
+package struct CSVField: Hashable, Sendable {
     var text: String
     /// `""` is an empty text, nothing at all is no value.
     var isQuoted: Bool

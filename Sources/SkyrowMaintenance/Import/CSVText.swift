@@ -1,4 +1,5 @@
-import SkyrowModel
+import SkyrowJSON
+package import SkyrowModel
 import SkyrowWire
 
 /// What the text of a CSV field means.
@@ -93,17 +94,7 @@ enum CSVText {
 
     /// PostgreSQL's spelling of bytes: `\x` and an even number of hexadecimal digits.
     static func bytes(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8.dropFirst(2))
-        guard text.hasPrefix("\\x"), digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = hexadecimalDigit(digits[place]), let low = hexadecimalDigit(digits[place + 1]) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
+        text.hasPrefix("\\x") ? Hexadecimal.bytes(text.utf8.dropFirst(2)) : nil
     }
 
     /// A JSON array or object.
@@ -119,7 +110,7 @@ private func isDigit(_ byte: UInt8) -> Bool {
 
 extension FieldType {
     /// Reads a text for a column of this type; throws why it cannot.
-    func value(inText text: String) throws(FieldFault) -> RecordValue {
+    package func value(inText text: String) throws(FieldFault) -> RecordValue {
         switch self {
         case .string:
             return .string(text)
@@ -167,19 +158,10 @@ extension FieldType {
 }
 
 /// Why a value does not fit a field; a clause that follows the field's name.
-struct FieldFault: Error, Hashable, Sendable {
+package struct FieldFault: Error, Hashable, Sendable {
     var reason: String
 
     init(_ reason: String) {
         self.reason = reason
-    }
-}
-
-private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }

@@ -1,36 +1,41 @@
 import Glibc
+import SkyrowJSON
 import SkyrowModel
-import SkyrowStore
+package import SkyrowStore
+package import SkyrowSystem
 import SkyrowWire
 
 /// Takes back what `skyrow export` wrote to a directory: all of it or nothing.
-struct DirectoryImport: Sendable {
-    let directory: String
-    let manifest: ExportManifest
+package struct DirectoryImport: Sendable {
+    package let directory: String
+    package let manifest: ExportManifest
     /// Those to import, in an order in which as few references as possible are to later types.
-    let entries: [ExportManifest.Entry]
-    let isDryRun: Bool
-    /// Whether one JSON object at the end replaces the progress reports.
-    let isJSON: Bool
+    package let entries: [ExportManifest.Entry]
+    package let isDryRun: Bool
+    let progress: ProgressMaker
 
     /// - Parameter type: the only type to import; nil imports all.
     ///
     /// Throws ``ToolError`` when the directory is no complete export or has no such type.
-    init(directory: String, type: String?, isDryRun: Bool, isJSON: Bool) throws(ToolError) {
+    package init(directory: String, type: String?, isDryRun: Bool, progress: @escaping ProgressMaker) throws(ToolError)
+    {
         self.directory = directory
         self.isDryRun = isDryRun
-        self.isJSON = isJSON
+        self.progress = progress
         manifest = try ExportManifest(of: directory)
         let chosen = manifest.types.filter { type == nil || $0.type.rawValue == type }
         guard !chosen.isEmpty || type == nil else { throw .failure("There is no type \(type ?? "") in \(directory).") }
         entries = DirectoryImport.order(chosen)
     }
 
+    /// The records of all of them.
+    package var recordCount: Int { entries.reduce(0) { $0 + $1.records } }
+
     /// Types before those that refer to them; where they refer to each other, in the order given.
     ///
     /// References that PostgreSQL checks only at the end, which is how Skyrow makes them, need no order; those of a table
     /// made in psql may.
-    static func order(_ entries: [ExportManifest.Entry]) -> [ExportManifest.Entry] {
+    package static func order(_ entries: [ExportManifest.Entry]) -> [ExportManifest.Entry] {
         var ordered: [ExportManifest.Entry] = []
         var visited: Set<RecordTypeName> = []
         func visit(_ entry: ExportManifest.Entry) {
@@ -45,16 +50,16 @@ struct DirectoryImport: Sendable {
     }
 
     /// Throws ``ToolError`` about the first thing that cannot be imported.
-    func callAsFunction(on store: RecordStore) async throws(ToolError) {
+    ///
+    /// - Parameter planned: called before anything is written.
+    package func callAsFunction(
+        on store: RecordStore,
+        planned: () -> Void
+    ) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         var parts: [(entry: ExportManifest.Entry, plan: ImportPlan)] = []
         for entry in entries { parts.append((entry, try await plan(entry, on: store))) }
-        let total = entries.reduce(0) { $0 + $1.records }
-        if !isJSON {
-            print("\(directory), exported \(manifest.time.rfc3339), \(decimal(total)) records:")
-            for entry in entries { print("\(entry.type)  \(decimal(entry.records))") }
-            fflush(nil)
-        }
+        planned()
         if isDryRun {
             for (entry, plan) in parts {
                 var count = 0
@@ -66,28 +71,17 @@ struct DirectoryImport: Sendable {
                 try check(count, entry)
             }
         } else {
-            try await write(parts, total, to: store)
+            try await write(parts, to: store)
         }
-        report(total, elapsed: .now - start)
-    }
-
-    private func report(_ total: Int, elapsed: Duration) {
-        let summary = RunSummary(
+        return RunSummary(
             command: "import",
             isDryRun: isDryRun,
             partsName: "types",
             parts: entries.map { RunSummary.Part(name: $0.type.rawValue, rows: $0.records) },
             bytes: entries.reduce(0) { $0 + $1.bytes },
             path: directory,
-            elapsed: elapsed
+            elapsed: .now - start
         )
-        if isJSON {
-            print(summary.json)
-        } else if isDryRun {
-            print("Nothing was imported, as --dry-run asks.")
-        } else {
-            print("\(decimal(total)) records imported in \(elapsed.inTenths), \(summary.rate) a second")
-        }
     }
 
     private func plan(_ entry: ExportManifest.Entry, on store: RecordStore) async throws(ToolError) -> ImportPlan {
@@ -113,10 +107,9 @@ struct DirectoryImport: Sendable {
 
     private func write(
         _ parts: [(entry: ExportManifest.Entry, plan: ImportPlan)],
-        _ total: Int,
         to store: RecordStore
     ) async throws(ToolError) {
-        var progress = Progress(total: total)
+        var progress = progress(recordCount, "records")
         defer { progress.finish() }
         var done = 0
         var current = parts.first?.entry

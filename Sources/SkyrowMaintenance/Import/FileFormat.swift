@@ -1,5 +1,5 @@
 /// The form of a file of records.
-enum FileFormat: String, Hashable, Sendable, CaseIterable {
+package enum FileFormat: String, Hashable, Sendable, CaseIterable {
     /// A line of names, then a line a record (RFC 4180).
     case csv
     /// An array of objects, or objects one after the other.
@@ -21,7 +21,7 @@ enum FileFormat: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What is wrong with one line of a file.
-struct LineFault: Error, Hashable, Sendable, CustomStringConvertible {
+package struct LineFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// Counted from 1 in the file; where a record spans several lines, the first of them.
     var line: Int
     /// A clause that follows "line 7: ".
@@ -29,5 +29,5 @@ struct LineFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether what follows in the file cannot be read either.
     var endsFile = false
 
-    var description: String { "line \(line): \(reason)" }
+    package var description: String { "line \(line): \(reason)" }
 }

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 extension RecordStore {
     /// Hands on a part of the rows at a time, which are sent as one COPY: a number of them, or of bytes.

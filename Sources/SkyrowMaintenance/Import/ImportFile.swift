@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// The bytes of a file, decompressed when they are gzip's.
 final class ImportFile: Sendable {

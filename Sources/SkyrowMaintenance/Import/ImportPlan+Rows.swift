@@ -1,4 +1,5 @@
-import SkyrowModel
+import SkyrowJSON
+package import SkyrowModel
 import SkyrowStore
 import SkyrowWire
 
@@ -7,7 +8,7 @@ import SkyrowWire
 
 extension ImportPlan {
     /// Throws ``LineFault`` when a row lacks a reserved value that every row has, or its id is none of its database.
-    func check(_ row: ImportRow) throws(LineFault) {
+    package func check(_ row: ImportRow) throws(LineFault) {
         func value(_ column: ReservedColumn) throws(LineFault) -> RecordValue? {
             guard let place = reserved.firstIndex(of: column) else { return nil }
             guard let value = row.reserved[place] else {
@@ -35,7 +36,7 @@ extension StoredID {
 
 extension ReservedColumn {
     /// Reads what a file has in one place for this column of a type.
-    func value(of cell: SourceRecord.Cell, _ type: RecordTypeName) throws(FieldFault) -> RecordValue {
+    package func value(of cell: SourceRecord.Cell, _ type: RecordTypeName) throws(FieldFault) -> RecordValue {
         switch (self, cell) {
         case (.id, .text(let field)): return .string(field.text)
         case (.id, .value(.string(let text))):

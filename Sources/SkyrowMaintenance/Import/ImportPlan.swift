@@ -1,9 +1,10 @@
-import SkyrowModel
-import SkyrowStore
+package import SkyrowModel
+package import SkyrowStore
+package import SkyrowSystem
 
 /// Where each column of a file goes, and as what.
-struct ImportPlan: Hashable, Sendable {
-    enum Target: Hashable, Sendable {
+package struct ImportPlan: Hashable, Sendable {
+    package enum Target: Hashable, Sendable {
         /// The record's own id.
         case id
         /// A reserved column of the table whose rows the file has.
@@ -13,16 +14,16 @@ struct ImportPlan: Hashable, Sendable {
         case leftOut(String)
     }
 
-    struct Column: Hashable, Sendable {
+    package struct Column: Hashable, Sendable {
         /// What the file calls it.
-        var source: String
-        var target: Target
+        package var source: String
+        package var target: Target
         /// How many records have a value in it.
-        var valueCount: Int
+        package var valueCount: Int
     }
 
     /// What is known of the type before the file is looked at.
-    struct KnownFields: Hashable, Sendable {
+    package struct KnownFields: Hashable, Sendable {
         /// The fields that the type has already.
         var existing: [FieldName: FieldType] = [:]
         /// Those among them that PostgreSQL fills itself, or whose SQL type is not ours.
@@ -31,12 +32,12 @@ struct ImportPlan: Hashable, Sendable {
         var declared: [FieldName: FieldType] = [:]
     }
 
-    let type: RecordTypeName
-    let columns: [Column]
+    package let type: RecordTypeName
+    package let columns: [Column]
     /// The fields that are imported to, in the order of the values of each row.
-    let fields: [FieldName]
+    package let fields: [FieldName]
     /// The reserved columns that are imported to, likewise; none unless the file has rows of a table.
-    let reserved: [ReservedColumn]
+    package let reserved: [ReservedColumn]
     /// For each column its place among the fields, or among the reserved ones.
     private let places: [Int?]
 
@@ -47,7 +48,7 @@ struct ImportPlan: Hashable, Sendable {
     /// - Parameter idColumn: the column that holds the ids; nil takes `_id` if there is one.
     ///
     /// Throws ``ToolError`` when a column's name cannot be made a field's, or two become the same.
-    init(
+    package init(
         type: RecordTypeName,
         survey: ImportSurvey,
         known: KnownFields,
@@ -126,7 +127,7 @@ struct ImportPlan: Hashable, Sendable {
     }
 
     /// Whether the file has rows of a table, and not records of another program.
-    var hasRows: Bool { !reserved.isEmpty }
+    package var hasRows: Bool { !reserved.isEmpty }
 
     /// What the store is to write.
     var importColumns: ImportColumns {
@@ -134,7 +135,7 @@ struct ImportPlan: Hashable, Sendable {
     }
 
     /// The columns as a reader of rows needs to know them; nil for any other file.
-    var table: [ImportReading.Column]? {
+    package var table: [ImportReading.Column]? {
         guard hasRows else { return nil }
         return columns.map { column in
             if case .field(_, let type, _) = column.target {
@@ -154,7 +155,7 @@ struct ImportPlan: Hashable, Sendable {
     }
 
     /// Makes a row of the table; throws ``LineFault`` with the first value that does not fit its column.
-    func row(from source: SourceRecord) throws(LineFault) -> ImportRow {
+    package func row(from source: SourceRecord) throws(LineFault) -> ImportRow {
         var row = ImportRow(
             line: source.line,
             reserved: Array(repeating: nil, count: reserved.count),
@@ -218,7 +219,7 @@ extension ImportPlan.Target {
 
 extension FieldType {
     /// Reads what a file has in one place for a column of this type; nil when it means "no value".
-    func value(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
+    package func value(of cell: SourceRecord.Cell) throws(FieldFault) -> RecordValue? {
         switch cell {
         case .privateReference:
             throw FieldFault("is no id of a record")

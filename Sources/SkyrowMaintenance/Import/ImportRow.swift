@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowStore
 
 /// A record to import: its values in the order of the import's fields, nil where it has none.
 package struct ImportRow: Sendable {
@@ -18,7 +19,7 @@ package struct ImportRow: Sendable {
     }
 
     /// About how much memory it takes, in bytes.
-    var size: Int {
+    package var size: Int {
         (reserved + values).reduce(64) { sum, value in
             switch value {
             case .string(let text)?: sum + text.utf8.count

@@ -1,18 +1,33 @@
 import Glibc
 import SkyrowModel
-import SkyrowStore
+package import SkyrowStore
+package import SkyrowSystem
 
 /// One import of a file, from the table of columns to the last sentence.
-struct ImportRun: Sendable {
-    let settings: ImportSettings
+package struct ImportRun: Sendable {
+    package let settings: ImportSettings
     /// Whether what cannot be imported is left out.
-    let continuesOnError: Bool
-    let isDryRun: Bool
-    /// Whether one JSON object at the end replaces the progress reports.
-    let isJSON: Bool
+    package let continuesOnError: Bool
+    package let isDryRun: Bool
+    package let progress: ProgressMaker
+
+    package init(settings: ImportSettings, continuesOnError: Bool, isDryRun: Bool, progress: @escaping ProgressMaker) {
+        self.settings = settings
+        self.continuesOnError = continuesOnError
+        self.isDryRun = isDryRun
+        self.progress = progress
+    }
+
+    /// What an operator may want to see before the run ends.
+    package enum Event {
+        /// What will be done, before anything is written.
+        case planned(ImportPlan, recordCount: Int)
+        /// What cannot be imported, a sentence each.
+        case faults([String])
+    }
 
     /// Reads the file for its columns; throws ``ToolError`` when it cannot be understood to its end.
-    func survey() async throws(ToolError) -> ImportSurvey {
+    package func survey() async throws(ToolError) -> ImportSurvey {
         let survey = try await ImportSource(path: settings.path, reading: settings.reading).survey()
         if let fault = survey.faults.first(where: \.endsFile) { throw .failure("\(settings.path), \(fault).") }
         try settings.check(survey)
@@ -22,8 +37,12 @@ struct ImportRun: Sendable {
         return survey
     }
 
-    /// Shows what it will do, and does it.
-    func callAsFunction(_ survey: ImportSurvey, on store: RecordStore) async throws(ToolError) {
+    /// Does it, and reports on the way.
+    package func callAsFunction(
+        _ survey: ImportSurvey,
+        on store: RecordStore,
+        report: (Event) -> Void
+    ) async throws(ToolError) -> ImportResult {
         let start = ContinuousClock.now
         let plan = try ImportPlan(
             type: settings.type,
@@ -34,17 +53,11 @@ struct ImportRun: Sendable {
         guard TypeRules.builtIn(plan.type).origin == .saves || plan.hasRows else {
             throw .usage("Accounts cannot be imported: their records in '\(plan.type)' are made by auth:signup.")
         }
-        if !isJSON {
-            let rows = plan.hasRows ? ", with owners, access lists and times" : ""
-            print("\(settings.path) to \(settings.type), \(decimal(survey.recordCount)) records\(rows):")
-            print(importTable(plan, recordCount: survey.recordCount))
-            fflush(nil)
-        }
-
+        report(.planned(plan, recordCount: survey.recordCount))
         var source = ImportSource(path: settings.path, reading: settings.reading)
         source.reading.table = plan.table
         let faults = try await source.faults(of: plan)
-        report(faults.map(\.description))
+        report(.faults(faults.map { "\(settings.path), \($0)" }))
         if !faults.isEmpty, !continuesOnError {
             throw .failure("Nothing was imported. Correct the file, or leave such lines out with --continue-on-error.")
         }
@@ -52,12 +65,12 @@ struct ImportRun: Sendable {
         if !isDryRun {
             let count = survey.recordCount + survey.faults.count - faults.count
             let summary = try await write(source, plan, recordCount: count, to: store)
-            report(summary.faults.map(ImportRun.describe))
+            report(.faults(summary.faults.map { "\(settings.path), \(ImportRun.describe($0))" }))
             result.imported = summary.imported
             result.leftOut += summary.faults.count
             result.elapsed = .now - start
         }
-        print(isJSON ? result.json : result.sentence)
+        return result
     }
 
     private func write(
@@ -66,7 +79,7 @@ struct ImportRun: Sendable {
         recordCount: Int,
         to store: RecordStore
     ) async throws(ToolError) -> ImportSummary {
-        var progress = Progress(total: recordCount)
+        var progress = progress(recordCount, "records")
         defer { progress.finish() }
         do {
             return try await store.importRecords(
@@ -81,15 +94,6 @@ struct ImportRun: Sendable {
             throw ToolError(databaseFailure: error)
         }
     }
-
-    /// Writes faults to standard error, up to a limit.
-    private func report(_ faults: [String]) {
-        var lines = faults.prefix(ImportRun.shownFaults).map { "\(settings.path), \($0)" }
-        if faults.count > lines.count { lines.append("… and \(decimal(faults.count - lines.count)) more") }
-        for line in lines { complain(line) }
-    }
-
-    private static let shownFaults = 20
 
     static func describe(_ fault: ImportFault) -> String {
         (fault.line.map { "line \($0): " } ?? "") + fault.error.message

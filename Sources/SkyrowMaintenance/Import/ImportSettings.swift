@@ -1,16 +1,17 @@
-import SkyrowModel
+package import SkyrowModel
+package import SkyrowSystem
 
 /// What an import is to do, decided from its flags.
-struct ImportSettings: Hashable, Sendable {
-    var path: String
-    var type: RecordTypeName
-    var reading: ImportReading
-    var idColumn: String?
+package struct ImportSettings: Hashable, Sendable {
+    package var path: String
+    package var type: RecordTypeName
+    package var reading: ImportReading
+    package var idColumn: String?
     /// Whether reserved columns of the file are taken: who owns the records, and who may read and write them.
-    var keepsOwners: Bool
+    package var keepsOwners: Bool
 
     /// Throws ``ToolError`` about the first flag that is wrong.
-    init(
+    package init(
         path: String,
         type: String,
         format: String?,
@@ -46,7 +47,7 @@ struct ImportSettings: Hashable, Sendable {
 
     /// Throws ``ToolError`` when the file decides on owners and access and no flag allows it, or the other way
     /// round.
-    func check(_ survey: ImportSurvey) throws(ToolError) {
+    package func check(_ survey: ImportSurvey) throws(ToolError) {
         let found = survey.columns.filter(ImportSettings.ownerColumns.contains)
         if !keepsOwners, let first = found.first {
             let ways =

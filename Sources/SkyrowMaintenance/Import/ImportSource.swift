@@ -1,4 +1,5 @@
 import SkyrowStore
+import SkyrowSystem
 
 /// A file to import, which is read several times: to learn its columns, to judge its values, and to write them.
 struct ImportSource: Sendable {

@@ -1,7 +1,7 @@
 import SkyrowModel
 
 /// The result of a first pass over a file: its columns, the types of their values, and how many records there are.
-struct ImportSurvey: Sendable {
+package struct ImportSurvey: Sendable {
     private(set) var columns: [String] = []
     private(set) var inferences: [TypeInference] = []
     private(set) var recordCount = 0

@@ -1,5 +1,7 @@
+import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 /// The columns that an import writes, and how its rows are encoded for them.
 struct ImportTarget {
@@ -75,7 +77,7 @@ struct ImportTarget {
         var values: [RecordValue?] = row.reserved
         values.reserveCapacity(columnTypes.count)
         if reserved.isEmpty {
-            values.append(.string(try RecordID(type: table.name, id: row.id ?? makeRecordID()).id))
+            values.append(.string(try RecordID(type: table.name, id: row.id ?? UUIDText().description).id))
         }
         for (column, value) in zip(fields, row.values) {
             let accepted: RecordValue? = if let value { try accepted(value, by: column) } else { nil }

@@ -1,5 +1,6 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
+package import SkyrowStore
 
 /// Records that are imported together, with the types and fields they need: all of it or nothing.
 ///
@@ -9,7 +10,7 @@ package final class RecordImport {
     private let transaction: PostgresTransaction
     private var targets: [ImportTarget] = []
 
-    init(_ transaction: PostgresTransaction, of store: RecordStore) {
+    package init(_ transaction: PostgresTransaction, of store: RecordStore) {
         self.store = store
         self.transaction = transaction
     }
@@ -59,7 +60,7 @@ package final class RecordImport {
     }
 
     /// What only makes sense when all records are there.
-    func finish() async throws {
+    package func finish() async throws {
         for target in targets {
             for statement in target.sequenceAdvances { _ = try await transaction.query(statement) }
             if TypeRules.builtIn(target.table.name).origin == .accounts { try await createAccounts() }

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 extension RecordStore {
     /// Imports records of one type, through COPY; public ones without an owner unless `columns` says otherwise.

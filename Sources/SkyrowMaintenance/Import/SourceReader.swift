@@ -1,10 +1,11 @@
-import SkyrowModel
+import SkyrowJSON
+package import SkyrowModel
 import SkyrowWire
 
 /// One record of a file, not yet judged by the columns of a table.
-struct SourceRecord: Hashable, Sendable {
+package struct SourceRecord: Hashable, Sendable {
     /// What a file has in one place.
-    enum Cell: Hashable, Sendable {
+    package enum Cell: Hashable, Sendable {
         case text(CSVField)
         case value(RecordValue)
         /// A reference to a record of a private database, by the id that the table has.
@@ -15,17 +16,17 @@ struct SourceRecord: Hashable, Sendable {
     /// By the index of the column; what is missing has no entry.
     var cells: [(column: Int, cell: Cell)]
 
-    static func == (a: SourceRecord, b: SourceRecord) -> Bool {
+    package static func == (a: SourceRecord, b: SourceRecord) -> Bool {
         a.line == b.line && a.cells.elementsEqual(b.cells) { $0.column == $1.column && $0.cell == $1.cell }
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(line)
     }
 }
 
 /// How the bytes of a file are to be understood.
-struct ImportReading: Hashable, Sendable {
+package struct ImportReading: Hashable, Sendable {
     var format: FileFormat
     /// What stands between the fields of a CSV file.
     var delimiter = UInt8(ascii: ",")
@@ -36,7 +37,7 @@ struct ImportReading: Hashable, Sendable {
     /// What stands in a column of JSON is then its value, whatever it looks like.
     var table: [Column]?
 
-    struct Column: Hashable, Sendable {
+    package struct Column: Hashable, Sendable {
         /// What the file calls it.
         var name: String
         var type: FieldType?

@@ -1,4 +1,4 @@
-internal import SkyrowModel
+package import SkyrowModel
 
 extension RecordValue {
     /// The text between the quotes of a column's default; nil for what is none.
@@ -15,7 +15,7 @@ extension RecordValue {
 
     /// Reads the default of a column of this type as PostgreSQL prints it, `'0'::bigint`; nil for what a schema file cannot
     /// say, such as `now()`.
-    init?(defaultExpression expression: String, type: FieldType) {
+    package init?(defaultExpression expression: String, type: FieldType) {
         guard let text = constant(in: expression) else { return nil }
         let value: RecordValue?
         switch type {

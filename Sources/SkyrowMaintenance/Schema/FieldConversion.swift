@@ -1,5 +1,6 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
+import SkyrowStore
 
 /// How a field becomes one of another type, and which of its values that costs.
 package struct FieldConversion: Hashable, Sendable {
@@ -61,7 +62,7 @@ package struct FieldConversion: Hashable, Sendable {
     }
 
     /// The statements, for a column whose values all fit or are to be lost.
-    func statements(_ field: FieldName, of type: RecordTypeName, in schema: SQLIdentifier) throws -> [SQL] {
+    package func statements(_ field: FieldName, of type: RecordTypeName, in schema: SQLIdentifier) throws -> [SQL] {
         let table = try SchemaChange.table(type, schema)
         let column = try SQLIdentifier(field.rawValue)
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(column)"

@@ -1,5 +1,6 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
+import SkyrowStore
 
 /// What comparing a schema file with the database found.
 package struct SchemaReport: Hashable, Sendable {
@@ -75,8 +76,8 @@ extension RecordStore {
                         "SELECT set_config('lock_timeout', '1s', true), set_config('search_path', 'pg_catalog', true)"
                     )
                     let changes = expected.plan(repairing: repairing)
-                    try await changer.requireLocks(for: changes, in: transaction)
-                    for statement in try SchemaChange.statements(ofPlan: changes, in: schema) {
+                    try await transaction.requireLocks(changes.reduce(0) { $0 + $1.locks })
+                    for statement in try SchemaFileChange.statements(ofPlan: changes, in: schema) {
                         _ = try await transaction.query(statement)
                     }
                     _ = try await transaction.query("SELECT pg_notify('skyrow_schema', \(schema.name))")
@@ -121,7 +122,7 @@ extension SkyrowError {
 
 extension SchemaLoss {
     /// Counts what is lost, and the records of the type.
-    func count(in schema: SQLIdentifier) throws -> SQL {
+    package func count(in schema: SQLIdentifier) throws -> SQL {
         switch self {
         case .records(let type):
             return "SELECT count(*), count(*) FROM \(try SchemaChange.table(type, schema))"

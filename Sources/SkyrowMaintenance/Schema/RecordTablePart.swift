@@ -1,4 +1,5 @@
-internal import SkyrowPostgres
+package import SkyrowPostgres
+import SkyrowStore
 
 /// What `_create_type` of `sql/schema.sql` gives every record table besides its columns, to be recognised and, where it
 /// is missing, made again. A test holds the two together.
@@ -70,7 +71,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     }
 
     /// The statements that make it, also where a broken one is in its place.
-    func statements(on table: SQL, in schema: SQLIdentifier) -> [SQL] {
+    package func statements(on table: SQL, in schema: SQLIdentifier) -> [SQL] {
         switch self {
         case .databaseIndex:
             ["CREATE INDEX ON \(table) (_database, _created_at)"]
@@ -136,7 +137,7 @@ extension ReservedColumn {
     package var isNotNull: Bool { defaultValue != nil }
 
     /// The statement that gives it its default.
-    func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {
+    package func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(identifier)"
         return switch self {
         case .id: "\(alter) SET DEFAULT gen_random_uuid()::text"

@@ -1,4 +1,5 @@
 internal import SkyrowModel
+import SkyrowStore
 
 /// Works out a ``SchemaDifference``: which table is which type's, and what becomes of each.
 struct SchemaComparison {
@@ -46,7 +47,7 @@ struct SchemaComparison {
         }
     }
 
-    private mutating func add(_ change: SchemaChange, _ loss: SchemaLoss? = nil) {
+    private mutating func add(_ change: SchemaFileChange, _ loss: SchemaLoss? = nil) {
         changes.append(SchemaDifference.Change(change: change, loss: loss))
     }
 
@@ -93,7 +94,7 @@ struct SchemaComparison {
 
     private mutating func create(_ type: DocumentedType, named name: RecordTypeName) {
         refuseTakenName(name)
-        add(.createType(name))
+        add(.common(.createType(name)))
         if let comment = type.comment { add(.setComment(comment, nil, of: name)) }
         var comparison = TableComparison(type, named: name, with: InventoryTable(), named: name, renamed: kept)
         comparison.compareFields()

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 /// What a schema file asks for that a database does not have, and what the database has otherwise than Skyrow makes it.
 ///
@@ -10,7 +11,7 @@ internal import SkyrowPostgres
 package struct SchemaDifference: Hashable, Sendable {
     /// A change, and what is lost by it.
     package struct Change: Hashable, Sendable {
-        package var change: SchemaChange
+        package var change: SchemaFileChange
         package var loss: SchemaLoss?
     }
 
@@ -26,8 +27,8 @@ package struct SchemaDifference: Hashable, Sendable {
     package var losesData: Bool { changes.contains { $0.loss != nil } }
 
     /// What to do, in an order in which it can be done.
-    package func plan(repairing: Bool) -> [SchemaChange] {
-        let repairs = repairing ? drift.filter(\.isRepairable).map { SchemaChange.repair($0) } : []
+    package func plan(repairing: Bool) -> [SchemaFileChange] {
+        let repairs = repairing ? drift.filter(\.isRepairable).map { SchemaFileChange.repair($0) } : []
         return changes.map(\.change) + repairs
     }
 
@@ -51,25 +52,18 @@ package enum SchemaLoss: Hashable, Sendable {
     case misfits(FieldName, FieldConversion, RecordTypeName)
 }
 
-extension SchemaChange {
-    /// The statements of a plan of ``SchemaDifference``: those of new names before all others, which use the new names.
-    static func statements(ofPlan plan: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
-        let renames = plan.prefix { $0.phase < 2 }
-        return try statements(for: Array(renames), in: schema)
-            + statements(for: Array(plan.dropFirst(renames.count)), in: schema)
-    }
-
+extension SchemaFileChange {
     /// Names change first, then there is more, then there is other, then there is less.
     fileprivate var phase: Int {
         switch self {
         case .renameType: 0
-        case .renameField: 1
-        case .createType: 2
-        case .addField: 3
+        case .common(.renameField): 1
+        case .common(.createType): 2
+        case .common(.addField): 3
         case .deleteIndex: 4
-        case .widenField, .convertField: 5
+        case .common(.widenField), .convertField: 5
         case .setDefault: 6
-        case .deleteField: 7
+        case .common(.deleteField): 7
         case .deleteType: 8
         case .createIndex: 9
         case .setComment: 10

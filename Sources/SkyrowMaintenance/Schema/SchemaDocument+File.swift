@@ -1,10 +1,12 @@
 import Glibc
+import SkyrowJSON
 import SkyrowModel
+package import SkyrowSystem
 import SkyrowWire
 
 extension SchemaDocument {
     /// Reads a schema file, `-` from standard input; throws ``ToolError`` when it cannot be read or is none.
-    init(readingFile path: String) throws(ToolError) {
+    package init(readingFile path: String) throws(ToolError) {
         let name = SchemaDocument.name(ofFile: path)
         let bytes = try path == "-" ? SchemaDocument.standardInput() : bytesOfFile(path)
         let document: JSONDocument
@@ -21,7 +23,7 @@ extension SchemaDocument {
     }
 
     /// What a person calls the file.
-    static func name(ofFile path: String) -> String {
+    package static func name(ofFile path: String) -> String {
         path == "-" ? "standard input" : path
     }
 

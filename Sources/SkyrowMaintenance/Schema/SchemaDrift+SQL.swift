@@ -1,5 +1,6 @@
 internal import SkyrowModel
 package import SkyrowPostgres
+import SkyrowStore
 
 extension SchemaDrift {
     /// Whether `skyrow schema apply` puts it right.
@@ -14,12 +15,12 @@ extension SchemaDrift {
     }
 
     /// The statements that put it right without asking anybody; nil where that takes a decision.
-    func repair(in schema: SQLIdentifier) throws -> [SQL]? {
+    package func repair(in schema: SQLIdentifier) throws -> [SQL]? {
         isRepairable ? try statements(in: schema) : nil
     }
 
     /// The statements that put it right in one way; empty where a person has to find one.
-    func statements(in schema: SQLIdentifier) throws -> [SQL] {
+    package func statements(in schema: SQLIdentifier) throws -> [SQL] {
         let table: SQL = "\(schema).\(try SQLIdentifier(relation))"
         let column = try field.map { try SQLIdentifier($0.rawValue) }
         switch fault {

@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowStore
 
 /// Something in the database that is otherwise than Skyrow would have made it, as a rule because psql did.
 package struct SchemaDrift: Hashable, Sendable {

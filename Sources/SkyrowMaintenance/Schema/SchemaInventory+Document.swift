@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowStore
 
 extension SchemaInventory {
     /// The file that says what there is; comparing it with the same database finds nothing but drift.

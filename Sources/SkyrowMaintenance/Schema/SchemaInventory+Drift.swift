@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
 extension SchemaInventory {
     /// What differs from what Skyrow would have made, table by table.

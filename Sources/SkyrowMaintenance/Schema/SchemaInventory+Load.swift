@@ -1,10 +1,14 @@
 internal import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 internal import SkyrowQuery
+import SkyrowStore
 
 extension SchemaInventory {
     /// Reads what a transaction sees, in a few statements whatever the number of types.
-    static func load(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws -> SchemaInventory {
+    package static func load(
+        of schema: SQLIdentifier,
+        in transaction: PostgresTransaction
+    ) async throws -> SchemaInventory {
         // Defaults are printed in these settings, and with the schema's own names short.
         _ = try await transaction.query(
             """

@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowStore
 
 /// What the record tables are made of, down to their comments and indexes: what a schema file is compared with.
 package struct SchemaInventory: Sendable {

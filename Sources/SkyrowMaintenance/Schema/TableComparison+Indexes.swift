@@ -1,4 +1,5 @@
 internal import SkyrowModel
+import SkyrowStore
 
 extension TableComparison {
     /// Compares the indexes that a file can say; others are psql's and stay.

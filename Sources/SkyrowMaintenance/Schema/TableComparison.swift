@@ -1,4 +1,5 @@
 internal import SkyrowModel
+import SkyrowStore
 
 /// What becomes of one record table; of an empty one for a type that is yet to be made.
 struct TableComparison {
@@ -34,7 +35,7 @@ struct TableComparison {
         self.renamed = renamed
     }
 
-    mutating func add(_ change: SchemaChange, _ loss: SchemaLoss? = nil) {
+    mutating func add(_ change: SchemaFileChange, _ loss: SchemaLoss? = nil) {
         changes.append(SchemaDifference.Change(change: change, loss: loss))
     }
 
@@ -78,7 +79,7 @@ struct TableComparison {
             if isAccountField(field) {
                 keptFields[field] = field
             } else {
-                add(.deleteField(field, of: name), .values(field, former))
+                add(.common(.deleteField(field, of: name)), .values(field, former))
             }
         }
     }
@@ -97,7 +98,7 @@ struct TableComparison {
             refuse("\(name).\(field) and \(name).\(other) are both renamed from \(formerField).")
         } else {
             keptFields[formerField] = field
-            add(.renameField(formerField, to: field, of: name))
+            add(.common(.renameField(formerField, to: field, of: name)))
         }
     }
 
@@ -109,7 +110,7 @@ struct TableComparison {
         } else if wanted.isGenerated {
             refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
         } else {
-            add(.addField(field, wanted.type, to: name))
+            add(.common(.addField(field, wanted.type, to: name)))
             if let defaultValue = wanted.defaultValue { add(.setDefault(defaultValue, field, of: name)) }
             if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
         }

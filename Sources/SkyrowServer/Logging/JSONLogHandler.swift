@@ -1,8 +1,9 @@
 import Glibc
 import Logging
+import SkyrowActions
 import SkyrowHTTP
+import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
 
 /// Writes an event as one line of JSON.
 ///
@@ -50,7 +51,7 @@ struct JSONLogHandler: LogHandler {
 
 extension LogOutput: RequestLogOutput {
     /// A line as the handler above would write it, its members in the same order.
-    func write(_ line: RequestLogLine) {
+    package func write(_ line: RequestLogLine) {
         write(line.level, "Request") { writer in
             writer.member("action", line.action)
             if let calls = line.calls { writer.member("calls", calls) }
@@ -70,7 +71,7 @@ extension LogOutput: RequestLogOutput {
         let writer = JSONWriter(capacity: 512)
         writer.beginObject()
         writer.key("time")
-        writer.timestamp(.now)
+        writer.timestamp(ServiceClock.system.now())
         writer.member("level", level.rawValue)
         writer.member("message", message)
         members(writer)
@@ -97,15 +98,5 @@ extension JSONWriter {
         } else {
             string("\(value)")
         }
-    }
-}
-
-extension Timestamp {
-    /// The computer's clock.
-    fileprivate static var now: Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-        return Timestamp(microseconds: microseconds - unixEpochOffset)
     }
 }

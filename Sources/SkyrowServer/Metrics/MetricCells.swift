@@ -116,11 +116,11 @@ final class DistributionCell: MetricCell, TimerHandler, RecorderHandler {
 
 extension MetricValue {
     /// What a histogram of nanoseconds holds, in seconds.
-    init(seconds histogram: Histogram) {
+    package init(seconds histogram: Histogram) {
         self = .histogram(MetricDistribution(histogram, scale: 1e9))
     }
 
-    init(_ histogram: Histogram) {
+    package init(_ histogram: Histogram) {
         self = .histogram(MetricDistribution(histogram, scale: 1))
     }
 }

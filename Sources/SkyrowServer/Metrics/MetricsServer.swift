@@ -1,6 +1,7 @@
 import Logging
 import ServiceLifecycle
 import SkyrowHTTP
+import SkyrowSystem
 
 /// Serves metrics on an address of their own.
 struct MetricsServer: Service {

@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 import Synchronization
 
 /// What the system says about this process.

@@ -1,5 +1,6 @@
 import SkyrowActions
 import SkyrowHTTP
+import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 
@@ -84,7 +85,7 @@ struct ServiceMetrics: Sendable {
 
     private var build: [MetricFamily] {
         let versions = [
-            MetricLabel(name: "version", value: SkyrowCommand.version),
+            MetricLabel(name: "version", value: SkyrowVersion.text),
             MetricLabel(name: "swift", value: compilerVersion),
         ]
         let spans = traces?.counts ?? (accepted: 0, dropped: 0)

@@ -1,3 +1,5 @@
+import SkyrowSystem
+
 /// What was found where the embedded PostgreSQL keeps its files.
 struct ClusterObservation: Hashable, Sendable {
     enum Contents: Hashable, Sendable {

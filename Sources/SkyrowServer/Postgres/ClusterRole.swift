@@ -3,7 +3,7 @@
 ///
 /// What runs as the service's role, statements of clients and of a restored archive alike, runs no commands, reads no
 /// files, and makes no role a superuser. Documentation/Decisions/0024 has the alternatives.
-enum ClusterRole: String, Sendable {
+package enum ClusterRole: String, Sendable {
     /// The superuser that initdb makes.
     case administrator = "skyrow"
     case service = "skyrow_service"

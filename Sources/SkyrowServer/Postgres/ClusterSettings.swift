@@ -1,7 +1,7 @@
 import Glibc
 
 /// The settings of a new cluster, at the end of its `postgresql.conf`, where the operator may change them.
-struct ClusterSettings: Hashable, Sendable {
+package struct ClusterSettings: Hashable, Sendable {
     /// In megabytes.
     let sharedBuffers: Int
     let effectiveCacheSize: Int
@@ -10,7 +10,7 @@ struct ClusterSettings: Hashable, Sendable {
     ///
     /// An eighth of it caches pages, a gigabyte at most: twice what a million small records take, and little enough that
     /// the server still starts in a tenth of a second. What lies beyond it is in the system's cache.
-    init(machineMemory: Int) {
+    package init(machineMemory: Int) {
         sharedBuffers = min(max(machineMemory / 8, 128), 1024)
         effectiveCacheSize = max(machineMemory / 2, 512)
     }
@@ -21,13 +21,13 @@ struct ClusterSettings: Hashable, Sendable {
     }
 
     /// The bytes of memory of this machine; nil when the system does not provide it.
-    static var machineMemory: Int? {
+    package static var machineMemory: Int? {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         let pageSize = sysconf(Int32(_SC_PAGESIZE))
         return pages > 0 && pageSize > 0 ? pages * pageSize : nil
     }
 
-    var text: String {
+    package var text: String {
         """
 
         # Skyrow's choices for this machine, made once with the cluster; change them as you like.

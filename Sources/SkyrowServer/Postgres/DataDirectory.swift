@@ -1,19 +1,20 @@
 import Glibc
+package import SkyrowSystem
 
 /// Where a service keeps what is its own: keys, the lock, and the embedded PostgreSQL's cluster and log.
-struct DataDirectory: Hashable, Sendable {
+package struct DataDirectory: Hashable, Sendable {
     /// Absolute, without links.
-    let path: String
+    package let path: String
 
-    var keys: String { "\(path)/keys" }
-    var lock: String { "\(path)/lock" }
-    var cluster: String { "\(path)/postgres" }
+    package var keys: String { "\(path)/keys" }
+    package var lock: String { "\(path)/lock" }
+    package var cluster: String { "\(path)/postgres" }
     /// Where a cluster is made before it gets its name, so that one under that name is always complete.
     var unfinishedCluster: String { "\(path)/postgres.unfinished" }
-    var log: String { "\(path)/postgres.log" }
+    package var log: String { "\(path)/postgres.log" }
 
     /// Makes the directory, with its parents, unless it exists.
-    init(creating path: String) throws(ToolError) {
+    package init(creating path: String) throws(ToolError) {
         var made = path.hasPrefix("/") ? "" : "."
         let components = path.split(separator: "/")
         for (index, component) in components.enumerated() {
@@ -51,7 +52,7 @@ struct DataDirectory: Hashable, Sendable {
     private var contents: Set<String> { Set(contentsOfDirectory(path) ?? []) }
 
     /// Throws ``ToolError`` when there is no such directory.
-    init(existing path: String) throws(ToolError) {
+    package init(existing path: String) throws(ToolError) {
         guard let resolved = resolvedPath(path) else { throw .system("Cannot open the data directory \(path)") }
         self.path = resolved
     }

@@ -1,9 +1,10 @@
 import Glibc
-import Logging
+package import Logging
 import ServiceLifecycle
+package import SkyrowSystem
 
 /// How a command uses the embedded PostgreSQL.
-enum DatabaseUse: Hashable, Sendable {
+package enum DatabaseUse: Hashable, Sendable {
     /// Beside a service that runs, or alone.
     case shared
     /// While no service runs, and with a new cluster where there is none.
@@ -12,15 +13,15 @@ enum DatabaseUse: Hashable, Sendable {
 
 /// The database that a command beside the service works on: one given by its address, that of a running service, or the
 /// embedded one, started for as long as the command runs.
-struct DatabaseAccess: Sendable {
+package struct DatabaseAccess: Sendable {
     /// A libpq connection string.
-    let connection: String
+    package let connection: String
     private let embedded: EmbeddedPostgres?
     /// The embedded cluster and an open descriptor of it, by which the connection string may name it.
     private let cluster: (path: String, folder: FileDescriptor)?
 
     /// Throws ``ToolError`` when there is no database to be had.
-    init(_ settings: Settings, use: DatabaseUse = .shared, logger: Logger) async throws(ToolError) {
+    package init(_ settings: Settings, use: DatabaseUse = .shared, logger: Logger) async throws(ToolError) {
         if let url = settings.database.url {
             connection = url
             embedded = nil
@@ -60,7 +61,7 @@ struct DatabaseAccess: Sendable {
     }
 
     /// The connection string for a child that gets `descriptors` and then this value's own.
-    func connection(
+    package func connection(
         forChildWith descriptors: [FileDescriptor],
         as role: ClusterRole = .service
     ) -> (String, [FileDescriptor]) {
@@ -69,13 +70,13 @@ struct DatabaseAccess: Sendable {
     }
 
     /// The connection string for a child, and the descriptors it must get as its `first` and following.
-    func connection(forChildWithOwn first: Int, as role: ClusterRole = .service) -> (String, [FileDescriptor]) {
+    package func connection(forChildWithOwn first: Int, as role: ClusterRole = .service) -> (String, [FileDescriptor]) {
         guard let cluster else { return (connection, []) }
         return (DatabaseAddress(cluster: cluster.path, folder: Int32(first)).connection(as: role), [cluster.folder])
     }
 
     /// Ends what was started for the command.
-    func close() async {
+    package func close() async {
         await embedded?.stop()
     }
 }

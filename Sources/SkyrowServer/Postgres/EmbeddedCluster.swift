@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// The cluster of the embedded PostgreSQL: its making, and the commands that work on it.
 struct EmbeddedCluster: Sendable {

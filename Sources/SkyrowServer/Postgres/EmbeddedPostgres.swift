@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import ServiceLifecycle
+import SkyrowSystem
 import Synchronization
 
 /// A PostgreSQL server of the service's own, on a private socket, for as long as the service runs.

@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// The programs of one installed major version of the PostgreSQL server.
 struct PostgresInstallation: Hashable, Sendable {

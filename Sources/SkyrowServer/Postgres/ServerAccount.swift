@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// The system account that the embedded PostgreSQL runs as; the server refuses to run as root.
 enum ServerAccount: Hashable, Sendable {

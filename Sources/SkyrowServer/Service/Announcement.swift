@@ -1,5 +1,5 @@
 /// What a service says on standard output when it is ready; tests and scripts read the first line.
-struct Announcement: Sendable {
+package struct Announcement: Sendable {
     let settings: Settings
     let keys: ServiceKeys
     /// The real one, where settings have 0.
@@ -7,7 +7,7 @@ struct Announcement: Sendable {
     let directory: DataDirectory
     let program: String
 
-    var text: String {
+    package var text: String {
         var lines = ["Skyrow serves \(address)"]
         lines.append(
             settings.records.isDevelopment

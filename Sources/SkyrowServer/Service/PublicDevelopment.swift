@@ -1,3 +1,5 @@
+import SkyrowSystem
+
 extension Settings {
     /// Throws ``ToolError`` when development mode would be open to other machines and nothing says that it may be.
     func refusePublicDevelopment() throws(ToolError) {

@@ -1,7 +1,9 @@
 import Glibc
+import SkyrowJSON
+import SkyrowSystem
 
 /// The two keys of a service, given by its environment or kept in its data directory.
-struct ServiceKeys: Hashable, Sendable {
+package struct ServiceKeys: Hashable, Sendable {
     var apiKey: String
     var masterKey: String
     /// Whether one of them was made here and has not been shown yet.
@@ -58,9 +60,6 @@ struct ServiceKeys: Hashable, Sendable {
     /// 256 random bits in hexadecimal.
     private static func randomKey() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<32).map { _ in
-            let byte = UInt8.random(in: .min ... .max, using: &generator)
-            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        return Hexadecimal.text(of: (0..<4).map { _ in generator.next() })
     }
 }

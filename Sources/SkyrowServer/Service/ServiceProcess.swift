@@ -1,22 +1,23 @@
 import Glibc
-import Logging
+package import Logging
 import ServiceLifecycle
 import SkyrowActions
 import SkyrowHTTP
-import SkyrowPostgres
+package import SkyrowPostgres
 import SkyrowStore
+package import SkyrowSystem
 import UnixSignals
 
 /// The service as one process: its parts in the order in which each needs the one before.
-struct ServiceProcess: Sendable {
+package struct ServiceProcess: Sendable {
     private let loader: SettingsLoader
-    private let settings: Settings
+    package let settings: Settings
     private let level: SharedLogLevel
     /// How the tool was called, for the lines that show how to call it again.
     private let program: String
 
     /// Throws ``ToolError`` about the first setting that is wrong.
-    init(_ loader: SettingsLoader, program: String) throws(ToolError) {
+    package init(_ loader: SettingsLoader, program: String) throws(ToolError) {
         self.loader = loader
         self.program = program
         settings = try loader.load()
@@ -24,10 +25,23 @@ struct ServiceProcess: Sendable {
         level = SharedLogLevel(settings.logging.level)
     }
 
+    /// What a service has before it can reach its database, made by ``run(announce:)``.
+    private struct Ground: Sendable {
+        let directory: DataDirectory
+        /// nil for a database that is given by its address.
+        let embedded: EmbeddedPostgres?
+        let certificate: ServerCertificate?
+        let hangups: UnixSignalsSequence
+        let logger: Logger
+        let log: LogOutput
+    }
+
     /// Serves until SIGTERM or SIGINT, then finishes what it accepted.
     ///
-    /// Throws ``ToolError`` when it cannot start, or a part of it failed.
-    func run() async throws(ToolError) {
+    /// Throws ``ToolError``, `ListenError` or `PostgresError` when it cannot start, and whatever ended a part of it.
+    ///
+    /// - Parameter announce: called once the service accepts connections.
+    package func run(announce: @escaping @Sendable (Announcement) -> Void) async throws {
         // A client or a terminal that went away is no reason to end.
         signal(SIGPIPE, SIG_IGN)
         MemoryTrimming.configure()
@@ -40,14 +54,15 @@ struct ServiceProcess: Sendable {
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
         let embedded = try await embeddedPostgres(in: directory, logger: logger)
         do {
-            try await serve(
-                embedded,
-                certificate: certificate,
+            let ground = Ground(
                 directory: directory,
+                embedded: embedded,
+                certificate: certificate,
                 hangups: hangups,
                 logger: logger,
                 log: log
             )
+            try await serve(on: ground, announce: announce)
         } catch {
             // The group ends its services when one of them fails, but not when it was never run.
             await embedded?.stop()
@@ -55,26 +70,59 @@ struct ServiceProcess: Sendable {
         }
     }
 
-    private func serve(
-        _ embedded: EmbeddedPostgres?,
-        certificate: ServerCertificate?,
-        directory: DataDirectory,
-        hangups: UnixSignalsSequence,
-        logger: Logger,
-        log: LogOutput
-    ) async throws(ToolError) {
+    private func serve(on ground: Ground, announce: @escaping @Sendable (Announcement) -> Void) async throws {
         let keys = try ServiceKeys.resolve(
             apiKey: settings.keys.apiKey,
             masterKey: settings.keys.masterKey,
-            file: directory.keys
+            file: ground.directory.keys
         )
-        let observability = try Observability(settings, keys: keys, logger: logger)
+        let observability = try Observability(settings, keys: keys, logger: ground.logger)
         defer { observability.flush() }
-        let connection = embedded?.address.connection() ?? settings.database.url ?? ""
-        let (client, schema) = try makeClient(connection: connection, settings, logger: logger) {
+        let store = try makeStore(on: ground, observability)
+        let actions = ActionService(
+            store: store,
+            configuration: ServiceConfiguration(keys, settings),
+            logger: ground.logger,
+            metrics: observability.registry
+        )
+        let limits = connectionLimits(logger: ground.logger)
+        let counts = HTTPServerCounts(limits: limits)
+        let page = observability.page(
+            client: store.client,
+            store: store,
+            actions: actions,
+            http: counts,
+            log: ground.log
+        )
+        let drain = Drain(time: settings.times.drain)
+        let responder = makeResponder(actions, on: ground, observability, page: page, drain: drain, limits: limits)
+        let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
+            announce(
+                Announcement(settings: settings, keys: keys, port: port, directory: ground.directory, program: program)
+            )
+            if keys.areNew { ServiceKeys.announced(file: ground.directory.keys) }
+            StartupMemory.release()
+        }
+        // In the order in which each needs the one before. Shutdown goes the other way: first the service says that it
+        // will end, then the server stops, the database last.
+        let prepared = StoreService(store: store)
+        var services: [any Service] = []
+        if let embedded = ground.embedded { services.append(embedded) }
+        services.append(store.client)
+        if let metrics = observability.server(page: page, service: actions) { services.append(metrics) }
+        services += [prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared)]
+        if let certificate = ground.certificate { services.append(certificate) }
+        services += [drain, MemoryTrimming()]
+        try await run(services, until: reload(of: actions, on: ground), logger: ground.logger)
+    }
+
+    /// A store on a client that reports its statements; the client is still to be run.
+    private func makeStore(on ground: Ground, _ observability: Observability) throws(ToolError) -> RecordStore {
+        let connection = ground.embedded?.address.connection() ?? settings.database.url ?? ""
+        let (client, schema) = try makeClient(connection: connection, settings, logger: ground.logger) {
             $0.reporting = observability.reporting
         }
-        let store = RecordStore(
+        return RecordStore(
             client: client,
             schema: schema,
             mode: settings.records.isDevelopment ? .development : .production,
@@ -82,62 +130,68 @@ struct ServiceProcess: Sendable {
             loginKeyReaders: settings.accounts.loginKeyReaders,
             sharedAccessLists: settings.records.sharedAccessLists,
             maximumAccessEntries: settings.records.maximumAccessEntries,
-            logger: logger
+            logger: ground.logger
         )
-        let actions = ActionService(
-            store: store,
-            configuration: ServiceConfiguration(keys, settings),
-            logger: logger,
-            metrics: observability.registry
+    }
+
+    private func makeResponder(
+        _ actions: ActionService,
+        on ground: Ground,
+        _ observability: Observability,
+        page: MetricsPage?,
+        drain: Drain,
+        limits: HTTPLimits
+    ) -> ServiceResponder {
+        ServiceResponder(
+            service: actions,
+            cors: settings.listening.corsOrigins,
+            clients: ClientIdentification(settings),
+            strictTransport: settings.tls.strictTransport,
+            drain: drain,
+            limits: limits,
+            logger: ground.logger,
+            requestLog: settings.logging.isText ? nil : ground.log,
+            metrics: observability.registry,
+            metricsPage: observability.isOnServicePort ? page : nil,
+            tracing: observability.tracing
         )
-        let prepared = StoreService(store: store)
-        let limits = connectionLimits(logger: logger)
-        let counts = HTTPServerCounts(limits: limits)
-        let page = observability.page(client: client, store: store, actions: actions, http: counts, log: log)
-        let drain = Drain(time: settings.times.drain)
-        let clients = ClientIdentification(settings)
-        let server = HTTPServer(
+    }
+
+    /// - Parameter listening: called with the port, once the server accepts connections.
+    private func makeServer(
+        _ responder: ServiceResponder,
+        on ground: Ground,
+        limits: HTTPLimits,
+        counts: HTTPServerCounts,
+        listening: @escaping @Sendable (Int) -> Void
+    ) -> HTTPServer {
+        HTTPServer(
             address: .host(settings.listening.host, port: settings.listening.port),
             limits: limits,
-            certificate: certificate,
-            responder: ServiceResponder(
-                service: actions,
-                cors: settings.listening.corsOrigins,
-                clients: clients,
-                strictTransport: settings.tls.strictTransport,
-                drain: drain,
-                limits: limits,
-                logger: logger,
-                requestLog: settings.logging.isText ? nil : log,
-                metrics: observability.registry,
-                metricsPage: observability.isOnServicePort ? page : nil,
-                tracing: observability.tracing
-            ),
-            clients: clients,
+            certificate: ground.certificate,
+            responder: responder,
+            clients: ClientIdentification(settings),
             counts: counts,
-            logger: logger
-        ) { port in
-            announce(keys, port: port ?? settings.listening.port, directory: directory)
-            StartupMemory.release()
+            logger: ground.logger
+        ) { [port = settings.listening.port] in
+            listening($0 ?? port)
         }
-        // Shutdown goes the other way: first the service says that it will end, then the server stops, the database last.
-        var services: [any Service] = [
-            client, prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared),
-        ]
-        if let metrics = observability.server(page: page, service: actions) { services.insert(metrics, at: 1) }
-        if let certificate { services.append(certificate) }
-        services += [drain, MemoryTrimming()]
-        if let embedded { services.insert(embedded, at: 0) }
-        let reload = SettingsReload(
-            signals: hangups,
+    }
+
+    private func reload(of actions: ActionService, on ground: Ground) -> SettingsReload {
+        SettingsReload(
+            signals: ground.hangups,
             loader: loader,
             settings: settings,
-            certificate: certificate,
-            logger: logger
-        ) {
+            certificate: ground.certificate,
+            logger: ground.logger
+        ) { [level] in
             level.level = $0.logging.level
             actions.rateLimiter.limits = RateLimits($0)
         }
+    }
+
+    private func run(_ services: [any Service], until reload: SettingsReload, logger: Logger) async throws {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map { .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup) } + [
@@ -147,11 +201,7 @@ struct ServiceProcess: Sendable {
                 logger: logger
             )
         )
-        do {
-            try await group.run()
-        } catch {
-            throw ToolError(serviceFailure: error, settings: settings)
-        }
+        try await group.run()
     }
 
     private func embeddedPostgres(in directory: DataDirectory, logger: Logger) async throws(ToolError)
@@ -191,19 +241,6 @@ struct ServiceProcess: Sendable {
         }
     }
 
-    private func announce(_ keys: ServiceKeys, port: Int, directory: DataDirectory) {
-        let announcement = Announcement(
-            settings: settings,
-            keys: keys,
-            port: port,
-            directory: directory,
-            program: program
-        )
-        print(announcement.text)
-        fflush(nil)
-        if keys.areNew { ServiceKeys.announced(file: directory.keys) }
-    }
-
     /// A logger whose level SIGHUP can change.
     private func makeLogger(to output: LogOutput) -> Logger {
         // What a part of the service logs while it works on a request carries the request's id.
@@ -221,7 +258,7 @@ struct ServiceProcess: Sendable {
 }
 
 /// A client of the application's database, which `run()` must be called on.
-func makeClient(
+package func makeClient(
     connection: String,
     _ settings: Settings,
     logger: Logger,

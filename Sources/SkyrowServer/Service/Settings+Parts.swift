@@ -2,13 +2,13 @@ import Glibc
 import NIOCore
 import SkyrowActions
 import SkyrowHTTP
-import SkyrowPostgres
+package import SkyrowPostgres
 
 // What each part of the service takes from the settings.
 
 extension HTTPLimits {
     /// - Parameter files: how many the process may have open.
-    init(_ settings: Settings, files: Int) {
+    package init(_ settings: Settings, files: Int) {
         let listening = settings.listening
         let times = settings.times
         self.init(
@@ -34,7 +34,7 @@ extension HTTPLimits {
 }
 
 extension ClientIdentification {
-    init(_ settings: Settings) {
+    package init(_ settings: Settings) {
         self.init(
             proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
             ipv6PrefixLength: settings.listening.ipv6Prefix
@@ -43,7 +43,7 @@ extension ClientIdentification {
 }
 
 extension PostgresConfiguration {
-    init(connection: String, schema: SQLIdentifier, _ settings: Settings) {
+    package init(connection: String, schema: SQLIdentifier, _ settings: Settings) {
         self.init(connection: connection)
         let pools = settings.pools
         let times = settings.times
@@ -65,7 +65,7 @@ extension PostgresConfiguration {
 }
 
 extension ServiceConfiguration {
-    init(_ keys: ServiceKeys, _ settings: Settings) {
+    package init(_ keys: ServiceKeys, _ settings: Settings) {
         let accounts = settings.accounts
         self.init(
             apiKey: Secret(keys.apiKey),
@@ -93,14 +93,14 @@ extension ServiceConfiguration {
 }
 
 extension AccountPolicy {
-    init(_ settings: Settings) {
+    package init(_ settings: Settings) {
         let accounts = settings.accounts
         self.init(minimumPasswordLength: accounts.passwordMinimum, loginScripts: accounts.loginScripts)
     }
 }
 
 extension RateLimits {
-    init(_ settings: Settings) {
+    package init(_ settings: Settings) {
         let limits = settings.rateLimits
         self.init(client: limits.client, user: limits.user, login: limits.login)
     }

@@ -2,8 +2,10 @@ import Glibc
 import Logging
 import SkyrowActions
 import SkyrowHTTP
+import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
+import SkyrowSystem
 
 /// The observability of a service: metrics, the log of slow statements, traces.
 struct Observability: Sendable {
@@ -39,7 +41,7 @@ struct Observability: Sendable {
         let traces = try TraceFile(
             path: path,
             limit: observability.traceFileSize,
-            version: SkyrowCommand.version,
+            version: SkyrowVersion.text,
             logger: logger
         )
         let tracer = SpanTracer(ratio: observability.traceRatio) { traces.append($0) }

@@ -1,6 +1,6 @@
 extension Setting where Value == Int {
     /// A whole number of a range.
-    static func integer(
+    package static func integer(
         _ name: String,
         _ defaultValue: Int,
         in range: ClosedRange<Int>,
@@ -22,7 +22,7 @@ extension Setting where Value == Int {
 
 extension Setting where Value == Bool {
     /// A switch: a flag with its opposite, and `1`, `true`, `yes`, `on` and their opposites elsewhere.
-    static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
+    package static func flag(_ name: String, _ defaultValue: Bool, _ sentence: String) -> Setting {
         Setting(name, defaultValue, shown: "\(defaultValue)", .flag, mustBe: "true or false", sentence) { text in
             switch text.lowercased() {
             case "1", "true", "yes", "on": true
@@ -57,7 +57,7 @@ extension Setting where Value == Duration {
 
 extension Setting where Value == String? {
     /// A key that must not print, not even in a complaint.
-    static func key(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
+    package static func key(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
         Setting(
             name,
             nil,
@@ -72,7 +72,7 @@ extension Setting where Value == String? {
     }
 
     /// The path of a file that need not be given.
-    static func file(_ name: String, _ sentence: String) -> Setting {
+    package static func file(_ name: String, _ sentence: String) -> Setting {
         Setting(name, nil, shown: "", .file, mustBe: "the path of a file", sentence) { text in
             text.isEmpty || text.utf8.contains(0) ? nil : .some(text)
         }

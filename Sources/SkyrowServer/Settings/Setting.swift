@@ -6,10 +6,10 @@
 /// ```swift
 /// let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
 /// ```
-struct Setting<Value: Sendable>: AnySetting {
-    var row: SettingRow
+package struct Setting<Value: Sendable>: AnySetting {
+    package var row: SettingRow
     /// The value without any source.
-    let defaultValue: Value
+    package let defaultValue: Value
     /// nil for a text that makes no sense.
     let parse: @Sendable (String) -> Value?
 
@@ -17,7 +17,7 @@ struct Setting<Value: Sendable>: AnySetting {
     ///   - shown: the text that stands for `standard`; empty when that is nothing.
     ///   - expectation: ends the sentence "--port must be …".
     ///   - sentence: what the setting is for, one sentence.
-    init(
+    package init(
         _ name: String,
         _ defaultValue: Value,
         shown: String,
@@ -31,7 +31,7 @@ struct Setting<Value: Sendable>: AnySetting {
         self.parse = parse
     }
 
-    func read(_ text: String) -> (any Sendable)? {
+    package func read(_ text: String) -> (any Sendable)? {
         parse(text).map { $0 }
     }
 
@@ -43,7 +43,7 @@ struct Setting<Value: Sendable>: AnySetting {
     }
 
     /// This setting, never printed, and read from a file as well.
-    func secret(hasFlag: Bool) -> Setting {
+    package func secret(hasFlag: Bool) -> Setting {
         var copy = self
         copy.row.isSecret = true
         copy.row.hasFlag = hasFlag
@@ -59,38 +59,38 @@ struct Setting<Value: Sendable>: AnySetting {
 }
 
 /// A setting of any type.
-protocol AnySetting: Sendable {
+package protocol AnySetting: Sendable {
     var row: SettingRow { get }
     /// The value that a text stands for, or nil.
     func read(_ text: String) -> (any Sendable)?
 }
 
 /// A line of the table of settings.
-struct SettingRow: Hashable, Sendable {
+package struct SettingRow: Hashable, Sendable {
     /// `maximum-body`, from which the other spellings follow.
-    var name: String
-    var kind: SettingKind
-    var expectation: String
+    package var name: String
+    package var kind: SettingKind
+    package var expectation: String
     /// The default as a text; empty when there is none.
-    var defaultValue: String
-    var sentence: String
+    package var defaultValue: String
+    package var sentence: String
     /// A key or what may hold a password: never printed, and no flag unless one was always there.
-    var isSecret = false
+    package var isSecret = false
     var hasFlag = true
     var isInFile = true
     /// Whether the service takes a new value on SIGHUP.
-    var reloads = false
+    package var reloads = false
 
     /// `--maximum-body`
-    var flag: String? { hasFlag ? "--\(name)" : nil }
+    package var flag: String? { hasFlag ? "--\(name)" : nil }
 
     /// `SKYROW_MAXIMUM_BODY`
-    var variable: String {
+    package var variable: String {
         "SKYROW_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
     /// What names the file that holds a secret; nil for all other settings.
-    var fileRow: SettingRow? {
+    package var fileRow: SettingRow? {
         guard isSecret else { return nil }
         return SettingRow(
             name: "\(name)-file",
@@ -103,7 +103,7 @@ struct SettingRow: Hashable, Sendable {
 }
 
 /// What a setting's text looks like, for help and completion.
-enum SettingKind: Hashable, Sendable {
+package enum SettingKind: Hashable, Sendable {
     /// Any text; the name stands in `--port <number>`.
     case text(String)
     case choice(String, of: [String])
@@ -112,7 +112,7 @@ enum SettingKind: Hashable, Sendable {
     /// `--development` and `--no-development`
     case flag
 
-    var valueName: String? {
+    package var valueName: String? {
         switch self {
         case .text(let name), .choice(let name, of: _): name
         case .file, .directory: "path"

@@ -1,7 +1,9 @@
+package import SkyrowSystem
+
 /// Settings that belong together: a section of the manual and of `--help`.
 ///
 /// The properties of type ``Setting`` are its rows, in their order.
-protocol SettingGroup: Sendable {
+package protocol SettingGroup: Sendable {
     init()
     static var title: String { get }
     /// Throws ``ToolError`` about what no setting of the group can get wrong alone.
@@ -9,25 +11,26 @@ protocol SettingGroup: Sendable {
 }
 
 extension SettingGroup {
-    static func check(_ settings: SettingValues<Self>) throws(ToolError) {}
+    package static func check(_ settings: SettingValues<Self>) throws(ToolError) {}
 
     /// The settings of the group.
-    static var settings: [any AnySetting] {
+    package static var settings: [any AnySetting] {
         Mirror(reflecting: Self()).children.compactMap { $0.value as? any AnySetting }
     }
 }
 
 extension SettingsTable {
     /// Every group, in the order of the manual.
-    static let groups: [any SettingGroup.Type] = Mirror(reflecting: SettingsTable()).children.compactMap { child in
+    package static let groups: [any SettingGroup.Type] = Mirror(reflecting: SettingsTable()).children.compactMap {
+        child in
         (child.value as? any SettingGroup).map { type(of: $0) }
     }
 
     /// What a command needs that works on the database beside the service.
-    static let databaseGroups: [any SettingGroup.Type] = [GeneralSettings.self, DatabaseSettings.self]
+    package static let databaseGroups: [any SettingGroup.Type] = [GeneralSettings.self, DatabaseSettings.self]
 
     /// Every row, with those that name files of secrets.
-    static let rows: [SettingRow] = groups.flatMap { $0.settings }.flatMap { setting in
+    package static let rows: [SettingRow] = groups.flatMap { $0.settings }.flatMap { setting in
         [setting.row] + [setting.row.fileRow].compactMap(\.self)
     }
 }

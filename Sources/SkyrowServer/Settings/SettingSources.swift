@@ -1,7 +1,8 @@
 import Configuration
+import SkyrowSystem
 
 /// Where settings come from: flags, which win over the environment, which wins over the file.
-struct SettingSources: Sendable {
+package struct SettingSources: Sendable {
     /// What a setting was said to be.
     struct Found: Hashable, Sendable {
         var text: String

@@ -1,3 +1,5 @@
+package import SkyrowSystem
+
 /// The settings as they hold: each with its value, and where that came from.
 ///
 /// ```swift
@@ -5,11 +7,11 @@
 /// print(settings.listening.port)
 /// ```
 @dynamicMemberLookup
-struct Settings: Sendable {
+package struct Settings: Sendable {
     /// A setting with a given value.
-    struct Given: Sendable {
-        var text: String
-        var origin: SettingOrigin
+    package struct Given: Sendable {
+        package var text: String
+        package var origin: SettingOrigin
         var value: any Sendable
     }
 
@@ -19,7 +21,7 @@ struct Settings: Sendable {
     /// Reads the groups' settings; those of other groups keep their defaults.
     ///
     /// Throws ``ToolError`` about the first setting that is wrong or unknown.
-    init(_ sources: SettingSources, groups: [any SettingGroup.Type] = SettingsTable.groups) throws(ToolError) {
+    package init(_ sources: SettingSources, groups: [any SettingGroup.Type] = SettingsTable.groups) throws(ToolError) {
         try sources.refuseUnknownNames(rows: SettingsTable.rows)
         var given: [String: Given] = [:]
         for setting in groups.flatMap({ $0.settings }) {
@@ -38,12 +40,12 @@ struct Settings: Sendable {
     }
 
     /// What was said about a setting; nil when its default holds.
-    func given(_ row: SettingRow) -> Given? {
+    package func given(_ row: SettingRow) -> Given? {
         given[row.name]
     }
 
     /// `settings.listening` has the values of that group.
-    subscript<Group: SettingGroup>(dynamicMember path: KeyPath<SettingsTable, Group>) -> SettingValues<Group> {
+    package subscript<Group: SettingGroup>(dynamicMember path: KeyPath<SettingsTable, Group>) -> SettingValues<Group> {
         SettingValues(settings: self, group: Settings.table[keyPath: path])
     }
 
@@ -54,22 +56,22 @@ struct Settings: Sendable {
 
 /// The values of one group: `settings.listening.port` is an `Int`.
 @dynamicMemberLookup
-struct SettingValues<Group: SettingGroup>: Sendable {
+package struct SettingValues<Group: SettingGroup>: Sendable {
     fileprivate let settings: Settings
     fileprivate let group: Group
 
-    subscript<Value>(dynamicMember path: KeyPath<Group, Setting<Value>>) -> Value {
+    package subscript<Value>(dynamicMember path: KeyPath<Group, Setting<Value>>) -> Value {
         settings.value(group[keyPath: path])
     }
 
     /// Where a value came from; nil when it is the default.
-    func origin<Value>(of path: KeyPath<Group, Setting<Value>>) -> SettingOrigin? {
+    package func origin<Value>(of path: KeyPath<Group, Setting<Value>>) -> SettingOrigin? {
         settings.given(group[keyPath: path].row)?.origin
     }
 }
 
 /// Who said what a setting is.
-enum SettingOrigin: Hashable, Sendable {
+package enum SettingOrigin: Hashable, Sendable {
     /// `--port`
     case flag(String)
     /// `SKYROW_PORT`
@@ -78,7 +80,7 @@ enum SettingOrigin: Hashable, Sendable {
     case file(String, key: String)
 
     /// The place as a sentence begins with it.
-    var description: String {
+    package var description: String {
         switch self {
         case .flag(let flag): flag
         case .environment(let variable): variable
@@ -87,7 +89,7 @@ enum SettingOrigin: Hashable, Sendable {
     }
 
     /// What to say about a text that the setting cannot be.
-    func refusal(of text: String, _ row: SettingRow) -> ToolError {
+    package func refusal(of text: String, _ row: SettingRow) -> ToolError {
         // A secret is not repeated, not even a wrong one.
         complaint("\(description) must be \(row.expectation)\(row.isSecret ? "" : "; it is '\(text)'").")
     }

@@ -1,17 +1,18 @@
-import SkyrowWire
+import SkyrowJSON
+package import SkyrowSystem
 
 /// A settings file: one JSON object whose keys are the settings' names.
 ///
 /// ```json
 /// {"port": 8080, "data-directory": "/var/lib/skyrow", "login-keys": ["email"], "development": false}
 /// ```
-struct SettingsFile: Hashable, Sendable {
-    var path: String
+package struct SettingsFile: Hashable, Sendable {
+    package var path: String
     /// What stands behind each key, in the form that flags and variables have; null counts as nothing.
-    var texts: [String: String] = [:]
+    package var texts: [String: String] = [:]
 
     /// Reads the file; throws ``ToolError`` when it cannot be read or is no such object.
-    init(reading path: String) throws(ToolError) {
+    package init(reading path: String) throws(ToolError) {
         let bytes: [UInt8]
         do {
             bytes = try bytesOfFile(path)
@@ -21,7 +22,7 @@ struct SettingsFile: Hashable, Sendable {
         try self.init(path: path, json: bytes)
     }
 
-    init(path: String, json: [UInt8]) throws(ToolError) {
+    package init(path: String, json: [UInt8]) throws(ToolError) {
         self.path = path
         let document: JSONDocument
         do {

@@ -1,14 +1,26 @@
+package import SkyrowSystem
+
 /// The sources of a command's settings, kept to read the file again later.
-struct SettingsLoader: Sendable {
+package struct SettingsLoader: Sendable {
     /// By the settings' names.
-    var flags: [String: String]
-    var environment: [String: String]
-    var groups = SettingsTable.groups
+    package var flags: [String: String]
+    package var environment: [String: String]
+    package var groups = SettingsTable.groups
+
+    package init(
+        flags: [String: String],
+        environment: [String: String],
+        groups: [any SettingGroup.Type] = SettingsTable.groups
+    ) {
+        self.flags = flags
+        self.environment = environment
+        self.groups = groups
+    }
 
     /// Reads the settings file, if one is named, and all settings.
     ///
     /// Throws ``ToolError`` about the first thing that is wrong.
-    func load() throws(ToolError) -> Settings {
+    package func load() throws(ToolError) -> Settings {
         // Where the file is cannot stand in the file.
         let outside = try Settings(
             SettingSources(flags: flags, environment: environment),

@@ -1,18 +1,18 @@
 /// Every setting there is, group by group.
 ///
 /// A new setting is a property of one of the groups; a new group is a property here.
-struct SettingsTable: Sendable {
-    let general = GeneralSettings()
-    let database = DatabaseSettings()
-    let listening = ListeningSettings()
-    let tls = TLSSettings()
-    let proxies = ProxySettings()
-    let keys = KeySettings()
-    let records = RecordSettings()
-    let accounts = AccountSettings()
-    let rateLimits = RateLimitSettings()
-    let pools = PoolSettings()
-    let times = TimeSettings()
-    let logging = LoggingSettings()
-    let observability = ObservabilitySettings()
+package struct SettingsTable: Sendable {
+    package let general = GeneralSettings()
+    package let database = DatabaseSettings()
+    package let listening = ListeningSettings()
+    package let tls = TLSSettings()
+    package let proxies = ProxySettings()
+    package let keys = KeySettings()
+    package let records = RecordSettings()
+    package let accounts = AccountSettings()
+    package let rateLimits = RateLimitSettings()
+    package let pools = PoolSettings()
+    package let times = TimeSettings()
+    package let logging = LoggingSettings()
+    package let observability = ObservabilitySettings()
 }

@@ -1,5 +1,5 @@
 import SkyrowHTTP
-import SkyrowWire
+import SkyrowJSON
 import Tracing
 
 /// Spans in the JSON form of the OpenTelemetry protocol (OTLP 1), which collectors and most backends read.

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Logging
+import SkyrowSystem
 import Synchronization
 
 /// Writes spans to a file, one OTLP document a line, from a queue of its own.

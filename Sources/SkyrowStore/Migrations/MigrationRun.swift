@@ -39,7 +39,7 @@ package struct MigrationRun {
     }
 
     /// Does all of it in a transaction that holds the lock of the schema, and returns what was done.
-    func callAsFunction(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
+    package func callAsFunction(in transaction: PostgresTransaction) async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
         while let step = try await migrator.steps(for: state { try await transaction.query($0) }).first {
             try await apply(step, in: transaction)
@@ -64,7 +64,7 @@ package struct MigrationRun {
         }
     }
 
-    func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
+    package func apply(_ step: Migrator.Step, in transaction: PostgresTransaction) async throws {
         if case .install = step, try await !schemaExists(in: transaction) {
             try await transaction.execute("CREATE SCHEMA \(schema)")
         }
@@ -138,7 +138,7 @@ package struct MigrationRun {
 
 extension PostgresTransaction {
     /// Waits until no other transaction changes the reserved tables or the record types of this schema.
-    func lockSchema(_ schema: SQLIdentifier) async throws {
+    package func lockSchema(_ schema: SQLIdentifier) async throws {
         // The first number is Skyrow's own ("skyr" in ASCII), so that other users of advisory locks are not met.
         _ = try await query("SELECT pg_advisory_xact_lock(1936423282, hashtext(\(schema.name)))")
     }

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -128,7 +129,7 @@ extension RecordStore {
             database: scope,
             maximumAccessEntries: maximumAccessEntries,
             freshIDs: freshIDs,
-            makeID: makeRecordID
+            makeID: { UUIDText().description }
         )
     }
 
@@ -174,23 +175,4 @@ private struct SaveWork {
             throw error
         }
     }
-}
-
-/// A random id in the form of a version 4 UUID (RFC 9562).
-func makeRecordID() -> String {
-    var generator = SystemRandomNumberGenerator()
-    let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
-    let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    var text = ""
-    text.reserveCapacity(36)
-    for (position, digit) in (hexadecimal(high) + hexadecimal(low)).enumerated() {
-        if [8, 12, 16, 20].contains(position) { text += "-" }
-        text.append(digit)
-    }
-    return text
-}
-
-private func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
 }

@@ -247,7 +247,7 @@ extension SkyrowError {
 
 extension PostgresError {
     /// True when a value or a rule about values is to blame, so that other records of the statement may be saved.
-    var isAboutValues: Bool {
+    package var isAboutValues: Bool {
         switch code {
         case .invalidValue: return true
         case .server:

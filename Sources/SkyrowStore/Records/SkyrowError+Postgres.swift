@@ -126,7 +126,7 @@ extension RecordStore {
     }
 
     /// The error for the client; the rest goes to the log.
-    func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
+    package func report(_ error: PostgresError, table: RecordTable? = nil) -> SkyrowError {
         let reported = SkyrowError(error, table: table)
         if reported.code == .unexpectedError {
             logger.error("A statement failed", metadata: ["error": "\(error)"])

@@ -80,7 +80,7 @@ package struct RecordSelection: Sendable {
 
 extension RecordColumn {
     /// The column as a statement selects it: in the type its field is read in, whatever psql made it.
-    func selection(from alias: SQLIdentifier) -> SQL {
+    package func selection(from alias: SQLIdentifier) -> SQL {
         switch type {
         case .string: oid == .text ? "\(alias).\(identifier)" : "\(alias).\(identifier)::text"
         case .integer, .sequence: oid == .int8 ? "\(alias).\(identifier)" : "\(alias).\(identifier)::int8"
@@ -95,7 +95,7 @@ extension RecordColumn {
     }
 
     /// What a value of the column's selection is.
-    var kind: RowPlan.Kind {
+    package var kind: RowPlan.Kind {
         switch type {
         case .string: .text
         case .integer, .sequence: .integer

@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 /// How the columns of a statement's rows become the members of a record, in the order of the wire form.
 package final class RowPlan: Sendable {
     /// What a column holds and how it is emitted to a sink.
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// The stored id of the record itself.
         case id
         /// The access list, which is emitted even when it is NULL.

@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 ///
 /// Each attempt must be short (`lock_timeout`), since all users of the table queue up behind one that needs it
 /// alone. Throws what the last attempt threw.
-func patiently<Success>(attempts: Int = 5, _ body: () async throws -> Success) async throws -> Success {
+package func patiently<Success>(attempts: Int = 5, _ body: () async throws -> Success) async throws -> Success {
     var attempt = 1
     while true {
         do {

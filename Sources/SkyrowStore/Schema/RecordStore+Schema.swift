@@ -1,5 +1,5 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 
 extension RecordStore {
     /// What saving these records would change of the schema as this process has it; nothing waits.
@@ -71,7 +71,7 @@ extension RecordStore {
 
 extension SkyrowError {
     /// What keeps PostgreSQL from changing a table.
-    static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
+    package static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
         switch error.sqlState {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")

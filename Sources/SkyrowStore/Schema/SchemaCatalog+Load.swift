@@ -1,12 +1,12 @@
 internal import SkyrowModel
-internal import SkyrowPostgres
-internal import SkyrowQuery
+package import SkyrowPostgres
+package import SkyrowQuery
 
 extension SchemaCatalog {
     /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
     ///
     /// Returns also how many rows were read.
-    static func load(
+    package static func load(
         _ part: CatalogPart,
         from client: PostgresClient,
         replacing previous: SchemaCatalog
@@ -16,7 +16,7 @@ extension SchemaCatalog {
     }
 
     /// Reads what a transaction sees of some types, or of all.
-    static func load(
+    package static func load(
         _ part: CatalogPart = .everything,
         of schema: SQLIdentifier,
         in transaction: PostgresTransaction
@@ -235,7 +235,7 @@ extension TextCollation {
     ///
     /// Of the database's own it is asked whether it orders by bytes: PostgreSQL's provider does, and so do the locales C
     /// and C.UTF-8 of the system.
-    static var ofAttribute: SQL {
+    package static var ofAttribute: SQL {
         """
         CASE attcollation WHEN 0 THEN 'bytes' WHEN 'pg_catalog."C"'::regcollation THEN 'bytes' \
         WHEN 'pg_catalog."default"'::regcollation THEN (\

@@ -1,13 +1,12 @@
-internal import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowModel
+package import SkyrowPostgres
 
 extension SchemaChange {
     /// The statements that make several changes, one `ALTER TABLE` for all new fields of a type.
-    static func statements(for changes: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
+    package static func statements(for changes: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
         var statements: [SQL] = []
         var added: [RecordTypeName: [(name: FieldName, type: FieldType)]] = [:]
         var others: [SQL] = []
-        var deleted: [SQL] = []
         for change in changes {
             switch change {
             case .createType(let type):
@@ -25,10 +24,6 @@ extension SchemaChange {
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
-            case .deleteType(let type):
-                deleted.append(try table(type, schema))
-            case .renameType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair:
-                others += try change.fileStatements(in: schema)
             }
         }
         // In the same order in every process, so that two changes never wait for each other's tables.
@@ -44,12 +39,10 @@ extension SchemaChange {
                 statements.append("SELECT \(schema)._keep_sequences(\(literal: type.rawValue))")
             }
         }
-        // All in one, since they may refer to each other.
-        if !deleted.isEmpty { others.append("DROP TABLE \(deleted.joined(separator: ", "))") }
         return statements + others
     }
 
-    static func table(_ type: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {
+    package static func table(_ type: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {
         "\(schema).\(try SQLIdentifier(type.rawValue))"
     }
 
@@ -57,7 +50,7 @@ extension SchemaChange {
         "ADD COLUMN \(try SQLIdentifier(name.rawValue)) \(try columnType(type, schema))"
     }
 
-    static func columnType(_ type: FieldType, _ schema: SQLIdentifier) throws -> SQL {
+    package static func columnType(_ type: FieldType, _ schema: SQLIdentifier) throws -> SQL {
         switch type {
         case .string: "text COLLATE \"C\""
         case .integer: "bigint"
@@ -73,14 +66,14 @@ extension SchemaChange {
         }
     }
 
-    static func reference(to target: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {
+    package static func reference(to target: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {
         // Deferrable, so that records that refer to each other can be saved in one transaction; NO ACTION and not
         // RESTRICT, which cannot be deferred.
         "REFERENCES \(try table(target, schema)) (_id) ON DELETE NO ACTION DEFERRABLE INITIALLY IMMEDIATE"
     }
 
     /// The index by which PostgreSQL finds what refers to a record that is deleted, and queries what belongs to one.
-    static func index(_ name: FieldName, _ type: FieldType, _ table: SQL) throws -> SQL? {
+    package static func index(_ name: FieldName, _ type: FieldType, _ table: SQL) throws -> SQL? {
         guard case .reference = type else { return nil }
         let column = try SQLIdentifier(name.rawValue)
         return "CREATE INDEX ON \(table) (\(column)) WHERE \(column) IS NOT NULL"

@@ -1,6 +1,6 @@
 package import SkyrowModel
 
-/// One change of the record types.
+/// One change of the record types that a request makes.
 package enum SchemaChange: Hashable, Sendable {
     /// `SELECT _create_type('note')`
     case createType(RecordTypeName)
@@ -12,41 +12,20 @@ package enum SchemaChange: Hashable, Sendable {
     case renameField(FieldName, to: FieldName, of: RecordTypeName)
     /// `ALTER TABLE note DROP COLUMN title`
     case deleteField(FieldName, of: RecordTypeName)
-
-    // Of a schema file only:
-
-    /// `ALTER TABLE note RENAME TO memo`
-    case renameType(RecordTypeName, to: RecordTypeName)
-    /// `DROP TABLE note`
-    case deleteType(RecordTypeName)
-    /// `ALTER TABLE note ALTER COLUMN stars TYPE bigint USING …`
-    case convertField(FieldName, FieldConversion, of: RecordTypeName)
-    /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
-    case setDefault(RecordValue?, FieldName, of: RecordTypeName)
-    /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table
-    case setComment(String, FieldName?, of: RecordTypeName)
-    /// `CREATE INDEX ON note (stars)`
-    case createIndex(DocumentedIndex, of: RecordTypeName)
-    /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
-    case deleteIndex(InventoryIndex, of: RecordTypeName)
-    /// What Skyrow would have made otherwise.
-    case repair(SchemaDrift)
 }
 
 extension SchemaChange {
     /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
-    var locks: Int64 {
+    package var locks: Int64 {
         switch self {
         // The table, its indexes, its TOAST table, and the objects that making it refers to.
-        case .createType, .deleteType: Self.locksPerType
-        case .addField(_, .reference, _), .addField(_, .sequence, _), .convertField, .repair: 4
-        case .addField, .widenField, .renameField, .deleteField, .renameType, .setDefault, .setComment, .createIndex,
-            .deleteIndex:
-            1
+        case .createType: Self.locksPerType
+        case .addField(_, .reference, _), .addField(_, .sequence, _): 4
+        case .addField, .widenField, .renameField, .deleteField: 1
         }
     }
 
-    static let locksPerType: Int64 = 9
+    package static let locksPerType: Int64 = 9
 }
 
 /// What is requested of the schema, before the steps are known.
@@ -59,7 +38,7 @@ package enum SchemaRequest: Sendable {
     case delete(FieldName, of: RecordTypeName)
 
     /// The record types that the plan depends on.
-    var types: Set<RecordTypeName> {
+    package var types: Set<RecordTypeName> {
         var types: Set<RecordTypeName> = []
         switch self {
         case .save(let drafts):

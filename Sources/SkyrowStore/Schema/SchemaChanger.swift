@@ -1,8 +1,8 @@
 internal import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 
 /// Makes changes of the schema, each in a short transaction of its own.
-final class SchemaChanger: Sendable {
+package final class SchemaChanger: Sendable {
     private let client: PostgresClient
     private let cache: SchemaCache
     private let schema: SQLIdentifier
@@ -33,12 +33,12 @@ final class SchemaChanger: Sendable {
     /// Plans again under a lock that other processes respect: what one of them has done meanwhile is not done twice.
     ///
     /// The lock stays until the transaction ends.
-    func change(_ request: SchemaRequest, mode: SchemaMode, in transaction: PostgresTransaction) async throws {
+    package func change(_ request: SchemaRequest, mode: SchemaMode, in transaction: PostgresTransaction) async throws {
         try await transaction.lockSchema(schema)
         let catalog = try await SchemaCatalog.load(.types(request.types), of: schema, in: transaction)
         let plan = try SchemaPlan(request, in: catalog, mode: mode)
         guard !plan.isEmpty else { return }
-        try await requireLocks(for: plan.changes, in: transaction)
+        try await transaction.requireLocks(plan.changes.reduce(0) { $0 + $1.locks })
         // The event trigger, which has less information, leaves the announcement to the notice below.
         _ = try await transaction.query(
             "SELECT set_config('lock_timeout', '1s', true), set_config('skyrow.announced', 'on', true)"
@@ -50,27 +50,6 @@ final class SchemaChanger: Sendable {
         let notice = CatalogPart.types(request.types).notice(of: schema.name)
         _ = try await transaction.query(
             "SELECT set_config('skyrow.announced', 'off', true), pg_notify('skyrow_schema', \(notice))"
-        )
-    }
-
-    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
-    func requireLocks(for changes: [SchemaChange], in transaction: PostgresTransaction) async throws {
-        let locks = changes.reduce(0) { $0 + $1.locks }
-        guard locks > Self.locksToBeSure else { return }
-        let result = try await transaction.query(
-            """
-            SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint
-            """
-        )
-        // The rest is for the others.
-        let room = try result.decode(row: 0, column: 0, as: Int64.self) / 4 * 3
-        guard locks > room else { return }
-        throw SkyrowError(
-            .incompatibleSchema,
-            """
-            These are too many types at once: PostgreSQL's lock table has room for about \
-            \(room / SchemaChange.locksPerType) new ones. Make fewer at a time, or raise max_locks_per_transaction.
-            """
         )
     }
 
@@ -89,9 +68,31 @@ final class SchemaChanger: Sendable {
         }
         try await body()
     }
+}
 
-    /// So many locks any server has.
-    private static let locksToBeSure: Int64 = 500
+extension PostgresTransaction {
+    /// Every server has this many locks.
+    private static let certainLocks: Int64 = 500
+
+    /// Throws `114 IncompatibleSchema` for changes that would use up PostgreSQL's lock table, which all sessions share.
+    package func requireLocks(_ locks: Int64) async throws {
+        guard locks > Self.certainLocks else { return }
+        let result = try await query(
+            """
+            SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint
+            """
+        )
+        // The rest is for the others.
+        let room = try result.decode(row: 0, column: 0, as: Int64.self) / 4 * 3
+        guard locks > room else { return }
+        throw SkyrowError(
+            .incompatibleSchema,
+            """
+            These are too many types at once: PostgreSQL's lock table has room for about \
+            \(room / SchemaChange.locksPerType) new ones. Make fewer at a time, or raise max_locks_per_transaction.
+            """
+        )
+    }
 }
 
 extension PostgresError {

@@ -186,7 +186,7 @@ package struct SchemaPlan: Hashable, Sendable {
     // MARK: Refusals
 
     /// PostgreSQL gives each table columns of these names (its manual, 5.5).
-    static func isSystemName(_ name: FieldName) -> Bool {
+    package static func isSystemName(_ name: FieldName) -> Bool {
         ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(name.rawValue)
     }
 

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 internal import Synchronization
 
@@ -8,11 +9,12 @@ internal import Synchronization
 /// JSON value are no keys, since the look-up is by text.
 extension AccessVariables {
     package init(_ audience: AccessAudience) {
-        var json = "{\"u\": ["
-        json.appendJSON(strings: audience.user.map { [$0.rawValue] } ?? [])
-        json += "], \"r\": ["
-        json.appendJSON(strings: audience.roles.lazy.map(\.rawValue))
-        json += "]}"
+        let json = Self.object { writer in
+            writer.key("u")
+            writer.texts(audience.user.map { [$0.rawValue] } ?? [])
+            writer.key("r")
+            writer.texts(audience.roles.map(\.rawValue))
+        }
         self.init(json: json, roleKeys: Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil)
     }
 
@@ -33,13 +35,29 @@ extension AccessVariables {
     }
 
     private static func keys(_ roles: [RoleName]) -> String {
-        var json = "{"
-        for role in roles.lazy.map(\.rawValue) where !role.utf8.contains(0) && !role.looksLikeJSON {
-            json += json.utf8.count > 1 ? ", " : ""
-            json.appendJSON(string: role)
-            json += ": null"
+        object { writer in
+            for role in roles.lazy.map(\.rawValue) where !role.utf8.contains(0) && !role.looksLikeJSON {
+                writer.key(role)
+                writer.null()
+            }
         }
-        return json + "}"
+    }
+
+    private static func object(_ members: (JSONWriter) -> Void) -> String {
+        let writer = JSONWriter(capacity: 128)
+        writer.beginObject()
+        members(writer)
+        writer.endObject()
+        return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension JSONWriter {
+    /// Texts as an array. Those with NUL are left out: PostgreSQL holds none that equal them.
+    fileprivate func texts(_ texts: [String]) {
+        beginArray()
+        for text in texts where !text.utf8.contains(0) { string(text) }
+        endArray()
     }
 }
 
@@ -48,37 +66,6 @@ extension String {
     fileprivate var looksLikeJSON: Bool {
         guard let first = utf8.first else { return false }
         return "-0123456789[{".utf8.contains(first) || self == "true" || self == "false"
-    }
-
-    /// Appends texts as the elements of a JSON array. Texts with NUL are left out: PostgreSQL holds none that equal
-    /// them.
-    fileprivate mutating func appendJSON(strings: some Sequence<String>) {
-        var isFirst = true
-        for string in strings where !string.utf8.contains(0) {
-            if !isFirst { append(", ") }
-            isFirst = false
-            appendJSON(string: string)
-        }
-    }
-
-    /// Appends text as a JSON string (RFC 8259, section 7).
-    mutating func appendJSON(string: String) {
-        append("\"")
-        if string.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
-            for scalar in string.unicodeScalars {
-                switch scalar {
-                case "\"": append("\\\"")
-                case "\\": append("\\\\")
-                case "\u{0}"..."\u{1F}":
-                    let hexadecimal = String(scalar.value, radix: 16)
-                    append("\\u" + String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal)
-                default: unicodeScalars.append(scalar)
-                }
-            }
-        } else {
-            append(string)
-        }
-        append("\"")
     }
 }
 

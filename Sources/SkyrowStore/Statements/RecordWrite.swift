@@ -50,7 +50,7 @@ extension RecordColumn {
     /// The value as this column takes it; nil leaves the column alone.
     ///
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
-    func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
+    package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
         guard isWritable else { throw conflict("can be read only") }
         switch type.admission(of: value) {
         case .fits: break

@@ -30,7 +30,7 @@ package enum LoginKeys {
     }
 
     /// The login key whose index this is, for telling which one another account has.
-    static func key(ofIndex name: String) -> String? {
+    package static func key(ofIndex name: String) -> String? {
         for prefix in [indexPrefix, exactPrefix] where name.hasPrefix(prefix) {
             return String(name.dropFirst(prefix.count))
         }

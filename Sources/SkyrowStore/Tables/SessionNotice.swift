@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
@@ -24,33 +25,15 @@ package enum SessionNotice: Hashable, Sendable {
 
     /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; anything else is taken as `all`, the safe side.
     init(payload: String) {
-        if payload.hasPrefix("token:"), let hash = SessionNotice.bytes(hexadecimal: payload.dropFirst(6)),
-            hash.count == 32
+        // PostgreSQL writes lowercase digits, so that other ones are not its own.
+        if payload.hasPrefix("token:"), let hash = Hexadecimal.bytes(payload.utf8.dropFirst(6)), hash.count == 32,
+            Hexadecimal.text(hash) == payload.dropFirst(6)
         {
             self = .token(hash: hash)
         } else if payload.hasPrefix("user:") {
             self = .user(UserID(String(payload.dropFirst(5))))
         } else {
             self = .all
-        }
-    }
-
-    private static func bytes(hexadecimal text: Substring) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
         }
     }
 }

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// The result of an action, the same at both endpoints.

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// The id of a JSON-RPC call, kept as it was sent: a string, a number or `null`.

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// The body of a call in the Skygear v1 envelope: action, credentials and parameters side by side in one object.

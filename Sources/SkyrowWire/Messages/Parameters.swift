@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 
 /// The named parameters of an action, read one by one.

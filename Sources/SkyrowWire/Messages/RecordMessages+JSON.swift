@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 // Every request is read from the object that holds its named parameters: `params` of a JSON-RPC call, or the whole body

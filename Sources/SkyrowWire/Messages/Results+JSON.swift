@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 extension JSONWriter {

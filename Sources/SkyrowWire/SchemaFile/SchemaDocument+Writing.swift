@@ -1,3 +1,4 @@
+import SkyrowJSON
 package import SkyrowModel
 
 extension SchemaDocument {

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// One entry of the result of a batch.

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// Writes a record's v1 form straight from the values of a database row.

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 extension RecordQuery {
@@ -142,11 +143,5 @@ extension JSONWriter {
             key("count")
             boolean(true)
         }
-    }
-
-    package func strings(_ texts: [String]) {
-        beginArray()
-        for text in texts { string(text) }
-        endArray()
     }
 }

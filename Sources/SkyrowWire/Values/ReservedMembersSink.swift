@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 
 /// Writes a record without its fields, and that they are omitted.

@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowSystem
 
 /// Where a new account's password comes from.
 enum PasswordInput {

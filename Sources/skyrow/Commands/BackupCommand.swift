@@ -1,4 +1,8 @@
 import ArgumentParser
+import SkyrowActions
+import SkyrowMaintenance
+import SkyrowServer
+import SkyrowSystem
 
 /// `skyrow backup`
 struct BackupCommand: AsyncParsableCommand {
@@ -27,11 +31,17 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let run = BackupRun(path: file, overwrites: overwrite, withSessions: withSessions)
+            let run = BackupRun(
+                path: file,
+                overwrites: overwrite,
+                withSessions: withSessions,
+                time: ServiceClock.system.now(),
+                progress: Progress.maker
+            )
             let settings = try options.loader.load()
             let printsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
-                let summary = try await run(database)
+                let summary = try await run(database.forBackup())
                 print(
                     printsJSON
                         ? summary.json

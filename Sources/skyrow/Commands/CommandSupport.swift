@@ -1,8 +1,10 @@
 import Glibc
 import Logging
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
+import SkyrowSystem
 
 /// Runs a call of the store; what it refuses is the command's failure.
 func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) async throws(ToolError) -> Success {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SkyrowServer
 
 /// `skyrow config`
 struct ConfigCommand: AsyncParsableCommand {

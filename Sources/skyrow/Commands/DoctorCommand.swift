@@ -1,9 +1,12 @@
 import ArgumentParser
 import Glibc
 import SkyrowActions
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow doctor`
 struct DoctorCommand: AsyncParsableCommand {

@@ -1,6 +1,10 @@
 import ArgumentParser
 import Glibc
+import SkyrowActions
+import SkyrowMaintenance
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow export`
 struct ExportCommand: AsyncParsableCommand {
@@ -59,7 +63,12 @@ struct ExportCommand: AsyncParsableCommand {
             let printsJSON = summary.isJSON
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
-                let summary = try await ExportRun(settings: settings)(on: store)
+                let run = ExportRun(
+                    settings: settings,
+                    time: ServiceClock.system.now(),
+                    progress: Progress.maker
+                )
+                let summary = try await run(on: store)
                 report(summary, settings, asJSON: printsJSON)
             }
         }

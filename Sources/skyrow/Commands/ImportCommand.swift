@@ -1,6 +1,11 @@
 import ArgumentParser
+import Glibc
+import SkyrowJSON
+import SkyrowMaintenance
 import SkyrowModel
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow import`
 struct ImportCommand: AsyncParsableCommand {
@@ -81,11 +86,15 @@ struct ImportCommand: AsyncParsableCommand {
                 settings: settings,
                 continuesOnError: continuesOnError,
                 isDryRun: isDryRun,
-                isJSON: output.isJSON
+                progress: Progress.maker
             )
             let database = try options.loader.load()
             let survey = try await run.survey()
-            try await withStore(database) { store throws(ToolError) in try await run(survey, on: store) }
+            let isJSON = output.isJSON
+            try await withStore(database) { store throws(ToolError) in
+                let result = try await run(survey, on: store) { show($0, of: settings, asJSON: isJSON) }
+                print(isJSON ? result.json : result.sentence)
+            }
         }
     }
 
@@ -97,9 +106,13 @@ struct ImportCommand: AsyncParsableCommand {
         if let other = others.first(where: \.isGiven) {
             throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")
         }
-        let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, isJSON: output.isJSON)
+        let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, progress: Progress.maker)
         let database = try options.loader.load()
-        try await withStore(database) { store throws(ToolError) in try await run(on: store) }
+        let isJSON = output.isJSON
+        try await withStore(database) { store throws(ToolError) in
+            let summary = try await run(on: store) { if !isJSON { show(run) } }
+            print(isJSON ? summary.json : sentence(summary))
+        }
     }
 
     private func withStore(
@@ -116,4 +129,32 @@ struct ImportCommand: AsyncParsableCommand {
             try await body(store)
         }
     }
+}
+
+/// Shows what an import will do, and on standard error as many of its faults as one wants to read.
+private func show(_ event: ImportRun.Event, of settings: ImportSettings, asJSON: Bool) {
+    switch event {
+    case .planned(let plan, let count):
+        guard !asJSON else { return }
+        let rows = plan.hasRows ? ", with owners, access lists and times" : ""
+        print("\(settings.path) to \(settings.type), \(decimal(count)) records\(rows):")
+        print(importTable(plan, recordCount: count))
+        fflush(nil)
+    case .faults(let faults):
+        let shown = faults.prefix(20)
+        for line in shown { complain(line) }
+        if faults.count > shown.count { complain("… and \(decimal(faults.count - shown.count)) more") }
+    }
+}
+
+/// Shows what is in an exported directory.
+private func show(_ run: DirectoryImport) {
+    print("\(run.directory), exported \(run.manifest.time.rfc3339), \(decimal(run.recordCount)) records:")
+    for entry in run.entries { print("\(entry.type)  \(decimal(entry.records))") }
+    fflush(nil)
+}
+
+private func sentence(_ summary: RunSummary) -> String {
+    guard !summary.isDryRun else { return "Nothing was imported, as --dry-run asks." }
+    return "\(decimal(summary.rows)) records imported in \(summary.elapsed.inTenths), \(summary.rate) a second"
 }

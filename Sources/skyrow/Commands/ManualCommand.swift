@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import SkyrowSystem
 
 /// `skyrow manual`, for `make manual`
 struct ManualCommand: AsyncParsableCommand {

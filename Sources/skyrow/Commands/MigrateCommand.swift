@@ -1,7 +1,11 @@
 import ArgumentParser
 import Logging
+import SkyrowJSON
+import SkyrowMaintenance
 import SkyrowPostgres
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 import SkyrowWire
 
 /// `skyrow migrate`

@@ -1,5 +1,8 @@
 import Logging
+import SkyrowMaintenance
 import SkyrowPostgres
+import SkyrowServer
+import SkyrowSystem
 
 /// The database of a command, and a client of it that runs.
 struct OpenDatabase: Sendable {
@@ -8,6 +11,20 @@ struct OpenDatabase: Sendable {
     /// The PostgreSQL schema of the application.
     let schema: SQLIdentifier
     let logger: Logger
+
+    /// The same for a backup or a restore.
+    ///
+    /// Throws ``ToolError`` when PostgreSQL's programs would not understand the database's address.
+    func forBackup() throws(ToolError) -> BackupDatabase {
+        let (connection, descriptors) = access.connection(forChildWithOwn: 3)
+        return BackupDatabase(
+            client: client,
+            schema: schema,
+            logger: logger,
+            environment: try processEnvironment(connectingTo: connection),
+            descriptors: descriptors
+        )
+    }
 }
 
 /// Lends the settings' database, which is started for the purpose if need be.

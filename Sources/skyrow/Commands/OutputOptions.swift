@@ -1,4 +1,5 @@
 import ArgumentParser
+import SkyrowJSON
 import SkyrowWire
 
 /// How a command prints its result.

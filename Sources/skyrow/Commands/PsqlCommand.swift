@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
 import Logging
+import SkyrowServer
+import SkyrowSystem
 
 /// `skyrow psql`
 struct PsqlCommand: AsyncParsableCommand {

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import SkyrowPostgres
+import SkyrowSystem
 
 /// Runs a command's work and turns a ``ToolError`` into one sentence on standard error and an exit code.
 ///

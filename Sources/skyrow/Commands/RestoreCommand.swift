@@ -1,5 +1,9 @@
 import ArgumentParser
+import SkyrowJSON
+import SkyrowMaintenance
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 import SkyrowWire
 
 /// `skyrow restore`
@@ -43,11 +47,17 @@ struct RestoreCommand: AsyncParsableCommand {
         try await reportingErrors {
             let settings = try options.loader.load()
             let archive = try BackupReader(opening: file)
-            let run = try RestoreRun(archive, schema: settings.database.schema, replaces: replace, trusts: trusts)
+            let run = try RestoreRun(
+                archive,
+                schema: settings.database.schema,
+                replaces: replace,
+                trusts: trusts,
+                progress: Progress.maker
+            )
             if isDryRun { return report(archive, try await run.foreignCode()) }
             let printsJSON = output.isJSON
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
-                let (summary, steps) = try await run(database)
+                let (summary, steps) = try await run(database.forBackup())
                 if printsJSON { return print(summary.json) }
                 for step in steps { print(step.summary) }
                 print(

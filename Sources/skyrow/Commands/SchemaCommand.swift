@@ -1,8 +1,11 @@
 import ArgumentParser
 import Glibc
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 import SkyrowWire
 
 /// `skyrow schema`

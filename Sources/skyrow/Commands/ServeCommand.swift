@@ -1,4 +1,7 @@
 import ArgumentParser
+import Glibc
+import SkyrowServer
+import SkyrowSystem
 
 /// `skyrow serve`
 struct ServeCommand: AsyncParsableCommand {
@@ -17,7 +20,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await ServiceProcess(options.loader, program: CommandLine.arguments[0]).run()
+            let process = try ServiceProcess(options.loader, program: CommandLine.arguments[0])
+            do {
+                try await process.run { announcement in
+                    print(announcement.text)
+                    fflush(nil)
+                }
+            } catch {
+                throw ToolError(serviceFailure: error, settings: process.settings)
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SkyrowModel
 
 /// The tool: the service and what an operator needs beside it.
 @main
@@ -6,13 +7,11 @@ struct SkyrowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "skyrow",
         abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
-        version: version,
+        version: SkyrowVersion.text,
         subcommands: [
             ServeCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
             SchemaCommand.self, UserCommand.self, DoctorCommand.self, PsqlCommand.self, MigrateCommand.self,
             ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]
     )
-
-    static let version = "0.1.0"
 }

@@ -1,7 +1,10 @@
 import ArgumentParser
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow user`
 struct UserCommand: AsyncParsableCommand {

@@ -1,7 +1,9 @@
 import ArgumentParser
 import SkyrowActions
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow user create`
 struct UserCreateCommand: AsyncParsableCommand {

@@ -1,7 +1,9 @@
 import ArgumentParser
 import SkyrowActions
+import SkyrowJSON
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 import SkyrowWire
 
 /// `skyrow user disable`

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SkyrowModel
 import SkyrowStore
+import SkyrowSystem
 
 /// `skyrow user list`
 struct UserListCommand: AsyncParsableCommand {

@@ -1,3 +1,5 @@
+import SkyrowJSON
+import SkyrowMaintenance
 import SkyrowStore
 import SkyrowWire
 

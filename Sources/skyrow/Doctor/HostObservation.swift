@@ -1,5 +1,8 @@
 import Glibc
+import SkyrowMaintenance
+import SkyrowServer
 import SkyrowStore
+import SkyrowSystem
 
 /// Looks at this machine for the checks that judge it; it opens nothing and changes nothing.
 struct HostObservation: Sendable {

@@ -1,3 +1,4 @@
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowStore
 
@@ -31,15 +32,4 @@ extension ReservedColumn {
         case .revision: "the row's revision"
         }
     }
-}
-
-/// A count with commas between thousands: `58,788`.
-func decimal(_ count: Int) -> String {
-    let digits = Array(String(abs(count)))
-    var text = count < 0 ? "-" : ""
-    for (place, digit) in digits.enumerated() {
-        if place > 0, (digits.count - place) % 3 == 0 { text.append(",") }
-        text.append(digit)
-    }
-    return text
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import SkyrowJSON
+import SkyrowSystem
 import SkyrowWire
 
 /// A command as ArgumentParser describes it in JSON (`--experimental-dump-help`).

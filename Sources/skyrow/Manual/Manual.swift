@@ -1,3 +1,6 @@
+import SkyrowServer
+import SkyrowSystem
+
 /// The parts of the documentation that are made from the program itself.
 enum Manual {
     /// Every file's text, by its path below `Documentation/`.

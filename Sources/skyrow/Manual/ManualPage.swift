@@ -1,3 +1,6 @@
+import SkyrowModel
+import SkyrowSystem
+
 /// A page of section 1 of the manual, for man(1).
 struct ManualPage: Hashable, Sendable {
     /// `skyrow-import`
@@ -13,7 +16,7 @@ struct ManualPage: Hashable, Sendable {
 
     private static func text(of command: CommandHelp, others: [String]) -> String {
         var roff = Roff()
-        roff.line(".TH \(command.page.uppercased()) 1 \"\" \"Skyrow \(SkyrowCommand.version)\" \"Skyrow\"")
+        roff.line(".TH \(command.page.uppercased()) 1 \"\" \"Skyrow \(SkyrowVersion.text)\" \"Skyrow\"")
         roff.heading("Name")
         roff.text("\(command.page) - \(command.abstract.withoutFullStop)")
         roff.heading("Synopsis")

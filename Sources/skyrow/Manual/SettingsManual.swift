@@ -1,10 +1,13 @@
+import SkyrowServer
+import SkyrowSystem
+
 /// `Documentation/Settings.md`, made from the table of settings.
 enum SettingsManual {
     static var text: String {
         var text = """
             # Settings
 
-            <!-- Made by `make manual` from Sources/skyrow/Settings; changes belong there. -->
+            <!-- Made by `make manual` from Sources/SkyrowServer/Settings; changes belong there. -->
 
             Every setting has one name in three spellings: `maximum-body` is the flag `--maximum-body`, the variable
             `SKYROW_MAXIMUM_BODY`, and a key of the settings file. The flag wins over the variable, the variable over the file,

@@ -1,3 +1,5 @@
+import SkyrowJSON
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore

@@ -1,3 +1,4 @@
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
@@ -68,13 +69,14 @@ extension SchemaReport {
     }
 }
 
-extension SchemaChange {
+extension SchemaFileChange {
     /// The sign in front of a line: what comes, what goes, what becomes another.
     fileprivate var mark: String {
         switch self {
-        case .createType, .addField, .createIndex: "+"
-        case .deleteType, .deleteField, .deleteIndex: "-"
-        case .widenField, .renameField, .renameType, .convertField, .setDefault, .setComment, .repair: "~"
+        case .common(.createType), .common(.addField), .createIndex: "+"
+        case .common(.deleteField), .deleteType, .deleteIndex: "-"
+        case .common(.widenField), .common(.renameField), .renameType, .convertField, .setDefault, .setComment, .repair:
+            "~"
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SkyrowServer
 import Synchronization
 
 /// The flags of all settings of a command, made from the table.

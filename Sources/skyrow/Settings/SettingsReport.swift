@@ -1,3 +1,5 @@
+import SkyrowJSON
+import SkyrowServer
 import SkyrowWire
 
 /// What `skyrow config` shows: every setting with its text and where that comes from.

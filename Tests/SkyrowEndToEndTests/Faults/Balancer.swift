@@ -1,6 +1,9 @@
 import Foundation
 import SkyrowTestSupport
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// HAProxy in front of services, on a port of its own, told at run time where they are.

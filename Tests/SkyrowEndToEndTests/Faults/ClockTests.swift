@@ -1,6 +1,10 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// A service whose computer's clock jumps, by libfaketime (Debian's package `faketime`).

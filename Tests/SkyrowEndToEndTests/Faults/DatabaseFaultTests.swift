@@ -3,6 +3,9 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What the service does while its PostgreSQL is away, full, stopped or locked: it answers or refuses clearly, recovers

@@ -3,6 +3,9 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// Clients that close their connections while their requests are worked on.

@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Synchronization
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// Saves notes from several tasks until it is told to stop, and keeps what became of each.

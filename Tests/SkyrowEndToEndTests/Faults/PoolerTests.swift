@@ -3,6 +3,9 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// A service whose database address is that of a PgBouncer which hands each transaction another session.

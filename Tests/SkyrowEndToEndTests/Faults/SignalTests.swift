@@ -1,6 +1,10 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 @Suite(.timeLimit(.minutes(10))) struct SignalTests {

@@ -1,7 +1,11 @@
 import Foundation
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// The doctor at a running service: healthy, with faults, and cured by what was said.

@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// The schema as a file: what is shown, what is done, and what is refused.

@@ -4,6 +4,9 @@ import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// Accounts from a terminal, as their users notice them.

@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// A compose file of the project as its readers understand it: variables have their defaults, `<<` is merged.

@@ -7,6 +7,9 @@ import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What is backed up comes back as it was, and what cannot come back changes nothing.
@@ -318,11 +321,12 @@ import Testing
                 schema: "app",
                 replaces: false,
                 trusts: true,
-                migrator: Migrator(migrations: Migration.all + [later])
+                migrator: Migrator(migrations: Migration.all + [later]),
+                progress: Progress.maker
             )
             let settings = try SettingsLoader(flags: ["database-url": target.url], environment: [:]).load()
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
-                let (summary, steps) = try await run(database)
+                let (summary, steps) = try await run(database.forBackup())
                 #expect(steps.contains(.migrate(later)))
                 #expect(summary.rows > 20)
             }

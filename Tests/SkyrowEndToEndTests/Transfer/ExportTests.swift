@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What is exported and imported again is the same, and what cannot be is refused whole.

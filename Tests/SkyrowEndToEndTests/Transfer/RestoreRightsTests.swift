@@ -2,6 +2,9 @@ import Foundation
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What SQL of an archive may do, and what the role of the service may.

@@ -4,6 +4,9 @@ import SkyrowHTTP
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// A running service as those see it who watch over it, and what the manual and the dashboard promise them.

@@ -1,9 +1,11 @@
 import Foundation
 import SkyrowModel
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
+@testable import SkyrowSystem
 
 @Suite struct TarFileTests {
     @Test(arguments: [0, 1, 512, 8_589_934_591, 8_589_934_592, .max - 1])
@@ -44,8 +46,8 @@ import Testing
         #expect(reader.manifest == Self.manifest)
         #expect(reader.dump.size == 100_000)
         let script = "cd '\(folder.path)' && tar xf b.tar && sha256sum --check skyrow-backup/SHA256SUMS"
-        let checked = try await Tool.run(words: ["sh", "-c", script])
-        #expect(checked.output == "skyrow-backup/database.dump: OK\nskyrow-backup/manifest.json: OK")
+        let checked = try await ProgramOutput.text(of: ["sh", "-c", script])
+        #expect(checked == "skyrow-backup/database.dump: OK\nskyrow-backup/manifest.json: OK\n")
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         await #expect(throws: ToolError.self) { try await write(path) }
@@ -89,7 +91,13 @@ import Testing
         let reader = try BackupReader(opening: folder.path + "/b.tar")
         let migrations = (1...latest).map { Migration(version: $0, name: "\($0)", script: "") }
         let error = #expect(throws: ToolError.self) {
-            try RestoreRun(reader, schema: schema, replaces: true, migrator: Migrator(migrations: migrations))
+            try RestoreRun(
+                reader,
+                schema: schema,
+                replaces: true,
+                migrator: Migrator(migrations: migrations),
+                progress: { _, _ in NoProgress() }
+            )
         }
         #expect(error?.description.contains(words) == true)
     }
@@ -212,4 +220,9 @@ import Testing
                 """
         )
     }
+}
+
+private struct NoProgress: ProgressDisplay {
+    func report(_ done: Int) {}
+    func finish() {}
 }

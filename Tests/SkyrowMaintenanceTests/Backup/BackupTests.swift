@@ -2,6 +2,7 @@ import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowPostgres
 @testable import SkyrowStore
 

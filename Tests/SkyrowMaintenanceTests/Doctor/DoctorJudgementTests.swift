@@ -1,6 +1,8 @@
 import SkyrowQuery
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 /// What each check makes of the rows it is given, without a server: the fault and its absence side by side.

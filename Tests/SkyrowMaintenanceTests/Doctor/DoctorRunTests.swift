@@ -4,6 +4,7 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 #if canImport(FoundationEssentials)

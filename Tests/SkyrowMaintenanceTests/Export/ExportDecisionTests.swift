@@ -1,8 +1,10 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
+@testable import SkyrowSystem
 
 @Suite struct ExportDecisionTests {
     private static func settings(

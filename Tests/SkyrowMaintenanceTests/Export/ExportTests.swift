@@ -1,4 +1,6 @@
+import SkyrowMaintenance
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowPostgres
@@ -41,7 +43,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
     @Test func everyColumnIsToldAsItIsStored() async throws {
         try await withRecords { f in
             try await f.save("category/home")
-            var values = SaveTests.everyValue
+            var values = RecordsFixture.everyValue
             values["serial"] = nil
             try await f.save("note/a", values)
             try await f.save("note/p", ["next": .reference(id("note/p"))], .ann, in: .user("ann"))

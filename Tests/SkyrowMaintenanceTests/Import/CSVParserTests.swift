@@ -1,6 +1,7 @@
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
 
 @Suite struct CSVParserTests {
     /// Parses a text as a whole, or cut into pieces of `size` bytes.

@@ -1,8 +1,10 @@
 import SkyrowModel
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
+@testable import SkyrowSystem
 
 @Suite struct ImportPlanTests {
     /// Reads a whole text and makes the plan.
@@ -134,26 +136,5 @@ import Testing
         #expect(first.values[try #require(plan.fields.firstIndex { $0.rawValue == "year" })] == .number(1979))
         let fault = #expect(throws: LineFault.self) { try plan.row(from: records[2].get()) }
         #expect(fault?.description == "line 3: title is not of the field's type, string")
-    }
-
-    @Test func theTableShowsWhatBecomesOfEachColumn() throws {
-        let (plan, survey, _) = try Self.plan("code,Release Year,empty\n7,1979,\n8,,\n", idColumn: "code")
-        #expect(
-            importTable(plan, recordCount: survey.recordCount) == """
-                column        field         type                       values
-                code          _id           the record's id            2 of 2
-                Release Year  Release_Year  integer (new)              1 of 2
-                empty                       left out: it has no value  0 of 2
-                """
-        )
-    }
-
-    @Test(arguments: [
-        (0, 100, 1.0, "0 of 100 records  0 a second"),
-        (50, 100, 2.0, "50 of 100 records  25 a second  2 s left"),
-        (12_345, 58_788, 0.5, "12,345 of 58,788 records  24,690 a second  2 s left"),
-    ])
-    func progressTellsRateAndTimeLeft(done: Int, total: Int, seconds: Double, line: String) {
-        #expect(Progress.line(done: done, total: total, elapsed: .seconds(seconds)) == line)
     }
 }

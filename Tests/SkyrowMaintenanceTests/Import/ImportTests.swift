@@ -1,6 +1,8 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 @Suite(.timeLimit(.minutes(10))) struct ImportTests {
@@ -20,7 +22,7 @@ import Testing
     @Test func everyTypeOfValueIsImportedAsItWouldBeSaved() async throws {
         try await withRecords { f in
             try await f.save("category/home")
-            var values = SaveTests.everyValue
+            var values = RecordsFixture.everyValue
             values["serial"] = nil
             let summary = try await f.store.importRecords(
                 stream([row(1, id: "a", values), row(2), row(3, id: "c", ["stars": .number(3), "score": .integer(4)])]),

@@ -1,6 +1,7 @@
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
 
 @Suite struct JSONElementParserTests {
     static func parse(_ text: String, _ format: FileFormat, size: Int) -> [Result<JSONElement, LineFault>] {

@@ -1,7 +1,8 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowMaintenance
 
 @Suite struct TypeInferenceTests {
     @Test(arguments: [

@@ -1,4 +1,6 @@
+import SkyrowMaintenance
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore

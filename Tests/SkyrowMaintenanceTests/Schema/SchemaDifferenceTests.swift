@@ -1,7 +1,9 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 /// What a file asks for of which database, without a server.
@@ -88,7 +90,7 @@ import Testing
         return document
     }
 
-    private func changes(_ change: (inout SchemaDocument) -> Void) -> [SchemaChange] {
+    private func changes(_ change: (inout SchemaDocument) -> Void) -> [SchemaFileChange] {
         let difference = SchemaDifference(document(change), Self.inventory)
         #expect(difference.refusals == [])
         return difference.changes.map(\.change)
@@ -132,10 +134,10 @@ import Testing
         }
         #expect(
             made == [
-                .createType(type("memo")),
-                .addField(field("about"), .reference(type("note")), to: type("memo")),
-                .addField(field("size"), .integer, to: type("memo")),
-                .addField(field("memo"), .reference(type("memo")), to: type("note")),
+                .common(.createType(type("memo"))),
+                .common(.addField(field("about"), .reference(type("note")), to: type("memo"))),
+                .common(.addField(field("size"), .integer, to: type("memo"))),
+                .common(.addField(field("memo"), .reference(type("memo")), to: type("note"))),
                 .setDefault(.integer(0), field("size"), of: type("memo")),
                 .createIndex(DocumentedIndex([.init("size", isDescending: true)]), of: type("memo")),
                 .setComment("Memos.", nil, of: type("memo")),
@@ -173,8 +175,8 @@ import Testing
         #expect(
             made == [
                 .renameType(type("category"), to: type("kind")),
-                .renameField(field("title"), to: field("heading"), of: type("note")),
-                .renameField(field("category"), to: field("kind"), of: type("note")),
+                .common(.renameField(field("title"), to: field("heading"), of: type("note"))),
+                .common(.renameField(field("category"), to: field("kind"), of: type("note"))),
                 .setComment("Records of the type kind.", nil, of: type("kind")),
                 .setComment("The _id of a kind.", field("kind"), of: type("note")),
             ]
@@ -273,13 +275,13 @@ import Testing
         )
         #expect(
             difference.changes == [
-                .init(change: .addField(field("fresh"), .string, to: type("note")), loss: nil),
+                .init(change: .common(.addField(field("fresh"), .string, to: type("note"))), loss: nil),
                 .init(
-                    change: .deleteField(field("category"), of: type("note")),
+                    change: .common(.deleteField(field("category"), of: type("note"))),
                     loss: .values(field("category"), type("note"))
                 ),
                 .init(
-                    change: .deleteField(field("title"), of: type("note")),
+                    change: .common(.deleteField(field("title"), of: type("note"))),
                     loss: .values(field("title"), type("note"))
                 ),
                 .init(change: .deleteType(type("category")), loss: .records(type("category"))),

@@ -1,5 +1,7 @@
+import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowStore

@@ -3,6 +3,7 @@ import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 /// Files and databases for real, with psql as the witness.

@@ -2,9 +2,11 @@ import Foundation
 import Logging
 import SkyrowHTTP
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 @Suite struct JSONLogTests {
     /// What is written to a pipe while `body` logs.
@@ -134,35 +136,6 @@ import Testing
         line.withUnsafeBytes { output.append($0, isUrgent: false) }
         output.flush()
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("1 log lines were dropped"))
-    }
-}
-
-/// A value of a log line.
-enum LogValue: Hashable, Sendable, Decodable, ExpressibleByStringLiteral {
-    case text(String)
-    case number(Int)
-
-    init(stringLiteral text: String) {
-        self = .text(text)
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        self = try (try? container.decode(Int.self)).map { .number($0) } ?? .text(container.decode(String.self))
-    }
-
-    var text: String? {
-        switch self {
-        case .text(let text): text
-        case .number: nil
-        }
-    }
-
-    var number: Int? {
-        switch self {
-        case .text: nil
-        case .number(let number): number
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
 
 /// The text that Prometheus reads, made of values.
 @Suite struct PrometheusTextTests {

@@ -3,7 +3,8 @@ import Logging
 import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 @Suite struct TraceFileTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -4,7 +4,8 @@ import Synchronization
 import Testing
 import Tracing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// Spans, without a file.
 @Suite struct TracerTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
 
 @Suite struct ClusterSettingsTests {
     @Test(arguments: [

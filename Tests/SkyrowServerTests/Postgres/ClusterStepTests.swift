@@ -1,6 +1,7 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 @Suite struct ClusterStepTests {
     static func observation(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
 
 @Suite struct FileLimitTests {
     @Test(arguments: [

@@ -1,8 +1,10 @@
 import Foundation
 import Logging
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// Files that are written where others may write as well, and the directory where none may.
 @Suite struct SafeFileTests {

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 @Suite struct ServiceKeysTests {
     static func withDirectory(_ body: (String) throws -> Void) throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
 
 @Suite struct TrimDecisionTests {
     private static let megabyte: Int64 = 1 << 20

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// What every user of a machine can read in the list of processes, and what other machines reach.
 @Suite struct ExposureTests {

@@ -1,7 +1,9 @@
 import Foundation
+import SkyrowTestSupport
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// Keys and addresses with passwords: where they may come from, and that they are never repeated.
 @Suite struct SecretSettingsTests {

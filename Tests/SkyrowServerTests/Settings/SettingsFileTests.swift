@@ -1,6 +1,7 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// The JSON file of settings.
 @Suite struct SettingsFileTests {

@@ -3,7 +3,8 @@ import SkyrowModel
 import SkyrowStore
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 /// The table of settings, and how values are taken from flags, environment and file.
 @Suite struct SettingsTests {

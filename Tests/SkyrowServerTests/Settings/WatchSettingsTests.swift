@@ -1,6 +1,7 @@
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
+@testable import SkyrowSystem
 
 @Suite struct ObservabilitySettingsTests {
     private func settings(_ flags: [String: String]) throws -> Settings {

@@ -1,4 +1,6 @@
+import SkyrowJSON
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowWire

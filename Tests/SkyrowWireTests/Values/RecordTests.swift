@@ -1,6 +1,8 @@
 import SkyrowModel
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowJSON
 @testable import SkyrowWire
 
 @Suite struct RecordTests {

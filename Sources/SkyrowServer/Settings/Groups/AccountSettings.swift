@@ -1,12 +1,14 @@
-import SkyrowActions
-import SkyrowModel
+package import SkyrowActions
+package import SkyrowModel
 import SkyrowStore
 
 /// Accounts, their sessions and passwords.
-struct AccountSettings: SettingGroup {
-    static let title = "Accounts"
+package struct AccountSettings: SettingGroup {
+    package static let title = "Accounts"
 
-    let loginKeys = Setting(
+    package init() {}
+
+    package let loginKeys = Setting(
         "login-keys",
         LoginKeys.default,
         shown: LoginKeys.default.map(\.rawValue).joined(separator: ","),
@@ -19,7 +21,7 @@ struct AccountSettings: SettingGroup {
         return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
     }
 
-    let loginKeyReaders = Setting(
+    package let loginKeyReaders = Setting(
         "login-key-readers",
         FieldRules.loginKeyReaders,
         shown: "username=users,email=owner",
@@ -41,7 +43,7 @@ struct AccountSettings: SettingGroup {
         return readers
     }
 
-    let loginScripts = Setting(
+    package let loginScripts = Setting(
         "login-scripts",
         AccountPolicy.Scripts.single,
         shown: "single",
@@ -52,7 +54,7 @@ struct AccountSettings: SettingGroup {
         AccountPolicy.Scripts(rawValue: $0)
     }
 
-    let passwordMinimum = Setting.integer(
+    package let passwordMinimum = Setting.integer(
         "password-minimum",
         8,
         in: 1...1000,
@@ -60,7 +62,7 @@ struct AccountSettings: SettingGroup {
         "The fewest characters of a new password; older ones go on."
     )
 
-    let sessionLifetime = Setting<Duration?>(
+    package let sessionLifetime = Setting<Duration?>(
         "session-lifetime",
         .seconds(30 * 86_400),
         shown: "30d",
@@ -74,7 +76,7 @@ struct AccountSettings: SettingGroup {
         }
     }
 
-    let sessionIdle = Setting<Duration?>(
+    package let sessionIdle = Setting<Duration?>(
         "session-idle",
         .seconds(14 * 86_400),
         shown: "14d",
@@ -88,7 +90,7 @@ struct AccountSettings: SettingGroup {
         }
     }
 
-    let sessionLimit = Setting.integer(
+    package let sessionLimit = Setting.integer(
         "session-limit",
         100,
         in: 1...10_000,
@@ -96,7 +98,7 @@ struct AccountSettings: SettingGroup {
         "How many sessions a user may have; a further one ends the one that was not used for longest."
     )
 
-    let sessionCache = Setting.integer(
+    package let sessionCache = Setting.integer(
         "session-cache",
         10_000,
         in: 2...10_000_000,
@@ -104,7 +106,7 @@ struct AccountSettings: SettingGroup {
         "How many sessions are remembered between requests."
     )
 
-    let passwordThreads = Setting<Int?>(
+    package let passwordThreads = Setting<Int?>(
         "password-threads",
         nil,
         shown: "auto",
@@ -119,7 +121,7 @@ struct AccountSettings: SettingGroup {
         return Int(text).flatMap { (1...64).contains($0) ? .some($0) : nil }
     }
 
-    let passwordQueue = Setting.integer(
+    package let passwordQueue = Setting.integer(
         "password-queue",
         64,
         in: 1...10_000,
@@ -127,7 +129,7 @@ struct AccountSettings: SettingGroup {
         "How many logins may wait for their password to be hashed; of sign-ups half as many."
     )
 
-    let passwordQueueShare = Setting.integer(
+    package let passwordQueueShare = Setting.integer(
         "password-queue-share",
         4,
         in: 1...10_000,
@@ -135,7 +137,7 @@ struct AccountSettings: SettingGroup {
         "How many of them one client may have waiting."
     )
 
-    let guessLimitClient = GuessLimitSetting.limit(
+    package let guessLimitClient = GuessLimitSetting.limit(
         "guess-limit-client",
         5,
         """
@@ -144,7 +146,7 @@ struct AccountSettings: SettingGroup {
         """
     )
 
-    let guessLimitAccount = GuessLimitSetting.limit(
+    package let guessLimitAccount = GuessLimitSetting.limit(
         "guess-limit-account",
         50,
         """

@@ -1,10 +1,14 @@
+import SkyrowJSON
 import SkyrowPostgres
+package import SkyrowSystem
 
 /// Which database a command works on.
-struct DatabaseSettings: SettingGroup {
-    static let title = "Database"
+package struct DatabaseSettings: SettingGroup {
+    package static let title = "Database"
 
-    let dataDirectory = Setting(
+    package init() {}
+
+    package let dataDirectory = Setting(
         "data-directory",
         "data",
         shown: "data",
@@ -15,7 +19,7 @@ struct DatabaseSettings: SettingGroup {
         text.isEmpty || text.utf8.contains(0) ? nil : text
     }
 
-    let url = Setting<String?>(
+    package let url = Setting<String?>(
         "database-url",
         nil,
         shown: "",
@@ -26,7 +30,7 @@ struct DatabaseSettings: SettingGroup {
         isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
-    let listenURL = Setting<String?>(
+    package let listenURL = Setting<String?>(
         "listen-database-url",
         nil,
         shown: "",
@@ -37,7 +41,7 @@ struct DatabaseSettings: SettingGroup {
         isAddress(text) ? .some(text) : nil
     }.secret(hasFlag: true)
 
-    let schema = Setting(
+    package let schema = Setting(
         "schema",
         "app",
         shown: "app",
@@ -51,14 +55,14 @@ struct DatabaseSettings: SettingGroup {
         return text.hasPrefix("pg_") || text == "information_schema" ? nil : text
     }
 
-    let preparedStatements = Setting.flag(
+    package let preparedStatements = Setting.flag(
         "prepared-statements",
         true,
         "Whether statements are prepared once a connection; turn it off behind a pooler that swaps sessions."
     )
 
     /// Every user of a machine can read the command lines of its processes.
-    static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
+    package static func check(_ settings: SettingValues<DatabaseSettings>) throws(ToolError) {
         try check(settings.url, origin: settings.origin(of: \.url), name: "database-url")
         try check(settings.listenURL, origin: settings.origin(of: \.listenURL), name: "listen-database-url")
     }

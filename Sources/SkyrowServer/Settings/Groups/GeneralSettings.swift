@@ -1,6 +1,9 @@
 /// What all commands take.
-struct GeneralSettings: SettingGroup {
-    static let title = "Settings file"
+package struct GeneralSettings: SettingGroup {
+    package static let title = "Settings file"
 
-    let config = Setting.file("config", "A JSON file of settings, whose keys are the settings' names.").outsideFiles
+    package init() {}
+
+    package let config = Setting.file("config", "A JSON file of settings, whose keys are the settings' names.")
+        .outsideFiles
 }

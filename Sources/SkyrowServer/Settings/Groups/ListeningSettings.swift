@@ -1,11 +1,14 @@
 import SkyrowActions
-import SkyrowHTTP
+package import SkyrowHTTP
+package import SkyrowSystem
 
 /// Where the service listens, and what it takes from clients.
-struct ListeningSettings: SettingGroup {
-    static let title = "Clients"
+package struct ListeningSettings: SettingGroup {
+    package static let title = "Clients"
 
-    let host = Setting(
+    package init() {}
+
+    package let host = Setting(
         "host",
         "127.0.0.1",
         shown: "127.0.0.1",
@@ -16,9 +19,9 @@ struct ListeningSettings: SettingGroup {
         text.isEmpty || text.contains(where: { $0.isWhitespace || $0 == "/" }) ? nil : text
     }
 
-    let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
+    package let port = Setting.integer("port", 3000, in: 0...65535, "The port to listen on; 0 takes any free one.")
 
-    let corsOrigins = Setting(
+    package let corsOrigins = Setting(
         "cors-origins",
         CORSPolicy.anyOrigin,
         shown: "*",
@@ -28,7 +31,7 @@ struct ListeningSettings: SettingGroup {
         parse: ListeningSettings.corsPolicy
     )
 
-    let maximumBody = Setting.integer(
+    package let maximumBody = Setting.integer(
         "maximum-body",
         8 << 20,
         in: 1024...1 << 30,
@@ -36,7 +39,7 @@ struct ListeningSettings: SettingGroup {
         "The longest request, in bytes."
     )
 
-    let maximumBodyMemory = Setting.integer(
+    package let maximumBodyMemory = Setting.integer(
         "maximum-body-memory",
         256 << 20,
         in: 1 << 20...1 << 40,
@@ -44,7 +47,7 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of requests may wait in memory at once."
     )
 
-    let maximumUnreadMemory = Setting.integer(
+    package let maximumUnreadMemory = Setting.integer(
         "maximum-unread-memory",
         256 << 20,
         in: 1 << 20...1 << 40,
@@ -52,7 +55,7 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of responses may wait for slow clients; beyond, a client that reads nothing for a second is disconnected."
     )
 
-    let maximumAnswer = Setting.integer(
+    package let maximumAnswer = Setting.integer(
         "maximum-answer",
         32 << 20,
         in: 1 << 20...1 << 30,
@@ -60,7 +63,7 @@ struct ListeningSettings: SettingGroup {
         "The longest response, in bytes: of one call, or of all calls of a batch together."
     )
 
-    let maximumAnswerMemory = Setting.integer(
+    package let maximumAnswerMemory = Setting.integer(
         "maximum-answer-memory",
         128 << 20,
         in: 1 << 20...1 << 40,
@@ -68,7 +71,7 @@ struct ListeningSettings: SettingGroup {
         "How many bytes of results may be in the making or wait for clients at once; one client has half of it at most."
     )
 
-    let maximumHeader = Setting.integer(
+    package let maximumHeader = Setting.integer(
         "maximum-header",
         64 << 10,
         in: 4096...1 << 20,
@@ -76,7 +79,7 @@ struct ListeningSettings: SettingGroup {
         "The longest head of a request, in bytes."
     )
 
-    let maximumConnections = Setting.integer(
+    package let maximumConnections = Setting.integer(
         "maximum-connections",
         10_000,
         in: 1...1_000_000,
@@ -84,7 +87,7 @@ struct ListeningSettings: SettingGroup {
         "How many connections clients may have open at once."
     )
 
-    let clientShare = Setting.integer(
+    package let clientShare = Setting.integer(
         "client-share",
         ClientShare.usualPercent,
         in: 1...100,
@@ -92,7 +95,7 @@ struct ListeningSettings: SettingGroup {
         "The part of maximum-connections, maximum-body-memory and maximum-reads that one client may have; 100 is all."
     )
 
-    let minimumBodyRate = Setting.integer(
+    package let minimumBodyRate = Setting.integer(
         "minimum-body-rate",
         1024,
         in: 0...1 << 30,
@@ -100,7 +103,7 @@ struct ListeningSettings: SettingGroup {
         "How many bytes a second of a request's body must arrive, over ten seconds; 0 is no limit."
     )
 
-    let ipv6Prefix = Setting.integer(
+    package let ipv6Prefix = Setting.integer(
         "client-prefix-ipv6",
         ClientIdentification.usualPrefixLength,
         in: 32...128,
@@ -108,7 +111,7 @@ struct ListeningSettings: SettingGroup {
         "How many leading bits of an IPv6 address stand for one client, for limits and shares by client."
     )
 
-    static func check(_ settings: SettingValues<ListeningSettings>) throws(ToolError) {
+    package static func check(_ settings: SettingValues<ListeningSettings>) throws(ToolError) {
         guard settings.maximumBody <= settings.maximumBodyMemory else {
             throw .configuration(
                 "maximum-body must not be above maximum-body-memory: no request of that length would fit."

@@ -1,12 +1,14 @@
-import Logging
+package import Logging
 
 /// What the service says about its work, on standard error.
-struct LoggingSettings: SettingGroup {
-    static let title = "Logging"
+package struct LoggingSettings: SettingGroup {
+    package static let title = "Logging"
+
+    package init() {}
 
     private static let levels = Logger.Level.allCases.map(\.rawValue)
 
-    let level = Setting(
+    package let level = Setting(
         "log-level",
         Logger.Level.info,
         shown: "info",
@@ -15,7 +17,7 @@ struct LoggingSettings: SettingGroup {
         "The least important lines that are logged."
     ) { Logger.Level(rawValue: $0.lowercased()) }.reloading
 
-    let format = Setting(
+    package let format = Setting(
         "log-format",
         LogFormat.automatic,
         shown: "auto",
@@ -26,7 +28,7 @@ struct LoggingSettings: SettingGroup {
 }
 
 /// How log lines look.
-enum LogFormat: String, CaseIterable, Hashable, Sendable {
+package enum LogFormat: String, CaseIterable, Hashable, Sendable {
     case automatic = "auto"
     case json
     case text

@@ -1,8 +1,12 @@
-/// How the service uses its database.
-struct PoolSettings: SettingGroup {
-    static let title = "Database connections"
+package import SkyrowSystem
 
-    let readConnections = Setting.integer(
+/// How the service uses its database.
+package struct PoolSettings: SettingGroup {
+    package static let title = "Database connections"
+
+    package init() {}
+
+    package let readConnections = Setting.integer(
         "read-connections",
         2,
         in: 1...256,
@@ -10,7 +14,7 @@ struct PoolSettings: SettingGroup {
         "Connections that send waiting reads in pipelines."
     )
 
-    let maximumReadConnections = Setting.integer(
+    package let maximumReadConnections = Setting.integer(
         "maximum-read-connections",
         6,
         in: 1...256,
@@ -18,7 +22,7 @@ struct PoolSettings: SettingGroup {
         "How many of these there may be while slow reads hold others up."
     )
 
-    let maximumWriteConnections = Setting.integer(
+    package let maximumWriteConnections = Setting.integer(
         "maximum-write-connections",
         16,
         in: 1...256,
@@ -26,7 +30,7 @@ struct PoolSettings: SettingGroup {
         "Connections for writes with a commit of their own, opened when needed."
     )
 
-    let maximumTransactionConnections = Setting.integer(
+    package let maximumTransactionConnections = Setting.integer(
         "maximum-transaction-connections",
         8,
         in: 1...256,
@@ -34,7 +38,7 @@ struct PoolSettings: SettingGroup {
         "Connections for transactions, opened when needed."
     )
 
-    let maximumReads = Setting.integer(
+    package let maximumReads = Setting.integer(
         "maximum-reads",
         256,
         in: 1...1_000_000,
@@ -42,7 +46,7 @@ struct PoolSettings: SettingGroup {
         "How many reads are performed at once, of one client its `client-share`; more wait for their turn."
     )
 
-    let maximumQueue = Setting.integer(
+    package let maximumQueue = Setting.integer(
         "maximum-queue",
         4096,
         in: 1...1_000_000,
@@ -50,7 +54,7 @@ struct PoolSettings: SettingGroup {
         "How many statements may wait for a connection, and reads for their turn; one more is refused with 135."
     )
 
-    static func check(_ settings: SettingValues<PoolSettings>) throws(ToolError) {
+    package static func check(_ settings: SettingValues<PoolSettings>) throws(ToolError) {
         guard settings.readConnections <= settings.maximumReadConnections else {
             throw .configuration("read-connections must not be above maximum-read-connections.")
         }

@@ -1,10 +1,12 @@
-import SkyrowHTTP
+package import SkyrowHTTP
 
 /// What stands between the service and its clients.
-struct ProxySettings: SettingGroup {
-    static let title = "Proxies"
+package struct ProxySettings: SettingGroup {
+    package static let title = "Proxies"
 
-    let trusted = Setting<[AddressRange]>(
+    package init() {}
+
+    package let trusted = Setting<[AddressRange]>(
         "trusted-proxies",
         [],
         shown: "",
@@ -17,7 +19,7 @@ struct ProxySettings: SettingGroup {
         return known.count == ranges.count ? known : nil
     }
 
-    let header = Setting(
+    package let header = Setting(
         "forwarded-header",
         TrustedProxies.Header.forwardedFor,
         shown: TrustedProxies.Header.forwardedFor.rawValue,

@@ -1,16 +1,18 @@
-import SkyrowActions
+package import SkyrowActions
 
 /// How many calls are let through.
-struct RateLimitSettings: SettingGroup {
-    static let title = "Rate limits"
+package struct RateLimitSettings: SettingGroup {
+    package static let title = "Rate limits"
 
-    let client = rateLimit(
+    package init() {}
+
+    package let client = rateLimit(
         "rate-limit-client",
         RateLimit(60_000, per: .seconds(60)),
         "Calls of one client: an IPv4 address, or an IPv6 network of `client-prefix-ipv6` bits."
     )
-    let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")
-    let login = rateLimit(
+    package let user = rateLimit("rate-limit-user", nil, "Calls of one user, from wherever.")
+    package let login = rateLimit(
         "rate-limit-login",
         RateLimit(60, per: .seconds(60)),
         "Signups, logins and changes of password of one client."

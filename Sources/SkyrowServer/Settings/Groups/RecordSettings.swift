@@ -1,16 +1,18 @@
-import SkyrowModel
+package import SkyrowModel
 
 /// How records and their types are treated.
-struct RecordSettings: SettingGroup {
-    static let title = "Records"
+package struct RecordSettings: SettingGroup {
+    package static let title = "Records"
 
-    let isDevelopment = Setting.flag(
+    package init() {}
+
+    package let isDevelopment = Setting.flag(
         "development",
         false,
         "Whether types and fields appear when they are first saved."
     )
 
-    let maximumAccessEntries = Setting.integer(
+    package let maximumAccessEntries = Setting.integer(
         "maximum-access-entries",
         AccessList.defaultMaximum,
         in: 1...AccessList.utmostMaximum,
@@ -18,7 +20,7 @@ struct RecordSettings: SettingGroup {
         "How many entries an `_access` list may have. Long lists make every query that meets them slower."
     )
 
-    let sharedAccessLists = Setting<[RecordTypeName]>(
+    package let sharedAccessLists = Setting<[RecordTypeName]>(
         "shared-access-lists",
         [],
         shown: "",
@@ -31,7 +33,7 @@ struct RecordSettings: SettingGroup {
         return types.count == names.count ? types : nil
     }
 
-    let isPublicDevelopment = Setting.flag(
+    package let isPublicDevelopment = Setting.flag(
         "public-development",
         false,
         "Whether development mode may be served on an address that other machines reach, where any client makes fields."

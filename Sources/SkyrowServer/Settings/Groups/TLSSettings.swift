@@ -1,17 +1,20 @@
-import SkyrowHTTP
+package import SkyrowHTTP
+package import SkyrowSystem
 
 /// HTTPS and HTTP/2.
-struct TLSSettings: SettingGroup {
-    static let title = "TLS"
+package struct TLSSettings: SettingGroup {
+    package static let title = "TLS"
 
-    let certificate = Setting<String?>.file(
+    package init() {}
+
+    package let certificate = Setting<String?>.file(
         "tls-certificate",
         "The certificate to serve HTTPS and HTTP/2 with, PEM, and after it those that lead to one that clients know."
     )
 
-    let key = Setting<String?>.file("tls-key", "Its private key, PEM, without a passphrase.")
+    package let key = Setting<String?>.file("tls-key", "Its private key, PEM, without a passphrase.")
 
-    let strictTransport = Setting<Duration?>(
+    package let strictTransport = Setting<Duration?>(
         "hsts-max-age",
         .seconds(365 * 86_400),
         shown: "365d",
@@ -25,7 +28,7 @@ struct TLSSettings: SettingGroup {
         }
     }
 
-    static func check(_ settings: SettingValues<TLSSettings>) throws(ToolError) {
+    package static func check(_ settings: SettingValues<TLSSettings>) throws(ToolError) {
         guard (settings.certificate == nil) == (settings.key == nil) else {
             throw .configuration("tls-certificate and tls-key belong together: give both, or neither.")
         }
@@ -34,7 +37,7 @@ struct TLSSettings: SettingGroup {
 
 extension SettingValues<TLSSettings> {
     /// nil to serve without TLS.
-    var files: CertificateFiles? {
+    package var files: CertificateFiles? {
         guard let certificate = self.certificate, let key = self.key else { return nil }
         return CertificateFiles(certificate: certificate, key: key)
     }

@@ -1,55 +1,65 @@
 /// How long the service waits for what.
-struct TimeSettings: SettingGroup {
-    static let title = "Time"
+package struct TimeSettings: SettingGroup {
+    package static let title = "Time"
 
-    let header = Setting.duration(
+    package init() {}
+
+    package let header = Setting.duration(
         "header-timeout",
         .seconds(15),
         "From the opening of a connection to the head of its first request."
     )
-    let idle = Setting.duration("idle-timeout", .seconds(75), "From a response to the next request of the connection.")
-    let body = Setting.duration("body-timeout", .seconds(60), "From the head of a request to the end of its body.")
-    let response = Setting.duration(
+    package let idle = Setting.duration(
+        "idle-timeout",
+        .seconds(75),
+        "From a response to the next request of the connection."
+    )
+    package let body = Setting.duration(
+        "body-timeout",
+        .seconds(60),
+        "From the head of a request to the end of its body."
+    )
+    package let response = Setting.duration(
         "response-timeout",
         .seconds(60),
         "From a request to its response; then its work is cancelled and it fails with 122."
     )
-    let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its response.")
-    let drain = Setting.duration(
+    package let write = Setting.duration("write-timeout", .seconds(30), "For a client that does not read its response.")
+    package let drain = Setting.duration(
         "drain-time",
         .zero,
         in: .zero...(.seconds(3600)),
         "From SIGTERM to the shutdown, in which requests are served and `/readyz` is false, for proxies to notice."
     )
-    let shutdown = Setting.duration(
+    package let shutdown = Setting.duration(
         "shutdown-timeout",
         .seconds(30),
         "For requests that were accepted to finish when the service ends."
     )
-    let connect = Setting.duration(
+    package let connect = Setting.duration(
         "database-connect-timeout",
         .seconds(5),
         "For one attempt to connect to PostgreSQL, unless its address says otherwise."
     )
-    let acquire = Setting.duration(
+    package let acquire = Setting.duration(
         "database-acquire-timeout",
         .seconds(10),
         in: .milliseconds(100)...(.seconds(3600)),
         "For a statement to get a connection; then it is refused with 135."
     )
-    let statement = Setting.duration(
+    package let statement = Setting.duration(
         "statement-timeout",
         .seconds(30),
         in: .milliseconds(100)...(.seconds(86_400)),
         "For one statement to run in PostgreSQL."
     )
-    let readStatement = Setting.duration(
+    package let readStatement = Setting.duration(
         "read-statement-timeout",
         .seconds(10),
         in: .milliseconds(100)...(.seconds(86_400)),
         "For one that only reads, if that is less."
     )
-    let idleTransaction = Setting.duration(
+    package let idleTransaction = Setting.duration(
         "idle-transaction-timeout",
         .seconds(60),
         "For a transaction without a statement; then PostgreSQL ends it."

@@ -1,10 +1,12 @@
 import SkyrowHTTP
 
 /// What a service reports about itself.
-struct ObservabilitySettings: SettingGroup {
-    static let title = "Observability"
+package struct ObservabilitySettings: SettingGroup {
+    package static let title = "Observability"
 
-    let metrics = Setting(
+    package init() {}
+
+    package let metrics = Setting(
         "metrics",
         MetricsAccess.keyHolders,
         shown: "key",
@@ -17,13 +19,13 @@ struct ObservabilitySettings: SettingGroup {
         parse: MetricsAccess.init(text:)
     )
 
-    let metricsKey = Setting.key(
+    package let metricsKey = Setting.key(
         "metrics-key",
         minimumLength: 16,
         "Opens `/metrics` and nothing else, so that monitoring needs no master key."
     )
 
-    let slowStatement = Setting(
+    package let slowStatement = Setting(
         "slow-statement",
         Optional(Duration.seconds(1)),
         shown: "1s",
@@ -33,12 +35,12 @@ struct ObservabilitySettings: SettingGroup {
         parse: ObservabilitySettings.threshold
     )
 
-    let traceFile = Setting.file(
+    package let traceFile = Setting.file(
         "trace-file",
         "Where spans are written, one JSON document of OpenTelemetry a line; without it nothing is traced."
     )
 
-    let traceRatio = Setting(
+    package let traceRatio = Setting(
         "trace-ratio",
         1.0,
         shown: "1",
@@ -49,7 +51,7 @@ struct ObservabilitySettings: SettingGroup {
         Double(text).flatMap { (0...1).contains($0) ? $0 : nil }
     }
 
-    let traceFileSize = Setting.integer(
+    package let traceFileSize = Setting.integer(
         "trace-file-size",
         256 << 20,
         in: 1 << 16...1 << 40,
@@ -64,7 +66,7 @@ struct ObservabilitySettings: SettingGroup {
 }
 
 /// Who may read the metrics, and where.
-enum MetricsAccess: Hashable, Sendable {
+package enum MetricsAccess: Hashable, Sendable {
     /// Holders of the metrics key or the master key, on the service's own port.
     case keyHolders
     /// Everybody, on the service's own port.

@@ -1,40 +1,41 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowStore
 
-extension SchemaChange {
-    /// The statements of a change that only a schema file asks for.
-    func fileStatements(in schema: SQLIdentifier) throws -> [SQL] {
+extension SchemaFileChange {
+    /// The statements of a change that only a schema file asks for, and that stands alone.
+    func ownStatements(in schema: SQLIdentifier) throws -> [SQL] {
         switch self {
         case .renameType(let type, let newName):
             // Readers who catch up look for deletions under the name that the type has now.
             [
-                "ALTER TABLE \(try Self.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
+                "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
             ]
         case .convertField(let field, let conversion, let type):
             try conversion.statements(field, of: type, in: schema)
         case .setDefault(let value, let field, let type):
-            [try Self.setDefault(value, field, Self.table(type, schema))]
+            [try Self.setDefault(value, field, SchemaChange.table(type, schema))]
         case .setComment(let text, nil, let type):
-            ["COMMENT ON TABLE \(try Self.table(type, schema)) IS \(literal: text)"]
+            ["COMMENT ON TABLE \(try SchemaChange.table(type, schema)) IS \(literal: text)"]
         case .setComment(let text, let field?, let type):
             [
                 """
-                COMMENT ON COLUMN \(try Self.table(type, schema)).\(try SQLIdentifier(field.rawValue)) \
+                COMMENT ON COLUMN \(try SchemaChange.table(type, schema)).\(try SQLIdentifier(field.rawValue)) \
                 IS \(literal: text)
                 """
             ]
         case .createIndex(let index, let type):
-            [try Self.createIndex(index, on: Self.table(type, schema))]
+            [try Self.createIndex(index, on: SchemaChange.table(type, schema))]
         case .deleteIndex(let index, let type):
             [
                 index.isConstraint
-                    ? "ALTER TABLE \(try Self.table(type, schema)) DROP CONSTRAINT \(try SQLIdentifier(index.name))"
+                    ? "ALTER TABLE \(try SchemaChange.table(type, schema)) DROP CONSTRAINT \(try SQLIdentifier(index.name))"
                     : "DROP INDEX \(schema).\(try SQLIdentifier(index.name))"
             ]
         case .repair(let drift):
             try drift.repair(in: schema) ?? []
-        case .createType, .addField, .widenField, .renameField, .deleteField, .deleteType:
+        case .common, .deleteType:
             []
         }
     }

@@ -1,24 +1,35 @@
 import Logging
-import SkyrowModel
-import SkyrowTestSupport
-
-@testable import SkyrowPostgres
-@testable import SkyrowStore
+package import SkyrowModel
+package import SkyrowPostgres
+package import SkyrowStore
 
 /// A store on a database of its own, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
-struct RecordsFixture {
-    let store: RecordStore
-    let client: PostgresClient
-    let database: TemporaryDatabase
+package struct RecordsFixture {
+    /// A value for each field of a note.
+    package static let everyValue: [String: RecordValue] = [
+        "title": .string("Milch \u{1F95B} 'quoted' \"x\" \\ \u{1}"),
+        "stars": .integer(9_007_199_254_740_993),
+        "score": .number(0.1),
+        "done": .boolean(false),
+        "due": .datetime(Timestamp(microseconds: 602_942_400_123_456)),
+        "tags": .json(JSONText(validated: Array(#"["a", {"$date": "2019-03-01T09:00:00Z", "$type": "date"}]"#.utf8))),
+        "data": .bytes([0, 1, 255]),
+        "category": .reference(id("category/home")),
+        "serial": .integer(77),
+    ]
+
+    package let store: RecordStore
+    package let client: PostgresClient
+    package let database: TemporaryDatabase
 
     @discardableResult
-    func psql(_ statements: String) async throws -> String {
+    package func psql(_ statements: String) async throws -> String {
         try await database.psql("SET search_path = app; SET client_min_messages = warning;\n" + statements)
     }
 
     /// Saves records one caller owns; fails the test when one is refused.
     @discardableResult
-    func save(
+    package func save(
         _ drafts: [RecordDraft],
         _ caller: Caller = .ann,
         in scope: DatabaseScope = .everyone
@@ -27,7 +38,7 @@ struct RecordsFixture {
     }
 
     @discardableResult
-    func save(
+    package func save(
         _ id: String,
         _ fields: [String: RecordValue] = [:],
         access: AccessList? = nil,
@@ -37,14 +48,16 @@ struct RecordsFixture {
         try await save([draft(id, fields, access: access)], caller, in: scope)[0]
     }
 
-    func fetch(_ id: String, _ caller: Caller = .ann, in scope: DatabaseScope = .everyone) async throws -> Record? {
+    package func fetch(_ id: String, _ caller: Caller = .ann, in scope: DatabaseScope = .everyone) async throws
+        -> Record?
+    {
         let outcome = try await store.fetch([try RecordID(id)], in: scope, caller: caller)[0]
         if case .failure(let error, _) = outcome, error.code == .resourceNotFound { return nil }
         return try outcome.record
     }
 
     /// The ids that a query answers, in order.
-    func query(
+    package func query(
         _ predicate: Predicate? = nil,
         type name: String = "note",
         _ caller: Caller = .ann,
@@ -58,7 +71,7 @@ struct RecordsFixture {
 }
 
 /// A record to save.
-func draft(
+package func draft(
     _ id: String,
     _ fields: [String: RecordValue] = [:],
     access: AccessList? = nil,
@@ -73,12 +86,16 @@ func draft(
 }
 
 /// What a test expected to be a record and was not.
-struct UnexpectedOutcome: Error {
-    var error: SkyrowError?
+package struct UnexpectedOutcome: Error {
+    package var error: SkyrowError?
+
+    package init(error: SkyrowError? = nil) {
+        self.error = error
+    }
 }
 
 extension RecordOutcome {
-    var record: Record {
+    package var record: Record {
         get throws {
             switch self {
             case .record(let source):
@@ -90,14 +107,14 @@ extension RecordOutcome {
         }
     }
 
-    var error: SkyrowError? {
+    package var error: SkyrowError? {
         switch self {
         case .failure(let error, _): error
         case .record, .deleted: nil
         }
     }
 
-    var isDeleted: Bool {
+    package var isDeleted: Bool {
         switch self {
         case .deleted: true
         case .record, .failure: false
@@ -105,7 +122,7 @@ extension RecordOutcome {
     }
 }
 
-func withRecords(
+package func withRecords(
     on cluster: TemporaryCluster? = nil,
     test: String = #function,
     _ body: @escaping @Sendable (RecordsFixture) async throws -> Void

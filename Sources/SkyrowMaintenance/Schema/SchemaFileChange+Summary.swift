@@ -1,15 +1,16 @@
 internal import SkyrowModel
 package import SkyrowPostgres
+import SkyrowStore
 
-extension SchemaChange {
+extension SchemaFileChange {
     /// The name of the kind of change, for programs.
     package var kind: String {
         switch self {
-        case .createType: "create_type"
-        case .addField: "add_field"
-        case .widenField: "widen_field"
-        case .renameField: "rename_field"
-        case .deleteField: "delete_field"
+        case .common(.createType): "create_type"
+        case .common(.addField): "add_field"
+        case .common(.widenField): "widen_field"
+        case .common(.renameField): "rename_field"
+        case .common(.deleteField): "delete_field"
         case .renameType: "rename_type"
         case .deleteType: "delete_type"
         case .convertField: "convert_field"
@@ -24,8 +25,10 @@ extension SchemaChange {
     /// The type, by the name it has after the change where it stays.
     package var type: String {
         switch self {
-        case .createType(let type), .addField(_, _, let type), .widenField(_, let type), .renameField(_, _, let type),
-            .deleteField(_, let type), .renameType(_, let type), .deleteType(let type), .convertField(_, _, let type),
+        case .common(.createType(let type)), .common(.addField(_, _, let type)), .common(.widenField(_, let type)),
+            .common(.renameField(_, _, let type)),
+            .common(.deleteField(_, let type)), .renameType(_, let type), .deleteType(let type),
+            .convertField(_, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
             .deleteIndex(_, let type):
             type.rawValue
@@ -36,23 +39,24 @@ extension SchemaChange {
     /// The field, likewise; nil where the type as a whole changes.
     package var field: String? {
         switch self {
-        case .addField(let field, _, _), .widenField(let field, _), .renameField(_, let field, _),
-            .deleteField(let field, _), .convertField(let field, _, _), .setDefault(_, let field, _):
+        case .common(.addField(let field, _, _)), .common(.widenField(let field, _)),
+            .common(.renameField(_, let field, _)),
+            .common(.deleteField(let field, _)), .convertField(let field, _, _), .setDefault(_, let field, _):
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
-        case .createType, .renameType, .deleteType, .createIndex, .deleteIndex: nil
+        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex: nil
         }
     }
 
     /// What happens, without saying to what: "is new", "becomes a number".
     package var summary: String {
         switch self {
-        case .createType: "new type"
-        case .addField(_, let type, _): "new field, \(type.name)"
-        case .widenField: "integer becomes number"
-        case .renameField(let former, _, _): "renamed from \(former)"
-        case .deleteField: "deleted"
+        case .common(.createType): "new type"
+        case .common(.addField(_, let type, _)): "new field, \(type.name)"
+        case .common(.widenField): "integer becomes number"
+        case .common(.renameField(let former, _, _)): "renamed from \(former)"
+        case .common(.deleteField): "deleted"
         case .renameType(let former, _): "renamed from \(former)"
         case .deleteType: "deleted with its records"
         case .convertField(_, let conversion, _): "\(conversion.from.name) becomes \(conversion.to.name)"
@@ -66,6 +70,6 @@ extension SchemaChange {
 
     /// The statements as psql would take them.
     package func script(in schema: SQLIdentifier) -> [String] {
-        ((try? SchemaChange.statements(for: [self], in: schema)) ?? []).map { "\($0.text);" }
+        ((try? SchemaFileChange.statements(for: [self], in: schema)) ?? []).map { "\($0.text);" }
     }
 }

@@ -1,6 +1,7 @@
 import SkyrowModel
 import Testing
 
+@testable import SkyrowJSON
 @testable import SkyrowWire
 
 /// Texts that an account bounds.

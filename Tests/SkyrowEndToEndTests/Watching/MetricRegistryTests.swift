@@ -1,7 +1,7 @@
 import CoreMetrics
 import Testing
 
-@testable import skyrow
+@testable import SkyrowServer
 
 /// What is counted through swift-metrics comes out again.
 @Suite struct MetricRegistryTests {

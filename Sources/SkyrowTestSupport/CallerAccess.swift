@@ -1,18 +1,17 @@
-import SkyrowModel
-
-@testable import SkyrowPostgres
-@testable import SkyrowStore
+package import SkyrowModel
+package import SkyrowPostgres
+package import SkyrowStore
 
 // The store takes what a caller may do (`RecordAccess`); tests name the caller, and have it settled as the actions do.
 
 extension RecordAccess {
     /// What a caller may do in a database, nothing where it is not open.
-    init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
+    package init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
         self.init(in: scope, for: use, by: caller, variables: AccessVariables(of: caller))
     }
 
     /// Opens a database for writing; throws where it is not open.
-    init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
+    package init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
         let name: DatabaseName =
             switch scope {
             case .everyone: .everyone
@@ -25,14 +24,14 @@ extension RecordAccess {
 
 extension AccessVariables {
     /// nil for a caller whom no list can name.
-    init?(of caller: Caller) {
+    package init?(of caller: Caller) {
         guard !caller.isMaster, let user = caller.userID else { return nil }
         self.init(AccessAudience(user: user, roles: caller.roles))
     }
 }
 
 extension RecordStore {
-    func save(
+    package func save(
         _ items: [SaveRequest.Item],
         in scope: DatabaseScope,
         caller: Caller,
@@ -43,7 +42,7 @@ extension RecordStore {
         return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema)
     }
 
-    func save(
+    package func save(
         _ items: [SaveRequest.Item],
         in scope: DatabaseScope,
         caller: Caller,
@@ -55,7 +54,7 @@ extension RecordStore {
         return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema, transaction: transaction)
     }
 
-    func delete(
+    package func delete(
         _ ids: [RecordID],
         in scope: DatabaseScope,
         caller: Caller,
@@ -64,7 +63,7 @@ extension RecordStore {
         try await delete(ids, with: try RecordAccess(opening: scope, by: caller), atomic: atomic)
     }
 
-    func delete(
+    package func delete(
         _ ids: [RecordID],
         in scope: DatabaseScope,
         caller: Caller,
@@ -75,15 +74,15 @@ extension RecordStore {
         return try await delete(ids, with: access, atomic: atomic, transaction: transaction)
     }
 
-    func fetch(_ ids: [RecordID], in scope: DatabaseScope, caller: Caller) async throws -> [RecordOutcome] {
+    package func fetch(_ ids: [RecordID], in scope: DatabaseScope, caller: Caller) async throws -> [RecordOutcome] {
         try await fetch(ids, with: RecordAccess(caller, in: scope, for: .reading))
     }
 
-    func query(_ query: RecordQuery, in scope: DatabaseScope, caller: Caller) async throws -> QueryResult {
+    package func query(_ query: RecordQuery, in scope: DatabaseScope, caller: Caller) async throws -> QueryResult {
         try await self.query(query, with: RecordAccess(caller, in: scope, for: .reading))
     }
 
-    func refusals(
+    package func refusals(
         saving drafts: [RecordDraft],
         in scope: DatabaseScope,
         caller: Caller

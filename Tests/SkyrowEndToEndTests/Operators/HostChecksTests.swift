@@ -1,7 +1,11 @@
 import Glibc
 import SkyrowStore
+import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
+@testable import SkyrowServer
+@testable import SkyrowSystem
 @testable import skyrow
 
 /// What the doctor makes of the machine.

@@ -1,0 +1,85 @@
+package import SkyrowModel
+package import SkyrowPostgres
+package import SkyrowStore
+
+/// One change that makes a database as a schema file says: what a request can change as well, and more.
+package enum SchemaFileChange: Hashable, Sendable {
+    case common(SchemaChange)
+    /// `ALTER TABLE note RENAME TO memo`
+    case renameType(RecordTypeName, to: RecordTypeName)
+    /// `DROP TABLE note`
+    case deleteType(RecordTypeName)
+    /// `ALTER TABLE note ALTER COLUMN stars TYPE bigint USING …`
+    case convertField(FieldName, FieldConversion, of: RecordTypeName)
+    /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
+    case setDefault(RecordValue?, FieldName, of: RecordTypeName)
+    /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table
+    case setComment(String, FieldName?, of: RecordTypeName)
+    /// `CREATE INDEX ON note (stars)`
+    case createIndex(DocumentedIndex, of: RecordTypeName)
+    /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
+    case deleteIndex(InventoryIndex, of: RecordTypeName)
+    /// What Skyrow would have made otherwise.
+    case repair(SchemaDrift)
+}
+
+extension SchemaFileChange {
+    /// About how many locks the change takes, all held until it is committed; counted in `pg_locks`.
+    var locks: Int64 {
+        switch self {
+        case .common(let change): change.locks
+        case .deleteType: SchemaChange.locksPerType
+        case .convertField, .repair: 4
+        case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex: 1
+        }
+    }
+
+    /// The statements of a plan of ``SchemaDifference``: those of new names before all others, which use the new names.
+    package static func statements(
+        ofPlan plan: [SchemaFileChange],
+        in schema: SQLIdentifier
+    ) throws -> [SQL] {
+        let renames = plan.prefix(while: \.isRename)
+        return try statements(for: Array(renames), in: schema)
+            + statements(for: Array(plan.dropFirst(renames.count)), in: schema)
+    }
+
+    /// The statements that make several changes; tables are dropped last and all in one, since they may refer to each
+    /// other.
+    package static func statements(for changes: [SchemaFileChange], in schema: SQLIdentifier) throws -> [SQL] {
+        let common = changes.compactMap { change -> SchemaChange? in
+            if case .common(let change) = change { change } else { nil }
+        }
+        let makes = common.filter(\.makes)
+        var statements = try SchemaChange.statements(for: makes, in: schema)
+        var deleted: [SQL] = []
+        for change in changes {
+            switch change {
+            case .common(let change) where change.makes: break
+            case .common(let change): statements += try SchemaChange.statements(for: [change], in: schema)
+            case .deleteType(let type): deleted.append(try SchemaChange.table(type, schema))
+            case .renameType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair:
+                statements += try change.ownStatements(in: schema)
+            }
+        }
+        if !deleted.isEmpty { statements.append("DROP TABLE \(deleted.joined(separator: ", "))") }
+        return statements
+    }
+
+    private var isRename: Bool {
+        switch self {
+        case .renameType, .common(.renameField): true
+        case .common, .deleteType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair: false
+        }
+    }
+}
+
+extension SchemaChange {
+    /// Whether there is more afterwards; all of that is made first, with one statement a table.
+    fileprivate var makes: Bool {
+        switch self {
+        case .createType, .addField: true
+        case .widenField, .renameField, .deleteField: false
+        }
+    }
+}

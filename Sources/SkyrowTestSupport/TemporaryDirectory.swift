@@ -1,0 +1,19 @@
+import Foundation
+
+/// A directory for one test, which only the user who runs it may enter.
+package struct TemporaryDirectory: ~Copyable {
+    package let path: String
+
+    package init() throws {
+        path = NSTemporaryDirectory() + "skyrow-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+import SkyrowHTTP
+import SkyrowMaintenance
+import SkyrowServer
+import SkyrowSystem
+
+extension ToolError {
+    /// Says why a service could not start, or ended by itself.
+    init(serviceFailure error: any Error, settings: Settings) {
+        if let error = error as? ToolError {
+            self = error
+        } else if let error = error as? ListenError {
+            self = .failure(ToolError.listening(error, settings))
+        } else {
+            self.init(databaseFailure: error)
+        }
+    }
+
+    private static func listening(_ error: ListenError, _ settings: Settings) -> String {
+        let place = "port \(settings.listening.port) of \(settings.listening.host)"
+        return switch error.code {
+        case EADDRINUSE: "Another program listens on \(place): end it, or give another --port."
+        case EACCES: "This user may not listen on \(place): give a --port above 1023."
+        case EADDRNOTAVAIL: "This machine does not have the address \(settings.listening.host): give another --host."
+        default: "Cannot listen on \(place): \(error)."
+        }
+    }
+}

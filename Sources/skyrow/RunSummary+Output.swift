@@ -1,0 +1,52 @@
+import SkyrowJSON
+import SkyrowMaintenance
+
+extension RunSummary {
+    /// `{"command":"export","path":"movies","rows":58788,"bytes":6127830,"seconds":1.25,"types":[…]}`
+    var json: String {
+        jsonObject { write(to: $0) }
+    }
+
+    private func write(to writer: JSONWriter) {
+        writer.key("command")
+        writer.string(command)
+        if let path {
+            writer.key("path")
+            writer.string(path)
+        }
+        if isDryRun {
+            writer.key("dry_run")
+            writer.boolean(true)
+        }
+        writer.key("rows")
+        writer.integer(rows)
+        writer.key("bytes")
+        writer.integer(bytes)
+        writer.key("seconds")
+        writer.number((elapsed.inSeconds * 1000).rounded() / 1000)
+        writer.key(partsName)
+        writer.beginArray()
+        for part in parts {
+            writer.beginObject()
+            writer.key("name")
+            writer.string(part.name)
+            writer.key("rows")
+            writer.integer(part.rows)
+            if let bytes = part.bytes {
+                writer.key("bytes")
+                writer.integer(bytes)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// `58,788 records a second`, without a unit.
+    var rate: String { decimal(Int(Double(rows) / max(elapsed.inSeconds, 1e-3))) }
+}
+
+/// `12.3 MB`
+func megabytes(_ bytes: Int) -> String {
+    let tenths = (bytes + 50_000) / 100_000
+    return "\(decimal(tenths / 10)).\(tenths % 10) MB"
+}
