@@ -18,9 +18,7 @@ public enum DatabaseName: Hashable, Sendable {
         case "_union": self = .union
         case .some(let other):
             let utf8 = other.utf8
-            guard utf8.first != UInt8(ascii: "_"), utf8.count <= 255, !utf8.contains(0),
-                !utf8.contains(UInt8(ascii: "/"))
-            else {
+            guard other.isName, utf8.first != UInt8(ascii: "_"), !utf8.contains(UInt8(ascii: "/")) else {
                 throw .invalidArgument("There is no database of that name.", "database_id")
             }
             self = .user(UserID(other))

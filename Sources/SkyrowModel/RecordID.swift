@@ -8,8 +8,7 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
 
     /// Throws `108 InvalidArgument` when `id` is empty, longer than 255 bytes, holds NUL or begins with `~`.
     public init(type: RecordTypeName, id: String) throws(SkyrowError) {
-        let utf8 = id.utf8
-        guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "~"), !utf8.contains(0) else {
+        guard id.isName, id.utf8.first != UInt8(ascii: "~") else {
             throw .invalidArgument(
                 "A record id is 1 to 255 bytes, holds no NUL and does not begin with '~'.",
                 "id"

@@ -5,6 +5,13 @@ extension String {
     package func isSameText(as other: String) -> Bool {
         utf8.elementsEqual(other.utf8)
     }
+
+    /// Whether it has 1 to 255 bytes and no NUL: the rule for record ids, user ids, names of roles and values of login
+    /// keys, some of which ask for more.
+    package var isName: Bool {
+        let utf8 = utf8
+        return (1...AccessList.maximumNameLength).contains(utf8.count) && !utf8.contains(0)
+    }
 }
 
 /// A name or id as a key whose identity is its bytes, as in PostgreSQL.

@@ -62,8 +62,7 @@ struct LoginData {
     static func check(_ value: RecordValue, argument: String) throws(SkyrowError) {
         switch value {
         case .null: return
-        case .string(let text)
-        where (1...255).contains(text.utf8.count) && !text.utf8.contains(0) && !text.isInvisible:
+        case .string(let text) where text.isName && !text.isInvisible:
             return
         case .string, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
             throw .invalidArgument(

@@ -59,7 +59,7 @@ extension ActionService {
     }
 
     private func checkRoleNames(_ roles: [RoleName]) throws(SkyrowError) {
-        guard roles.allSatisfy({ (1...255).contains($0.rawValue.utf8.count) && !$0.rawValue.utf8.contains(0) }) else {
+        guard roles.allSatisfy(\.rawValue.isName) else {
             throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", "roles")
         }
     }

@@ -119,11 +119,8 @@ struct CredentialCheck {
 
 /// Whether the text can be the id of an account, and so the id of a public record and the name of a database.
 func isUserID(_ text: String) -> Bool {
-    let utf8 = text.utf8
-    guard let first = utf8.first, utf8.count <= 255, first != UInt8(ascii: "_"), first != UInt8(ascii: "~") else {
-        return false
-    }
-    return !utf8.contains(0)
+    guard text.isName, let first = text.utf8.first else { return false }
+    return first != UInt8(ascii: "_") && first != UInt8(ascii: "~")
 }
 
 extension ActionRequirement {

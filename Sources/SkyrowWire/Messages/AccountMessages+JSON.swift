@@ -11,7 +11,7 @@ extension Credentials {
             accessToken: try parameters.string("access_token"),
             actingUserID: actingUserID.map { UserID($0) }
         )
-        if let actingUserID, !isName(actingUserID) {
+        if let actingUserID, !actingUserID.isName {
             throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "_user_id")
         }
     }
@@ -59,7 +59,7 @@ private func loginData(_ parameters: Parameters) throws(SkyrowError) -> [String:
         guard let text = value.string else {
             throw .invalidArgument("The values of \"auth_data\" are strings.", "auth_data")
         }
-        guard isName(text) else {
+        guard text.isName else {
             throw .invalidArgument("The values of \"auth_data\" are 1 to 255 bytes without NUL.", "auth_data")
         }
         values[name] = text
@@ -90,7 +90,7 @@ extension SetDisabledRequest {
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         let userID = try parameters.required("auth_id", parameters.string("auth_id"))
-        guard isName(userID) else {
+        guard userID.isName else {
             throw .invalidArgument("A user id is 1 to 255 bytes without NUL.", "auth_id")
         }
         self.init(

@@ -64,7 +64,7 @@ struct Parameters {
         names.reserveCapacity(array.count)
         for element in array.elements {
             guard let text = element.string else { throw wrongType(name, "an array of strings") }
-            guard isName(text) else {
+            guard text.isName else {
                 throw .invalidArgument("\"\(name)\" holds texts of 1 to 255 bytes without NUL.", "\(name)")
             }
             names.append(text)
@@ -116,9 +116,4 @@ struct Parameters {
     func tooMany(_ name: StaticString, _ limit: Int) -> SkyrowError {
         .invalidArgument("\"\(name)\" has more than \(limit) entries; send several requests.", "\(name)")
     }
-}
-
-/// Whether a text can be a user id or the name of a role.
-func isName(_ text: String) -> Bool {
-    (1...255).contains(text.utf8.count) && !text.utf8.contains(0)
 }

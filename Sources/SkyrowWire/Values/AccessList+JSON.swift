@@ -84,7 +84,7 @@ private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool 
 
 private func text(_ json: JSONView, _ name: String) throws(SkyrowError) -> String? {
     if json.isNull { return nil }
-    guard let text = json.string, isName(text) else {
+    guard let text = json.string, text.isName else {
         throw malformed("\"\(name)\" in _access is a text of 1 to 255 bytes without NUL.")
     }
     return text
