@@ -1,4 +1,6 @@
-// Checks whose rows are not the result of one query; DoctorRun brings them.
+internal import SkyrowPostgres
+
+// Checks whose rows are not the result of one query.
 
 extension DoctorCheck {
     /// Every check of the database, in the order of the report.
@@ -13,6 +15,7 @@ extension DoctorCheck {
     package static let migrations = DoctorCheck(
         "migrations",
         "The reserved tables",
+        .observation { $0.migrations },
         judge: { rows, _ in
             rows.map { row in
                 switch row["step"] {
@@ -49,6 +52,7 @@ extension DoctorCheck {
         "schema-drift",
         "Tables that psql made otherwise",
         needsTables: true,
+        .observation { try await $0.drift() },
         judge: { rows, _ in
             rows.map { row in
                 DoctorFinding(
@@ -68,6 +72,7 @@ extension DoctorCheck {
     package static let clock = DoctorCheck(
         "clock",
         "The clocks of service and database",
+        .observation { try await [$0.clocks()] },
         judge: { rows, limits in
             rows.compactMap { row in
                 // Somewhere between the two the server looked at its clock.
@@ -86,6 +91,28 @@ extension DoctorCheck {
             }
         }
     )
+}
+
+extension DoctorProbe {
+    fileprivate func drift() async throws -> [DoctorRow] {
+        let inventory = try await client.withTransaction(isolation: .repeatableRead) { transaction in
+            try await SchemaInventory.load(of: schema, in: transaction)
+        }
+        return inventory.drift.filter(\.fault.concernsDoctor).map { drift in
+            [
+                "place": drift.place, "sentence": drift.sentence,
+                "commands": drift.remedy(in: schema).joined(separator: "\n"),
+            ]
+        }
+    }
+
+    fileprivate func clocks() async throws -> DoctorRow {
+        let before = now()
+        let result = try await client.read("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+        let after = now()
+        let database = try result.decode(row: 0, column: 0, as: Int64.self)
+        return ["before": "\(before)", "database": "\(database)", "after": "\(after)"]
+    }
 }
 
 extension SchemaDrift.Fault {

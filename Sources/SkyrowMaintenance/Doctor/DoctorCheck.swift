@@ -14,24 +14,66 @@ package struct DoctorCheck: Sendable {
     package let title: String
     /// Whether the reserved tables must be there for it.
     package let needsTables: Bool
-    /// The statements that ask the database, none of which changes anything; empty when the rows are passed in.
-    package let queries: @Sendable (DoctorScope) throws -> [SQL]
+    /// Where its rows come from.
+    package let source: Source
     /// What is wrong with the rows; nothing when all is well.
     package let judge: @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
+
+    /// Where the rows come from that a check judges.
+    package enum Source: Sendable {
+        /// Statements, none of which changes anything.
+        case queries(@Sendable (DoctorScope) throws -> [SQL])
+        /// What takes more than statements.
+        case observation(@Sendable (DoctorProbe) async throws -> [DoctorRow])
+        /// The machine rather than the database.
+        case machine(MachineSubject)
+    }
 
     package init(
         _ name: String,
         _ title: String,
         needsTables: Bool = false,
-        queries: @escaping @Sendable (DoctorScope) throws -> [SQL] = { _ in [] },
+        _ source: Source,
         judge: @escaping @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
     ) {
         self.name = name
         self.title = title
         self.needsTables = needsTables
-        self.queries = queries
+        self.source = source
         self.judge = judge
     }
+
+    init(
+        _ name: String,
+        _ title: String,
+        needsTables: Bool = false,
+        queries: @escaping @Sendable (DoctorScope) throws -> [SQL],
+        judge: @escaping @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
+    ) {
+        self.init(name, title, needsTables: needsTables, .queries(queries), judge: judge)
+    }
+
+    /// What of the machine it looks at; nil for a check of the database.
+    package var machineSubject: MachineSubject? {
+        if case .machine(let subject) = source { subject } else { nil }
+    }
+}
+
+/// What of a machine a check looks at.
+package enum MachineSubject: Hashable, Sendable {
+    case keyFiles
+    case disk
+    case openFiles
+}
+
+/// What an observation of a database has to look with.
+package struct DoctorProbe: Sendable {
+    let client: PostgresClient
+    let schema: SQLIdentifier
+    /// This machine's time in microseconds since 1970.
+    let now: @Sendable () -> Int64
+    /// What ``DoctorCheck/migrations`` judges, which is known before any check is made.
+    let migrations: [DoctorRow]
 }
 
 /// What a check found to be wrong.

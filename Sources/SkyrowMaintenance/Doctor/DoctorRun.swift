@@ -46,13 +46,13 @@ package struct DoctorRun: Sendable {
             serverVersion: Int(try version.decode(row: 0, column: 0, as: Int32.self)),
             limits: limits
         )
+        let probe = DoctorProbe(client: client, schema: schema, now: now, migrations: migrations)
         var diagnoses: [DoctorDiagnosis] = []
         for check in checks {
             guard isInstalled || !check.needsTables else { continue }
             let findings: [DoctorFinding]
             do {
-                let rows =
-                    check.name == DoctorCheck.migrations.name ? migrations : try await rows(of: check, in: scope)
+                let rows = try await rows(of: check, in: scope, probe)
                 findings = check.judge(rows, limits)
             } catch let error as PostgresError {
                 findings = [DoctorFinding(failureOf: check, error)]
@@ -62,16 +62,20 @@ package struct DoctorRun: Sendable {
         return diagnoses
     }
 
-    private func rows(of check: DoctorCheck, in scope: DoctorScope) async throws -> [DoctorRow] {
-        switch check.name {
-        case DoctorCheck.drift.name:
-            return try await driftRows()
-        case DoctorCheck.clock.name:
-            return [try await clockRow()]
-        default:
+    private func rows(
+        of check: DoctorCheck,
+        in scope: DoctorScope,
+        _ probe: DoctorProbe
+    ) async throws -> [DoctorRow] {
+        switch check.source {
+        case .queries(let queries):
             var rows: [DoctorRow] = []
-            for query in try check.queries(scope) { rows += try DoctorRow.all(in: await client.read(query)) }
+            for query in try queries(scope) { rows += try DoctorRow.all(in: await client.read(query)) }
             return rows
+        case .observation(let observe):
+            return try await observe(probe)
+        case .machine:
+            return []
         }
     }
 
@@ -88,26 +92,6 @@ package struct DoctorRun: Sendable {
         } catch let error as MigrationError {
             return [["step": "newer", "summary": error.description]]
         }
-    }
-
-    private func driftRows() async throws -> [DoctorRow] {
-        let inventory = try await client.withTransaction(isolation: .repeatableRead) { transaction in
-            try await SchemaInventory.load(of: schema, in: transaction)
-        }
-        return inventory.drift.filter(\.fault.concernsDoctor).map { drift in
-            [
-                "place": drift.place, "sentence": drift.sentence,
-                "commands": drift.remedy(in: schema).joined(separator: "\n"),
-            ]
-        }
-    }
-
-    private func clockRow() async throws -> DoctorRow {
-        let before = now()
-        let result = try await client.read("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-        let after = now()
-        let database = try result.decode(row: 0, column: 0, as: Int64.self)
-        return ["before": "\(before)", "database": "\(database)", "after": "\(after)"]
     }
 }
 

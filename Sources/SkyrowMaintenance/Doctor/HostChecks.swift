@@ -11,6 +11,7 @@ extension DoctorCheck {
     package static let keyFiles = DoctorCheck(
         "key-files",
         "Who may read keys and data",
+        .machine(.keyFiles),
         judge: { rows, _ in
             rows.flatMap { row -> [DoctorFinding] in
                 let (path, values) = (row.values["path"] ?? "", row.values)
@@ -47,6 +48,7 @@ extension DoctorCheck {
     package static let disk = DoctorCheck(
         "disk",
         "Free space of the data directory",
+        .machine(.disk),
         judge: { rows, limits in
             rows.compactMap { row in
                 guard let free = row.values["free"].flatMap({ Int($0) }),
@@ -76,6 +78,7 @@ extension DoctorCheck {
     package static let openFiles = DoctorCheck(
         "open-files",
         "How many files the service may open",
+        .machine(.openFiles),
         judge: { rows, _ in
             rows.compactMap { row in
                 guard let soft = row.values["soft"].flatMap({ Int($0) }),

@@ -69,9 +69,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let findings = check.judge(rows, limits)
             diagnoses.append(DoctorDiagnosis(check: check.name, title: check.title, findings: findings))
         }
-        let machineChecks = Set(DoctorCheck.ofTheMachine.map(\.name))
         let checks = chosen.filter { check in
-            !machineChecks.contains(check.name) && !(quick && check.name == DoctorCheck.records.name)
+            check.machineSubject == nil && !(quick && check.name == DoctorCheck.records.name)
         }
         guard !checks.isEmpty else { return DoctorReport(chosen, diagnoses) }
         let decided = limits

@@ -11,11 +11,11 @@ struct HostObservation: Sendable {
 
     /// The rows of a check of ``DoctorCheck/ofTheMachine``.
     func rows(of check: DoctorCheck) -> [DoctorRow] {
-        switch check.name {
-        case DoctorCheck.keyFiles.name: keyFiles
-        case DoctorCheck.disk.name: disk
-        case DoctorCheck.openFiles.name: openFiles
-        default: []
+        switch check.machineSubject {
+        case .keyFiles: keyFiles
+        case .disk: disk
+        case .openFiles: openFiles
+        case nil: []
         }
     }
 

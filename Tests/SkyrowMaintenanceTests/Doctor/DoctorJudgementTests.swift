@@ -257,8 +257,8 @@ import Testing
     }
 
     @Test(arguments: RecordRule.allCases)
-    func everyRuleOfRecordsSaysWhatToDo(_ rule: RecordRule) {
-        let finding = rule.finding(type: "note", count: 2, example: "it's")
+    func everyRuleOfRecordsSaysWhatToDo(_ rule: RecordRule) throws {
+        let finding = try #require(rule.finding(type: "note", count: 2, example: "it's"))
         #expect(finding.what.contains("2 rows of note") && !finding.commands.isEmpty)
         #expect(!finding.commands.contains { $0.contains("'it's'") })
     }
