@@ -41,6 +41,11 @@ import Testing
         #expect(try SQLIdentifier(String(repeating: "a", count: 63)).name.utf8.count == 63)
     }
 
+    @Test(arguments: [(0, "\"v1\""), (7, "\"v8\""), (8, "\"v9\""), (99, "\"v100\"")])
+    func anyNumberOfValuesHaveColumnNames(place: Int, expected: String) {
+        #expect(SQLIdentifier(valueAt: place).quoted == expected)
+    }
+
     @Test(arguments: [
         ("it's", "COMMENT ON TABLE t IS 'it''s'"),
         ("a\\b", "COMMENT ON TABLE t IS  E'a\\\\b'"),

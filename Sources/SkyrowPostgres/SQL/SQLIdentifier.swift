@@ -31,6 +31,11 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: name)
     }
 
+    /// The place of a value among those of a statement, counted from 0, as a column's name: `v1`, `v2` and so on.
+    package init(valueAt place: Int) {
+        self.init(checked: "v\(place + 1)")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

@@ -55,7 +55,7 @@ enum FetchStatement {
     /// Several fetches by one id each, whose values come as rows `q`.
     static func coalescedText(_ access: AccessShape, on table: RecordTable) -> SQL {
         let condition = oneCondition(access)
-        let values = (0..<condition.bindings.count).map { SQLIdentifier.coalescedValue($0) }
+        let values = (0..<condition.bindings.count).map { SQLIdentifier(valueAt: $0) }
         return """
             SELECT \(table.wholeRow.columns), "q"."place" \
             FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
@@ -89,14 +89,6 @@ enum FetchStatement {
             ORDER BY "r"."_database" <> '_public', "r"."_id"
             """
         return (sql, selection)
-    }
-}
-
-extension SQLIdentifier {
-    /// The column with the value of a placeholder, counted from 0; a condition has a handful.
-    fileprivate static func coalescedValue(_ place: Int) -> SQLIdentifier {
-        let names: [SQLIdentifier] = ["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8"]
-        return names[place]
     }
 }
 
