@@ -12,7 +12,6 @@ extension ActionService {
         with access: RecordAccess,
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
-        guard try store.lacksSchema(for: items) else { return items }
         let refusals = try await store.refusals(saving: items.compactMap(\.draft), with: access)
         var place = -1
         let permitted = try items.refusing(isAtomic: isAtomic) { _ in

@@ -28,23 +28,30 @@ extension ActionService {
                 caller: caller
             )
             let judged = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
-            if let claim, try store.lacksSchema(for: judged), let result = try await replay(of: claim) { return result }
-            // A field can be dropped between making room for it and saving: nothing is written then, and both are done again.
-            for _ in 1..<Self.attemptsAtMovingSchema {
+            // A field can be dropped between making it and saving: nothing is written then, and both are done again.
+            var attempt = 1
+            while true {
+                let lacksSchema = try store.lacksSchema(for: judged)
+                // What is created for a request that was completed already would only be left over.
+                if lacksSchema, let claim, let result = try await replay(of: claim) { return result }
                 do throws(SkyrowError) {
-                    return try await save(judged, of: request, with: access, under: claim, encode: encode)
+                    var items = judged
+                    if lacksSchema {
+                        items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
+                    }
+                    return try await save(items, of: request, with: access, under: claim, encode: encode)
                 } catch {
-                    guard error == .schemaMoved else { throw error }
+                    guard error == .schemaMoved, attempt < Self.attemptsAtMovingSchema else { throw error }
                 }
+                attempt += 1
             }
-            return try await save(judged, of: request, with: access, under: claim, encode: encode)
         }
     }
 
     /// So often is a save tried whose fields are dropped meanwhile.
     private static let attemptsAtMovingSchema = 100
 
-    /// Makes room for the items and saves them; throws `schemaMoved` when the room was gone again before that.
+    /// Saves items that fit the schema; throws `schemaMoved` when they do no longer.
     private func save(
         _ items: [SaveRequest.Item],
         of request: SaveRequest,
@@ -52,7 +59,6 @@ extension ActionService {
         under claim: IdempotencyClaim?,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult {
-        let items = try await createMissingSchema(for: items, with: access, isAtomic: request.isAtomic)
         guard let claim else {
             return .outcomes(
                 try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
