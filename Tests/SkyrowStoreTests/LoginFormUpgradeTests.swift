@@ -41,7 +41,7 @@ import Testing
             """
         ) { store, database in
             func found(_ name: String, _ key: String = "username") async throws -> UserID? {
-                try await store.users.credentials(of: name, in: field(key))?.id
+                try await store.users.credentials(of: [field(key): name])?.id
             }
             #expect(try await found("ZOE") == "old")
             #expect(try await found("zo\u{200B}E") == "new")

@@ -121,9 +121,24 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         try await withStore { fixture async throws in
             let users = fixture.store.users
             _ = try await users.create(account("Zo\u{eb}"), session: session("t1"))
-            let found = try await users.credentials(of: name, in: field("username"))
+            let found = try await users.credentials(of: [field("username"): name])
             #expect((found?.id == "id-Zo\u{eb}") == isFound)
             #expect((found?.passwordHash == "hash-Zo\u{eb}") == isFound)
+        }
+    }
+
+    @Test func severalLoginKeysMeanTheAccountThatHasAllOfThem() async throws {
+        try await withStore { fixture async throws in
+            let users = fixture.store.users
+            for name in ["ann", "bob"] {
+                _ = try await users.create(account(name, ["email": .string("\(name)@b")]), session: nil)
+            }
+            let (username, email) = (field("username"), field("email"))
+            #expect(try await users.credentials(of: [username: "Ann", email: "ANN@b"])?.id == "id-ann")
+            #expect(try await users.credentials(of: [username: "ann", email: "bob@b"]) == nil)
+            #expect(try await users.credentials(of: [username: "ann", email: "carl@b"]) == nil)
+            #expect(try await users.credentials(of: [email: "bob@b"])?.id == "id-bob")
+            #expect(try await users.credentials(of: [:] as [FieldName: String]) == nil)
         }
     }
 
@@ -131,7 +146,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
         try await withStore { fixture async throws in
             let users = fixture.store.users
             let made = try await users.create(account("ann"), session: session("t1"))
-            let credentials = try #require(try await users.credentials(of: "ann", in: field("username")))
+            let credentials = try #require(try await users.credentials(of: [field("username"): "ann"]))
             let first = try #require(try await users.logIn(credentials, session: session("t2")))
             // Signing up was a login.
             #expect(first.lastLoginAt != nil && first.lastSeenAt == first.lastLoginAt)

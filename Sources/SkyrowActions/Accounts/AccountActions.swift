@@ -42,7 +42,7 @@ extension ActionService {
             let password = try Password.checked(request.password, argument: "password")
             let guess = Guess(account: AccountKey(logIn: data.values), client: client)
             let (credentials, verdict) = try await judge(password, guess) { () async throws(SkyrowError) in
-                try await self.credentials(of: data)
+                try await self.store.users.credentials(of: data.values)
             }
             guard let credentials, verdict.isRight else { throw .loginRefused }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
@@ -122,16 +122,6 @@ extension ActionService {
                 return account
             }
         }
-    }
-
-    /// The account that all of these login keys belong to.
-    private func credentials(of data: LoginData) async throws(SkyrowError) -> AccountCredentials? {
-        var found: [AccountCredentials?] = []
-        for (key, value) in data.values {
-            found.append(try await store.users.credentials(of: value, in: key))
-        }
-        guard let first = found.first ?? nil, found.allSatisfy({ $0?.id == first.id }) else { return nil }
-        return first
     }
 
     /// Draws a token, has `store` keep its hash, and remembers the session that it opens.

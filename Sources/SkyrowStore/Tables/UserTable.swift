@@ -57,21 +57,29 @@ package struct UserTable: Sendable {
         }
     }
 
-    /// Finds an account by a login key, whose text may look different in case and form.
+    /// Finds the account that all of these login keys mean, whose texts may look different in case and form; one statement.
     ///
     /// Of accounts whose keys look alike, the one whose key is this very text is meant, else the oldest.
-    package func credentials(of value: String, in key: FieldName) async throws(SkyrowError) -> AccountCredentials? {
-        try await store.reporting {
-            let column = try SQLIdentifier(key.rawValue)
-            return try await credentials(
-                where: """
-                    \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
-                    ORDER BY \(LoginKeys.exact("profile.\(column)")) = \(LoginKeys.exact("\(value)")) DESC,
-                        profile._created_at, profile._id
-                    LIMIT 1
-                    """
-            )
+    package func credentials(of values: [FieldName: String]) async throws(SkyrowError) -> AccountCredentials? {
+        guard !values.isEmpty else { return nil }
+        return try await store.reporting {
+            // In the same order each time, so that PostgreSQL sees one text.
+            let meant = try values.sorted { $0.key < $1.key }.map { key, value in
+                "account.id = (\(accountID(of: value, in: try SQLIdentifier(key.rawValue))))" as SQL
+            }
+            return try await credentials(where: meant.joined(separator: " AND "))
         }
+    }
+
+    /// The id of the account that a login key means.
+    private func accountID(of value: String, in column: SQLIdentifier) -> SQL {
+        """
+        SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema)._user AS owner ON owner.id = profile._id
+        WHERE \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
+        ORDER BY \(LoginKeys.exact("profile.\(column)")) = \(LoginKeys.exact("\(value)")) DESC,
+            profile._created_at, profile._id
+        LIMIT 1
+        """
     }
 
     /// The credentials of an account by its id.
