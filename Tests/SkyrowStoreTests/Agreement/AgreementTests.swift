@@ -172,16 +172,20 @@ import Testing
     @Test func everyCodePointIsFoldedAlike() async throws {
         try await withTemporaryDatabase(template: .migrated) { url in
             try await withPostgresClient(url) { client in
-                let result = try await client.read(
-                    """
-                    SELECT number, app._fold(chr(number)) FROM generate_series(1, 1114111) AS number
-                    WHERE number NOT BETWEEN 55296 AND 57343 AND app._fold(chr(number)) <> chr(number)
-                    """
-                )
                 var folded: [UInt32: String] = [:]
-                for row in 0..<result.rowCount {
-                    let number = try result.decode(row: row, column: 0, as: Int32.self)
-                    folded[UInt32(number)] = try result.decode(row: row, column: 1)
+                // A plane at a time, none of which takes long.
+                for plane in Int32(0)...16 {
+                    let result = try await client.read(
+                        """
+                        SELECT number, app._fold(chr(number))
+                        FROM generate_series(greatest(1, \(plane) * 65536), \(plane) * 65536 + 65535) AS number
+                        WHERE number NOT BETWEEN 55296 AND 57343 AND app._fold(chr(number)) <> chr(number)
+                        """
+                    )
+                    for row in 0..<result.rowCount {
+                        let number = try result.decode(row: row, column: 0, as: Int32.self)
+                        folded[UInt32(number)] = try result.decode(row: row, column: 1)
+                    }
                 }
                 var differing: [UInt32] = []
                 for number in UInt32(1)...0x10FFFF {
