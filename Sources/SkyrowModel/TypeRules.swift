@@ -62,7 +62,7 @@ package struct TypeRules: Hashable, Sendable {
     private static let profiles = ofProfiles(loginKeys: [])
     private static let profileFields = Set(["username", "email", "last_login_at"].compactMap { try? FieldName($0) })
 
-    /// Why a draft cannot be saved, whoever sends it; nil when that depends on what is stored.
+    /// Why a draft cannot be saved by any caller; nil when that depends on what is stored.
     package func refusal(saving draft: RecordDraft, in database: DatabaseScope) -> SkyrowError? {
         let type = draft.id.type
         if isPublicOnly, database != .everyone {
@@ -77,7 +77,7 @@ package struct TypeRules: Hashable, Sendable {
         }
     }
 
-    /// Why a record of the type cannot be deleted, whoever asks for it.
+    /// Why a record of the type cannot be deleted by any caller.
     package var refusalOfDeleting: SkyrowError? {
         switch origin {
         case .saves: nil

@@ -29,7 +29,7 @@ extension RecordRule {
         .id: RecordRuleText(
             severity: .error,
             fault: "have an _id that does not go with _database",
-            meaning: "A public row has a plain id, a private one ~<user id>/<id>; nobody can name such a row.",
+            meaning: "A public row has a plain id, a private one ~<user id>/<id>; no request can name such a row.",
             remedy: "Give it the id it should have; what refers to it follows only by hand."
         ),
         .temporaryID: RecordRuleText(
@@ -40,14 +40,14 @@ extension RecordRule {
         ),
         .unknownDatabase: RecordRuleText(
             severity: .warning,
-            fault: "are in the private database of nobody",
+            fault: "are in the private database of a user that does not exist",
             meaning: "No user sees them; only the master key does.",
             remedy: "Delete them, or put them into the database of a user that there is.",
             command: "DELETE FROM {type} WHERE _database <> '_public' AND _database NOT IN (SELECT id FROM _user);"
         ),
         .unknownOwner: RecordRuleText(
             severity: .warning,
-            fault: "are owned by nobody that there is",
+            fault: "are owned by a user that does not exist",
             meaning: """
                 Only the master key, or whom the access list admits, can change them. A master key that acts as an \
                 unknown user makes such rows too.
@@ -61,7 +61,7 @@ extension RecordRule {
         .access: RecordRuleText(
             severity: .warning,
             fault: "have an access list with something in it that is no entry",
-            meaning: "It admits nobody; perhaps it was meant to.",
+            meaning: "It admits no one; perhaps it was meant to.",
             remedy: "Write entries as [{\"level\": \"read\", \"role\": \"editor\"}], or NULL for the default.",
             command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
         ),

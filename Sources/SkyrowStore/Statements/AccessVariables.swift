@@ -13,7 +13,7 @@ extension AccessVariables {
             writer.key("u")
             writer.texts(audience.user.map { [$0.rawValue] } ?? [])
             writer.key("r")
-            writer.texts(audience.roles.map(\.rawValue))
+            writer.texts(audience.roles.lazy.map(\.rawValue))
         }
         self.init(json: json, roleKeys: Self.isMany(audience.roles) ? Self.keys(audience.roles) : nil)
     }
@@ -54,7 +54,7 @@ extension AccessVariables {
 
 extension JSONWriter {
     /// Texts as an array. Those with NUL are left out: PostgreSQL holds none that equal them.
-    fileprivate func texts(_ texts: [String]) {
+    fileprivate func texts(_ texts: some Sequence<String>) {
         beginArray()
         for text in texts where !text.utf8.contains(0) { string(text) }
         endArray()

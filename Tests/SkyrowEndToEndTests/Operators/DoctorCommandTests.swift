@@ -49,7 +49,10 @@ import Testing
             "CREATE INDEX one ON note (title); CREATE INDEX two ON note (title)", "duplicate-indexes",
             "note has 2 indexes of the form btree (title)."
         ),
-        ("INSERT INTO note (_id, _owner) VALUES ('lost', 'nobody')", "records", "are owned by nobody that there is"),
+        (
+            "INSERT INTO note (_id, _owner) VALUES ('lost', 'nobody')", "records",
+            "are owned by a user that does not exist"
+        ),
         (
             "INSERT INTO note (_id, _revision) VALUES ('later', 9000000000000000)", "records",
             "have a _revision of the future"

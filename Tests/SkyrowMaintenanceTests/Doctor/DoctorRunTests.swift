@@ -157,11 +157,11 @@ import Testing
         ),
         (
             "INSERT INTO note (_id, _database) VALUES ('~eve/1', 'eve')",
-            .records, "1 row of note are in the private database of nobody, such as '~eve/1'"
+            .records, "1 row of note are in the private database of a user that does not exist, such as '~eve/1'"
         ),
         (
             "INSERT INTO category (_id, _owner) VALUES ('o', 'eve')",
-            .records, "1 row of category are owned by nobody that there is, such as 'o'"
+            .records, "1 row of category are owned by a user that does not exist, such as 'o'"
         ),
         (
             """
