@@ -50,7 +50,7 @@ import Testing
             "note has 2 indexes of the form btree (title)."
         ),
         (
-            "INSERT INTO note (_id, _owner) VALUES ('lost', 'nobody')", "records",
+            "INSERT INTO note (_id, _owner) VALUES ('lost', 'eve')", "records",
             "are owned by a user that does not exist"
         ),
         (
