@@ -20,7 +20,7 @@ import Testing
             for rows in [AccessScope.Rows.one, .many] {
                 let bound = scope.condition(on: "r", variables: nil, rows: rows)
                 #expect(bound.bindings.failure == nil)
-                #expect(bound.bindings.count == scope.shape.condition(on: "r", rows: rows).bindings.count)
+                #expect(bound.bindings.count == scope.shape.condition(on: "r", rows: rows).parameters.count)
             }
         }
     }

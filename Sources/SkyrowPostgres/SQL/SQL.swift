@@ -120,6 +120,11 @@ package struct SQL: Sendable {
         utf8.append(contentsOf: identifier.quoted.utf8)
     }
 
+    /// Appends a placeholder whose value is bound later, with ``binding(_:)``.
+    package mutating func appendPlaceholder() {
+        appendPlaceholder(placeholders.count + 1)
+    }
+
     package mutating func reserveCapacity(_ bytes: Int, placeholders: Int) {
         utf8.reserveCapacity(bytes)
         self.placeholders.reserveCapacity(placeholders)

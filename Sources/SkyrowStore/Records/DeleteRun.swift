@@ -155,14 +155,8 @@ struct DeleteRun {
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
         guard let type = ids.first?.type, let table = context.catalog[type] else { return }
-        let result = try await runner.write(
-            """
-            DELETE FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: context.access.database).text })) \
-            AND \(writeCondition) RETURNING "r"."_id"
-            """,
-            contention: table.contention
-        )
+        let statement = DeleteStatement.make(ids: ids, table: table, access: context.access)
+        let result = try await runner.write(statement, contention: table.contention)
         let gone = Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
         for id in ids where gone.contains(TextKey(id.id)) { deleted.insert(id) }
     }

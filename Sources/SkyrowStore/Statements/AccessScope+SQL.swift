@@ -29,29 +29,12 @@ extension AccessScope {
 
     /// The condition on the rows of `table`, an alias of the statement; true, false or NULL for each.
     package func condition(on table: SQLIdentifier, variables: AccessVariables?, rows: Rows = .many) -> SQL {
-        var values = PostgresBindings()
-        bind(into: &values, variables: variables, rows: rows)
-        return shape.condition(on: table, rows: rows).binding(values)
+        shape.condition(on: table, rows: rows).binding { parameter, values in
+            guard case .read(let part) = parameter else { return }
+            append(part, of: variables, to: &values)
+        }
     }
 
     /// What the text of the condition is made of.
     var shape: AccessShape { AccessShape(self) }
-
-    /// Appends the values of ``AccessShape/condition(on:rows:)`` in the order of its placeholders.
-    func bind(into bindings: inout PostgresBindings, variables: AccessVariables?, rows: Rows = .many) {
-        guard !clauses.isEmpty else { return }
-        if case .user(let user) = database { bindings.append(user) }
-        if clauses.contains(.everything) { return }
-        for clause in clauses {
-            switch clause {
-            case .everything, .unlisted: break
-            case .owner(let user): bindings.append(user)
-            case .listed(let audience, _):
-                guard audience.user != nil || !audience.roles.isEmpty else { continue }
-                let variables = variables ?? AccessVariables(audience)
-                if let roles = variables.roles(for: rows) { bindings.append(roles) }
-                bindings.append(variables.json)
-            }
-        }
-    }
 }

@@ -64,37 +64,60 @@ package struct AccessShape: Hashable, Sendable {
 
     // MARK: Text
 
-    /// The condition on the rows of `table`, an alias of the statement, its values to be bound.
-    func condition(on table: SQLIdentifier, rows: AccessScope.Rows) -> SQL {
+    /// The condition on the rows of `table`, an alias of the statement.
+    ///
+    /// - Parameter scope: whose condition it is; the scope of reading unless said otherwise.
+    func condition(
+        on table: SQLIdentifier,
+        rows: AccessScope.Rows,
+        of scope: (StatementParameter.Access) -> StatementParameter = StatementParameter.read
+    ) -> StatementTemplate {
         let clauses = clauses
         guard !clauses.isEmpty else { return "false" }
-        let databaseCondition: SQL
+        let database: StatementTemplate
         switch Database(rawValue: packed & 0xFF) {
-        case .everyone: databaseCondition = "\(table).\"_database\" = '_public'"
-        case .user: databaseCondition = "\(table).\"_database\" = \(SQL.placeholder)"
-        case .union: databaseCondition = "true"
+        case .everyone: database = "\(table).\"_database\" = '_public'"
+        case .user: database = "\(table).\"_database\" = \(parameter: scope(.database))"
+        case .union: database = "true"
         case nil: return "false"
         }
-        if clauses.contains(.everything) { return databaseCondition }
-        let admissions = clauses.flatMap { Self.admissions($0, on: table, rows: rows) }
-        return "\(databaseCondition) AND (\(admissions.joined(separator: " OR ")))"
+        if clauses.contains(.everything) { return database }
+        let admissions = clauses.enumerated().flatMap { place, clause in
+            Self.admissions(clause, at: place, on: table, rows: rows, scope)
+        }
+        return "\(database) AND (\(admissions.joined(separator: " OR ")))"
     }
 
-    private static func admissions(_ clause: Clause, on table: SQLIdentifier, rows: AccessScope.Rows) -> [SQL] {
+    private static func admissions(
+        _ clause: Clause,
+        at place: Int,
+        on table: SQLIdentifier,
+        rows: AccessScope.Rows,
+        _ scope: (StatementParameter.Access) -> StatementParameter
+    ) -> [StatementTemplate] {
         if clause.contains(.unlisted) { return ["\(table).\"_access\" IS NULL"] }
-        if clause.contains(.owner) { return ["\(table).\"_owner\" = \(SQL.placeholder)"] }
-        var admissions = [publicEntry(on: table, clause)]
+        if clause.contains(.owner) {
+            return ["\(table).\"_owner\" = \(parameter: scope(.owner(clause: place)))"]
+        }
+        var admissions: [StatementTemplate] = ["\(publicEntry(on: table, clause))"]
         guard clause.contains(.named) else { return admissions }
         if clause.contains(.manyRoles), rows == .many {
-            admissions.append(roleEntry(on: table, clause, among: "(SELECT \(SQL.placeholder)::text::jsonb)"))
+            let roles = scope(.roles(clause: place))
+            admissions.append(
+                "(SELECT \(parameter: roles)::text::jsonb) ?| ARRAY[\(namedRoles(on: table, clause))]"
+            )
         }
         var levels: [SQL] = []
         if clause.contains(.read) { levels.append("@.level == \"read\"") }
         if clause.contains(.write) { levels.append("@.level == \"write\"") }
         let level = levels.joined(separator: " || ")
         let path: SQL = "'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (\(level)))'"
-        let json: SQL = "(SELECT \(SQL.placeholder)::text::jsonb)"
-        admissions.append("jsonb_path_exists(\(table).\"_access\", \(path), \(json), true)")
+        let subjects = scope(.subjects(clause: place))
+        admissions.append(
+            """
+            jsonb_path_exists(\(table)."_access", \(path), (SELECT \(parameter: subjects)::text::jsonb), true)
+            """
+        )
         return admissions
     }
 
@@ -116,8 +139,8 @@ package struct AccessShape: Hashable, Sendable {
     /// How many entries of a list are looked up; those after them are left to the path.
     private static let placesLookedUp: [SQL] = ["0", "1", "2", "3"]
 
-    /// A list that names one of the roles in its first entries, with one of the levels.
-    private static func roleEntry(on table: SQLIdentifier, _ clause: Clause, among roles: SQL) -> SQL {
+    /// The roles that the first entries of a list name, with one of the levels.
+    private static func namedRoles(on table: SQLIdentifier, _ clause: Clause) -> SQL {
         var names: [SQL] = []
         if clause.contains(.read) { names.append("'read'") }
         if clause.contains(.write) { names.append("'write'") }
@@ -125,11 +148,6 @@ package struct AccessShape: Hashable, Sendable {
             let entry: SQL = "\(table).\"_access\" -> \(place)"
             return "CASE WHEN \(entry) ->> 'level' IN (\(names.joined(separator: ", "))) THEN \(entry) ->> 'role' END"
         }
-        return "\(roles) ?| ARRAY[\(entries.joined(separator: ", "))]"
+        return entries.joined(separator: ", ")
     }
-}
-
-extension SQL {
-    /// A placeholder for a value that is bound later, with ``binding(_:)``.
-    static let placeholder: SQL = "\("")"
 }

@@ -26,14 +26,6 @@ extension AccessVariables {
         roles.count > fewRoles
     }
 
-    /// The roles to look up in a statement that checks this many rows; nil where the comparison is the faster way.
-    func roles(for rows: AccessScope.Rows) -> String? {
-        switch rows {
-        case .one: nil
-        case .many: roleKeys
-        }
-    }
-
     private static func keys(_ roles: [RoleName]) -> String {
         object { writer in
             for role in roles.lazy.map(\.rawValue) where !role.utf8.contains(0) && !role.looksLikeJSON {

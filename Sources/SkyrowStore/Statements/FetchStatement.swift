@@ -22,11 +22,14 @@ enum FetchStatement {
         table: RecordTable,
         access: RecordAccess
     ) -> (sql: SQL, coalescing: CoalescedStatement, plan: RowPlan) {
-        let (shape, coalescing) = table.shapes.coalescing(access.read.shape, on: table)
-        var bindings = PostgresBindings()
-        bindings.append(StoredID(id, in: access.database).text)
-        access.read.bind(into: &bindings, variables: access.variables, rows: .one)
-        return (shape.binding(bindings), coalescing, table.wholeRow.plan)
+        let (template, coalescing) = table.shapes.coalescing(access.read.shape, on: table)
+        let sql = template.binding { parameter, values in
+            switch parameter {
+            case .ids: values.append(StoredID(id, in: access.database).text)
+            default: access.append(parameter, to: &values)
+            }
+        }
+        return (sql, coalescing, table.wholeRow.plan)
     }
 
     /// The statement for any number of ids.
@@ -35,60 +38,69 @@ enum FetchStatement {
         table: RecordTable,
         access: RecordAccess
     ) -> (sql: SQL, selection: RecordSelection) {
-        if access.database == .union { return union(ids: ids, table: table, access: access) }
-        let shape = table.shapes.sql(.fetchMany(access.read.shape), on: table)
-        var bindings = PostgresBindings()
-        let prefix = StoredID.prefix(of: access.database)
-        bindings.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
-        access.read.bind(into: &bindings, variables: access.variables)
-        return (shape.binding(bindings), table.wholeRow)
+        let text: StatementText
+        let selection: RecordSelection
+        if access.database == .union {
+            (text, selection) = (.fetchUnion(access.read.shape), unionSelection(of: table))
+        } else {
+            (text, selection) = (.fetchMany(access.read.shape), table.wholeRow)
+        }
+        let sql = table.shapes.template(text, on: table).binding { parameter, values in
+            switch parameter {
+            case .ids:
+                let prefix = StoredID.prefix(of: access.database)
+                values.append(prefix.isEmpty ? ids : ids.map { prefix + $0 })
+            case .wireIDs: values.append(ids)
+            default: access.append(parameter, to: &values)
+            }
+        }
+        return (sql, selection)
     }
 
     // MARK: Texts
 
-    static func oneText(_ access: AccessShape, on table: RecordTable) -> SQL {
+    static func one(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" WHERE \(oneCondition(access))
         """
     }
 
-    /// Several fetches by one id each, whose values come as rows `q`.
-    static func coalescedText(_ access: AccessShape, on table: RecordTable) -> SQL {
+    /// Several fetches by one id each, whose values come as rows `q`: arrays with the parameters of the single form.
+    static func coalesced(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         let condition = oneCondition(access)
-        let values = (0..<condition.bindings.count).map { SQLIdentifier(valueAt: $0) }
+        let values = condition.parameters.indices.map { SQLIdentifier(valueAt: $0) }
+        let arrays = condition.parameters.map { "\(parameter: $0)" as StatementTemplate }
         return """
             SELECT \(table.wholeRow.columns), "q"."place" \
-            FROM unnest(\(values.map { _ in "\([""])" as SQL }.joined(separator: ", "))) WITH ORDINALITY \
+            FROM unnest(\(arrays.joined(separator: ", "))) WITH ORDINALITY \
             AS "q" (\(values.map { "\($0)" as SQL }.joined(separator: ", ")), "place") \
-            JOIN \(table.qualifiedName) AS "r" ON \(condition.replacingValues { "\"q\".\(values[$0])" })
+            JOIN \(table.qualifiedName) AS "r" ON \(condition.replacingParameters { "\"q\".\(values[$0])" })
             """
     }
 
-    private static func oneCondition(_ access: AccessShape) -> SQL {
-        "\"r\".\"_id\" = \(SQL.placeholder) AND \(access.condition(on: "r", rows: .one))"
+    private static func oneCondition(_ access: AccessShape) -> StatementTemplate {
+        "\"r\".\"_id\" = \(parameter: .ids) AND \(access.condition(on: "r", rows: .one))"
     }
 
-    static func manyText(_ access: AccessShape, on table: RecordTable) -> SQL {
+    static func many(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
-        WHERE "r"."_id" = ANY(\([""])) AND \(access.condition(on: "r", rows: .many))
+        WHERE "r"."_id" = ANY(\(parameter: .ids)) AND \(access.condition(on: "r", rows: .many))
         """
     }
 
     /// In `_union` an id may belong to several databases; the public record comes first.
-    private static func union(
-        ids: [String],
-        table: RecordTable,
-        access: RecordAccess
-    ) -> (sql: SQL, selection: RecordSelection) {
-        let selection = RecordSelection(of: table.name, as: "r", fields: table.columns, showsDatabase: true)
-        let sql: SQL = """
-            SELECT \(selection.columns) FROM \(table.qualifiedName) AS "r" \
-            WHERE \(StoredID.wireIDExpression("\"r\".\"_id\"")) = ANY(\(ids)) \
-            AND \(access.read.condition(on: "r", variables: access.variables)) \
-            ORDER BY "r"."_database" <> '_public', "r"."_id"
-            """
-        return (sql, selection)
+    static func union(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
+        """
+        SELECT \(unionSelection(of: table).columns) FROM \(table.qualifiedName) AS "r" \
+        WHERE \(StoredID.wireIDExpression("\"r\".\"_id\"")) = ANY(\(parameter: .wireIDs)) \
+        AND \(access.condition(on: "r", rows: .many)) \
+        ORDER BY "r"."_database" <> '_public', "r"."_id"
+        """
+    }
+
+    private static func unionSelection(of table: RecordTable) -> RecordSelection {
+        RecordSelection(of: table.name, as: "r", fields: table.columns, showsDatabase: true)
     }
 }
 

@@ -5,7 +5,7 @@ internal import SkyrowPostgres
 ///
 /// ```sql
 /// SELECT …, coalesce(<read access>, false), coalesce(<write access>, false) FROM "app"."note" AS "r"
-/// WHERE "r"."_id" = ANY($1) AND "r"."_database" = …
+/// WHERE "r"."_id" = ANY($3)
 /// ```
 struct JudgeStatement {
     let sql: SQL
@@ -22,13 +22,21 @@ struct JudgeStatement {
     init(ids: [RecordID], table: RecordTable, access: RecordAccess) {
         self.table = table
         self.access = access
-        sql = """
-            SELECT \(table.wholeRow.columns), \
-            coalesce(\(access.read.condition(on: "r", variables: access.variables)), false), \
-            coalesce(\(access.write.condition(on: "r", variables: access.variables)), false) \
-            FROM \(table.qualifiedName) AS "r" \
-            WHERE "r"."_id" = ANY(\(ids.map { StoredID($0.id, in: access.database).text }))
-            """
+        let text = StatementText.judge(read: access.read.shape, write: access.write.shape)
+        sql = table.shapes.template(text, on: table).binding { parameter, values in
+            switch parameter {
+            case .ids: values.append(ids.map { StoredID($0.id, in: access.database).text })
+            default: access.append(parameter, to: &values)
+            }
+        }
+    }
+
+    static func template(read: AccessShape, write: AccessShape, on table: RecordTable) -> StatementTemplate {
+        """
+        SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r", rows: .many)), false), \
+        coalesce(\(write.condition(on: "r", rows: .many, of: StatementParameter.write)), false) \
+        FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids))
+        """
     }
 
     /// What was found, by the id that clients see; what does not exist is not there.

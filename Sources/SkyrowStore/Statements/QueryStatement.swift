@@ -85,7 +85,7 @@ struct QueryStatement {
             sql += text.join(number, join, query.visibility, variables)
         }
         sql.append(raw: " WHERE ")
-        sql += admission(query.visibility.records, table: text.root, variables: variables)
+        sql += text.admission(query.visibility.records, join: nil, variables)
         if let predicate = query.predicate {
             sql.append(raw: " AND (")
             sql += text.condition(predicate)
@@ -151,13 +151,5 @@ struct QueryStatement {
         }
         let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
         return QueryResult(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
-    }
-
-    /// The access condition, whose text the table remembers: it is the longest part of a statement and seldom new.
-    private static func admission(_ access: AccessScope, table: RecordTable, variables: AccessVariables?) -> SQL {
-        let shape = table.shapes.sql(.readCondition(access.shape), on: table)
-        var values = PostgresBindings()
-        access.bind(into: &values, variables: variables)
-        return shape.binding(values)
     }
 }

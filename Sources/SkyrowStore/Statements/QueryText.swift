@@ -74,12 +74,24 @@ struct QueryText {
         _ variables: AccessVariables?
     ) -> SQL {
         let alias = alias(number)
-        let conditions = visibility.referenced.map { $0.condition(on: alias, variables: variables) }
+        let conditions = visibility.referenced.map { admission($0, join: number, variables) }
         let access = conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
         return """
             LEFT JOIN \(joined[number].qualifiedName) AS \(alias) \
             ON \(alias)."_id" = \(key(join)) AND \(access)
             """
+    }
+
+    /// The condition that the caller may read a join's record, or the record that is asked about.
+    ///
+    /// Its text is kept with the table: it is the longest part of a statement and seldom new.
+    func admission(_ scope: AccessScope, join: Int?, _ variables: AccessVariables?) -> SQL {
+        let table = join.map { joined[$0] } ?? root
+        let text = StatementText.readCondition(scope.shape, on: alias(join))
+        return table.shapes.template(text, on: table).binding { parameter, values in
+            guard case .read(let part) = parameter else { return }
+            scope.append(part, of: variables, to: &values)
+        }
     }
 
     /// The reference in the collation of the ids, whose index finds the record.

@@ -53,12 +53,29 @@ struct ReferenceLookup {
 
     private func question(_ ids: [String], in table: RecordTable) -> SQL {
         let access = context.access
-        let shared = access.shared.condition(on: "t", variables: access.variables)
-        var condition: SQL = "\"t\".\"_id\" = ANY(\(ids)) AND \(shared)"
-        if case .user = access.database {
-            let own = access.read.condition(on: "t", variables: access.variables)
-            let stored = ids.map { StoredID($0, in: access.database).text }
-            condition = "(\(condition)) OR (\"t\".\"_id\" = ANY(\(stored)) AND \(own))"
+        let own: AccessShape?
+        switch access.database {
+        case .user: own = access.read.shape
+        case .everyone, .union: own = nil
+        }
+        let text = StatementText.lookUp(shared: access.shared.shape, own: own)
+        return table.shapes.template(text, on: table).binding { parameter, values in
+            switch parameter {
+            case .ids: values.append(ids.map { StoredID($0, in: access.database).text })
+            case .wireIDs: values.append(ids)
+            default: access.append(parameter, to: &values)
+            }
+        }
+    }
+
+    static func template(shared: AccessShape, own: AccessShape?, on table: RecordTable) -> StatementTemplate {
+        var condition: StatementTemplate = """
+            "t"."_id" = ANY(\(parameter: .wireIDs)) \
+            AND \(shared.condition(on: "t", rows: .many, of: StatementParameter.shared))
+            """
+        if let own {
+            let own = own.condition(on: "t", rows: .many)
+            condition = "(\(condition)) OR (\"t\".\"_id\" = ANY(\(parameter: .ids)) AND \(own))"
         }
         return "SELECT \"t\".\"_id\" FROM \(table.qualifiedName) AS \"t\" WHERE \(condition)"
     }

@@ -17,7 +17,10 @@ struct SaveStatement {
     /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
         let text = text(for: group)
-        return group.table.shapes.sql(.save(text), on: group.table).binding(values(of: group, for: text))
+        let members = group.members.map { plan.writes[$0] }
+        return group.table.shapes.template(.save(text), on: group.table).binding { parameter, values in
+            append(parameter, of: members, in: group, to: &values)
+        }
     }
 
     /// What the text of the statement is made of.
@@ -72,42 +75,22 @@ struct SaveStatement {
         }
     }
 
-    /// The values of the statement in the order of its placeholders.
-    func values(of group: BatchPlan.Group, for text: SaveText) -> PostgresBindings {
-        let members = group.members.map { plan.writes[$0] }
-        var values = PostgresBindings()
-        switch group.shape.kind {
-        case .upsert, .insert:
-            values.append(access.newOwner)
-            values.append(access.actor)
-            values.append(access.actor)
-            if case .user(let user) = database { values.append(user) }
-            if let instant {
-                values.append(instant)
-                values.append(instant)
-            }
-        case .update, .updateOfRevision:
-            values.append(access.actor)
-            if let instant { values.append(instant) }
+    /// Appends the value of a parameter.
+    private func append(
+        _ parameter: StatementParameter,
+        of members: [RecordWrite],
+        in group: BatchPlan.Group,
+        to values: inout PostgresBindings
+    ) {
+        switch parameter {
+        case .ids: values.append(column: members.map { StoredID($0.id.id, in: database).text })
+        case .accessLists: values.append(column: members.map { $0.access.map { PostgresJSONB($0.storedJSON) } })
+        case .revisions: values.append(column: members.map(\.expectedRevision))
+        case .column(let place): append(members, place, of: group, to: &values)
+        case .instant: if let instant { values.append(instant) }
+        case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
+            access.append(parameter, to: &values)
         }
-        for case .some in text.references?.targets ?? [] {
-            if case .user = database {
-                values.append(StoredID.prefix(of: database))
-                access.read.bind(into: &values, variables: access.variables)
-            }
-            access.shared.bind(into: &values, variables: access.variables)
-        }
-        values.append(column: members.map { StoredID($0.id.id, in: database).text })
-        if group.shape.setsAccess {
-            values.append(column: members.map { $0.access.map { PostgresJSONB($0.storedJSON) } })
-        }
-        if group.shape.kind == .updateOfRevision { values.append(column: members.map(\.expectedRevision)) }
-        for place in group.shape.columns.indices { append(members, place, of: group, to: &values) }
-        if group.shape.kind != .insert {
-            access.write.bind(into: &values, variables: access.variables)
-            if text.asksForOwner { values.append(access.actor) }
-        }
-        return values
     }
 
     // MARK: References

@@ -10,7 +10,7 @@ internal import SkyrowPostgres
 /// WHERE <write access> RETURNING …
 /// ```
 ///
-/// Tables keep the texts by these members (``StatementText``). ``SaveStatement`` binds the values in the same order.
+/// Tables keep the texts by these members (``StatementText``), and ``SaveStatement`` binds the values of their parameters.
 struct SaveText: Hashable, Sendable {
     /// How references to other records are settled.
     struct References: Hashable, Sendable {
@@ -40,11 +40,7 @@ struct SaveText: Hashable, Sendable {
     /// Only a record's owner changes its access list.
     var guardsAccess: Bool
 
-    /// Whether the statement is given the caller once more, to be compared with the owner.
-    var asksForOwner: Bool { guardsAccess || !ownersColumns.isEmpty }
-
-    /// The text on a table, its values to be bound.
-    func sql(on table: RecordTable) -> SQL {
+    func template(on table: RecordTable) -> StatementTemplate {
         switch shape.kind {
         case .upsert:
             """
@@ -61,17 +57,18 @@ struct SaveText: Hashable, Sendable {
 
     // MARK: Insert
 
-    private func insertion(_ table: RecordTable) -> SQL {
-        let value = SQL.placeholder
+    private func insertion(_ table: RecordTable) -> StatementTemplate {
         var names: SQL = "\"_id\", \"_owner\", \"_created_by\", \"_updated_by\""
-        var values: SQL = "\"i\".\"_id\", \(value), \(value), \(value)"
+        var values: StatementTemplate = """
+            "i"."_id", \(parameter: .newOwner), \(parameter: .actor), \(parameter: .actor)
+            """
         if isPrivate {
             names += ", \"_database\""
-            values += ", \(value)"
+            values += ", \(parameter: .database)"
         }
         if hasInstant {
             names += ", \"_created_at\", \"_updated_at\""
-            values += ", \(value), \(value)"
+            values += ", \(parameter: .instant), \(parameter: .instant)"
         }
         if shape.setsAccess {
             names += ", \"_access\""
@@ -98,13 +95,15 @@ struct SaveText: Hashable, Sendable {
         return assignments
     }
 
-    private var writeCondition: SQL { write.condition(on: "r", rows: .many) }
+    private var writeCondition: StatementTemplate {
+        write.condition(on: "r", rows: .many, of: StatementParameter.write)
+    }
 
     /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
     ///
     /// Such fields are plain values and no references, so that what is sent is what would be stored. Lists are compared
     /// as they are written; one that says the same in another order is found out after the refusal (``SaveVerdict``).
-    private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> SQL {
+    private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> StatementTemplate {
         // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
         var same = ownersColumns.map { place -> SQL in
             let column = table.columns[place]
@@ -113,16 +112,16 @@ struct SaveText: Hashable, Sendable {
         }
         if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
         guard !same.isEmpty else { return "" }
-        return " AND (\"r\".\"_owner\" = \(SQL.placeholder) OR \(same.joined(separator: " AND ")))"
+        return " AND (\"r\".\"_owner\" = \(parameter: .actor) OR \(same.joined(separator: " AND ")))"
     }
 
     // MARK: Update
 
-    private func update(_ table: RecordTable) -> SQL {
-        let value = SQL.placeholder
-        var assignments: SQL = "\"_updated_by\" = \(value), \"_revision\" = \(table.schema).\"_revision\"()"
+    private func update(_ table: RecordTable) -> StatementTemplate {
+        var assignments: StatementTemplate =
+            "\"_updated_by\" = \(parameter: .actor), \"_revision\" = \(table.schema).\"_revision\"()"
         if hasInstant {
-            assignments += ", \"_updated_at\" = \(value)"
+            assignments += ", \"_updated_at\" = \(parameter: .instant)"
         } else {
             assignments += ", \"_updated_at\" = now()"
         }
@@ -139,24 +138,26 @@ struct SaveText: Hashable, Sendable {
     // MARK: Records
 
     /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
-    private func source(_ table: RecordTable) -> SQL {
-        var names: [SQL] = ["\"_id\""]
-        if shape.setsAccess { names.append("\"_access\"") }
-        if shape.kind == .updateOfRevision { names.append("\"_revision\"") }
-        for place in shape.columns { names.append("\(table.columns[place].identifier)") }
-        let values = names.map { _ in SQL.placeholder }.joined(separator: ", ")
-        let columns = names.joined(separator: ", ")
+    private func source(_ table: RecordTable) -> StatementTemplate {
+        var inputs: [(name: SQL, parameter: StatementParameter)] = [("\"_id\"", .ids)]
+        if shape.setsAccess { inputs.append(("\"_access\"", .accessLists)) }
+        if shape.kind == .updateOfRevision { inputs.append(("\"_revision\"", .revisions)) }
+        for (number, place) in shape.columns.enumerated() {
+            inputs.append(("\(table.columns[place].identifier)", .column(number)))
+        }
+        let values = inputs.map { "\(parameter: $0.parameter)" as StatementTemplate }.joined(separator: ", ")
+        let columns = inputs.map(\.name).joined(separator: ", ")
         return isOne ? "(VALUES (\(values))) AS \"i\" (\(columns))" : "unnest(\(values)) AS \"i\" (\(columns))"
     }
 
     /// What each column is given of a row `i`.
-    private func inputs(_ table: RecordTable) -> [(RecordColumn, SQL)] {
+    private func inputs(_ table: RecordTable) -> [(RecordColumn, StatementTemplate)] {
         var targets = (references?.targets ?? [])[...]
         return shape.columns.map { place in
             let column = table.columns[place]
             let input: SQL = "\"i\".\(column.identifier)"
             guard case .reference = column.type, let references, let target = targets.popFirst() ?? nil else {
-                return (column, input)
+                return (column, "\(input)")
             }
             return (column, reference(input, to: "\(table.schema).\(target)", references, column: column, in: table))
         }
@@ -176,12 +177,12 @@ struct SaveText: Hashable, Sendable {
         _ references: References,
         column: RecordColumn,
         in table: RecordTable
-    ) -> SQL {
+    ) -> StatementTemplate {
         let id: SQL = references.hasPending ? "ltrim(\(input), '~')" : input
-        var own = SQL()
+        var own = StatementTemplate()
         if let scope = references.own {
             own = """
-                (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(SQL.placeholder) || \(id) \
+                (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(parameter: .prefix) || \(id) \
                 AND \(scope.condition(on: "t", rows: .many))), 
                 """
         }
@@ -196,7 +197,7 @@ struct SaveText: Hashable, Sendable {
         return """
             CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\
             (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
-            AND \(references.shared.condition(on: "t", rows: .many))), \
+            AND \(references.shared.condition(on: "t", rows: .many, of: StatementParameter.shared))), \
             (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
             WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(id)), '~') END
             """

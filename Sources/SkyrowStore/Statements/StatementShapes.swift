@@ -8,16 +8,26 @@ internal import Synchronization
 /// something new needs a new member, which is part of the key.
 enum StatementText: Hashable, Sendable {
     case fetchMany(AccessShape)
-    /// The access condition of a query on its rows `r`.
-    case readCondition(AccessShape)
+    /// A fetch from the databases of all users.
+    case fetchUnion(AccessShape)
+    /// The access condition of a query on the rows of an alias.
+    case readCondition(AccessShape, on: SQLIdentifier)
     case save(SaveText)
+    case delete(AccessShape)
+    /// What records are to a caller.
+    case judge(read: AccessShape, write: AccessShape)
+    /// Which records may be referred to: public ones, and the caller's own where they are written to its private database.
+    case lookUp(shared: AccessShape, own: AccessShape?)
 
-    /// The text on a table, its values to be bound.
-    func sql(on table: RecordTable) -> SQL {
+    func template(on table: RecordTable) -> StatementTemplate {
         switch self {
-        case .fetchMany(let access): FetchStatement.manyText(access, on: table)
-        case .readCondition(let access): access.condition(on: "r", rows: .many)
-        case .save(let text): text.sql(on: table)
+        case .fetchMany(let access): FetchStatement.many(access, on: table)
+        case .fetchUnion(let access): FetchStatement.union(access, on: table)
+        case .readCondition(let access, let alias): access.condition(on: alias, rows: .many)
+        case .save(let text): text.template(on: table)
+        case .delete(let access): DeleteStatement.template(access, on: table)
+        case .judge(let read, let write): JudgeStatement.template(read: read, write: write, on: table)
+        case .lookUp(let shared, let own): ReferenceLookup.template(shared: shared, own: own, on: table)
         }
     }
 }
@@ -27,22 +37,21 @@ enum StatementText: Hashable, Sendable {
 ///
 /// A table keeps them and they go with it: when the schema changes, another table takes its place.
 package final class StatementShapes: Sendable {
-    private let shapes = FirstBuilt<StatementText, SQL>()
-    private let coalesced = FirstBuilt<AccessShape, (SQL, CoalescedStatement)>()
+    private let shapes = FirstBuilt<StatementText, StatementTemplate>()
+    private let coalesced = FirstBuilt<AccessShape, (StatementTemplate, CoalescedStatement)>()
 
     package init() {}
 
-    /// The text on the table that these are the texts of, its values to be bound.
-    func sql(_ text: StatementText, on table: RecordTable) -> SQL {
-        shapes.value(text) { text.sql(on: table).binding(PostgresBindings()) }
+    /// The text on the table that these are the texts of.
+    func template(_ text: StatementText, on table: RecordTable) -> StatementTemplate {
+        shapes.value(text) { text.template(on: table) }
     }
 
     /// A fetch by one id in its two forms; all uses of a shape get one ``CoalescedStatement``, by which they meet.
-    func coalescing(_ access: AccessShape, on table: RecordTable) -> (SQL, CoalescedStatement) {
+    func coalescing(_ access: AccessShape, on table: RecordTable) -> (StatementTemplate, CoalescedStatement) {
         coalesced.value(access) {
-            let one = FetchStatement.oneText(access, on: table)
-            let many = FetchStatement.coalescedText(access, on: table)
-            return (one.binding(PostgresBindings()), CoalescedStatement(many: many.binding(PostgresBindings())))
+            let many = FetchStatement.coalesced(access, on: table)
+            return (FetchStatement.one(access, on: table), CoalescedStatement(many: many.unbound))
         }
     }
 }
