@@ -238,6 +238,48 @@ import Testing
         #expect(effects(&queue, at: Self.time + limit * 2).isEmpty)
     }
 
+    @Test func aStatementInTwoPlacesGoesAgainWhenTheLastGivesItBack() {
+        var queue = queue(Kind.read.limits, idle: 2)
+        let statement = request()
+        _ = queue.submit(statement)
+        guard case .run(let batch, _, _) = next(1, &queue), batch.count == 1 else { return }
+        statement.copies = 2
+        var result = queue.resubmit([(statement, .connectionLost)])
+        #expect(result.refused.isEmpty && queue.isEmpty && statement.copies == 1 && statement.losses == 1)
+        result = queue.resubmit([(statement, .conflict)])
+        #expect(result.refused.isEmpty && queue.count == 1 && statement.copies == 1)
+        #expect(statement.losses == 1 && statement.conflicts == 1)
+    }
+
+    @Test func aClosedQueueRefusesWhatComesBack() {
+        var queue = queue(Kind.write.limits, idle: 1)
+        let statement = request()
+        _ = queue.submit(statement)
+        _ = next(0, &queue)
+        _ = queue.close()
+        let (refused, effects) = queue.resubmit([(statement, .unrelated)])
+        #expect(refused.count == 1 && refused.first === statement && effects.isEmpty && queue.isEmpty)
+    }
+
+    @Test func onlyABatchThatStillRunsIsCancelled() throws {
+        var queue = queue(Kind.groupCommit.limits, idle: 1)
+        let statements = (0..<3).map { _ in request() }
+        for statement in statements { _ = queue.submit(statement) }
+        #expect(queue.cancellation(for: .cancel(0, batch: 1)) == nil)
+        _ = next(0, &queue)
+        #expect(queue.cancellation(for: .wake(0)) == nil)
+        let cancellation = try #require(queue.cancellation(for: .cancel(0, batch: 1)))
+        #expect(queue.runs(cancellation) && cancellation.work == ObjectIdentifier(statements[0]))
+        #expect(queue.batch(of: statements[1], workedOnBy: 0, progress: 1) === statements[0])
+        #expect(queue.batch(of: statements[1], workedOnBy: 0, progress: 2) == nil)
+        #expect(queue.batch(of: statements[2], workedOnBy: 0, progress: 3) == nil)
+        queue.finished(0)
+        #expect(!queue.runs(cancellation) && queue.cancellation(for: .cancel(0, batch: 1)) == nil)
+        _ = queue.submit(request())
+        _ = next(0, &queue)
+        #expect(!queue.runs(cancellation))
+    }
+
     @Test func theNextGroupIsMadeOfThoseBeforeTheFailure() {
         var queue = queue(Kind.groupCommit.limits, idle: 1)
         for _ in 0..<6 { _ = queue.submit(request()) }

@@ -196,15 +196,10 @@ struct QueueSchedule {
             return
         }
         // The connection is lost, and nothing of the batch was done.
-        var again: [PostgresRequest] = []
-        for request in batch {
-            losses.insert(ObjectIdentifier(request))
-            request.copies -= 1
-            guard request.copies == 0 else { continue }
-            request.copies = 1
-            if request.release() { again.append(request) }
-        }
-        perform(queue.requeue(again), "\(slot) requeues \(again.count)")
+        for request in batch { losses.insert(ObjectIdentifier(request)) }
+        let (refused, effects) = queue.resubmit(batch.map { ($0, .connectionLost) })
+        if !refused.isEmpty { broken = "refused \(refused.count) of a queue that is open" }
+        perform(effects, "\(slot) resubmits \(batch.count)")
         lose(slot)
     }
 
@@ -222,7 +217,10 @@ struct QueueSchedule {
                 default: broken = "worker \(slot) is woken though it does not sleep"
                 }
             case .cancel(let slot, let batch):
-                guard case .running = positions[slot], queue.workers[slot].batch == batch else {
+                guard case .running(let running) = positions[slot], queue.workers[slot].batch == batch,
+                    let cancellation = queue.cancellation(for: effect), queue.runs(cancellation),
+                    running.first.map({ ObjectIdentifier($0) }) == cancellation.work
+                else {
                     broken = "worker \(slot) does not run what is cancelled"
                     continue
                 }

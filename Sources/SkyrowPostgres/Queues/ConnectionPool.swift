@@ -64,45 +64,18 @@ final class ConnectionPool: Sendable {
         if let refusal { request.finish(.failure(refusal)) }
     }
 
-    /// Why a request is done again.
-    enum RetryReason {
-        /// A neighbour's failure or a statement that had to be prepared again.
-        case unrelated
-        case connectionLost
-        /// A deadlock or the like, which is over now.
-        case conflict
-    }
-
     /// Puts back requests that were taken and must be done again; they go first. None of them had any effect.
-    func resubmit(_ requests: [PostgresRequest], reason: (PostgresRequest) -> RetryReason) {
-        let isClosed = change { state -> (Bool, [ConnectionQueue.Effect]) in
-            var again: [PostgresRequest] = []
-            for request in requests {
-                switch reason(request) {
-                case .unrelated: break
-                case .connectionLost: request.losses += 1
-                case .conflict: request.conflicts += 1
-                }
-                request.copies -= 1
-                guard request.copies == 0 else { continue }
-                request.copies = 1
-                if request.release() { again.append(request) }
-            }
-            guard state.queue.phase != .closed else { return (true, []) }
-            return (false, state.queue.requeue(again))
-        }
-        guard isClosed else { return }
-        for request in requests { request.finish(.failure(PostgresError(code: .shutDown))) }
+    func resubmit(_ retries: [(request: PostgresRequest, reason: ConnectionQueue.RetryReason)]) {
+        let refused = change { $0.queue.resubmit(retries) }
+        for request in refused { request.finish(.failure(PostgresError(code: .shutDown))) }
     }
 
     /// Where a request runs, if it is the one its server works on, and what the gate needs to cancel it.
     func runningPlace(of request: PostgresRequest) -> (gate: ConnectionGate, batch: PostgresRequest)? {
         monitor.withLock { state in
-            for worker in state.workers.compactMap(\.self) {
-                let taken = state.queue.workers[worker.slot].taken
-                let progress = worker.progress
-                guard taken.indices.contains(progress), taken[progress] === request else { continue }
-                return (worker.gate, taken[0])
+            for case let worker? in state.workers {
+                let batch = state.queue.batch(of: request, workedOnBy: worker.slot, progress: worker.progress)
+                if let batch { return (worker.gate, batch) }
             }
             return nil
         }
@@ -119,10 +92,10 @@ final class ConnectionPool: Sendable {
             var cancels: [Cancel] = []
             for effect in effects {
                 if let worker = perform(effect, &state) { woken.append(worker) }
-                if case .cancel(let slot, let batch) = effect, let worker = state.workers[slot],
-                    let first = state.queue.workers[slot].taken.first
+                if let cancellation = state.queue.cancellation(for: effect),
+                    let worker = state.workers[cancellation.slot]
                 {
-                    cancels.append(Cancel(worker: worker, batch: batch, work: ObjectIdentifier(first)))
+                    cancels.append(Cancel(worker: worker, cancellation: cancellation))
                 }
             }
             return (success, woken, cancels)
@@ -130,7 +103,7 @@ final class ConnectionPool: Sendable {
         for worker in woken { monitor.signal(worker.slot) }
         for cancel in cancels {
             canceller.submit { [self] in
-                runs(cancel) && cancel.worker.gate.cancel(cancel.work)
+                runs(cancel) && cancel.worker.gate.cancel(cancel.cancellation.work)
             }
         }
         return success
@@ -138,16 +111,13 @@ final class ConnectionPool: Sendable {
 
     private struct Cancel: Sendable {
         var worker: PoolWorker
-        var batch: Int
-        var work: ObjectIdentifier
+        var cancellation: ConnectionQueue.Cancellation
     }
 
     /// Whether a worker still runs the batch that is to be cancelled.
     private func runs(_ cancel: Cancel) -> Bool {
         monitor.withLock { state in
-            let slot = cancel.worker.slot
-            let worker = state.queue.workers[slot]
-            return state.workers[slot] === cancel.worker && worker.batch == cancel.batch && !worker.taken.isEmpty
+            state.workers[cancel.worker.slot] === cancel.worker && state.queue.runs(cancel.cancellation)
         }
     }
 
@@ -217,17 +187,11 @@ final class ConnectionPool: Sendable {
 
     /// - Parameter runs: How long each statement with a result took, in nanoseconds.
     func finished(_ worker: PoolWorker, runs: [Int64] = []) {
-        monitor.withLock { state in
-            state.queue.finished(worker.slot)
-            for run in runs { state.queue.statistics.run.record(run) }
-        }
+        monitor.withLock { $0.queue.finished(worker.slot, runs: runs) }
     }
 
     func noteGroup(_ change: (inout GroupCommitLimit) -> Void, hasFailed: Bool) {
-        monitor.withLock { state in
-            change(&state.queue.groupLimit)
-            if hasFailed { state.queue.statistics.failedGroups += 1 }
-        }
+        monitor.withLock { $0.queue.noteGroup(change, hasFailed: hasFailed) }
     }
 
     func workerConnected(_ worker: PoolWorker) {
@@ -297,16 +261,6 @@ final class ConnectionPool: Sendable {
 
     var statistics: PostgresStatistics.Queue {
         let now = MonotonicTime.now
-        return monitor.withLock { state in
-            var statistics = state.queue.statistics
-            statistics.queueDepth = state.queue.count
-            statistics.heldBack = state.queue.heldBackCount
-            statistics.connections = state.queue.connectedCount
-            for worker in state.queue.workers where !worker.taken.isEmpty {
-                statistics.busyConnections += 1
-                if worker.takenAt + ConnectionQueue.patience <= now { statistics.heldUpConnections += 1 }
-            }
-            return statistics
-        }
+        return monitor.withLock { $0.queue.statistics(at: now) }
     }
 }

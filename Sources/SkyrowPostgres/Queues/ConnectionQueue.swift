@@ -293,9 +293,31 @@ struct ConnectionQueue {
     }
 
     /// The worker's batch is over.
-    mutating func finished(_ slot: Int) {
+    ///
+    /// - Parameter runs: How long each statement with a result took, in nanoseconds.
+    mutating func finished(_ slot: Int, runs: [Int64] = []) {
         release(slot)
         set(slot, .settling)
+        for run in runs { statistics.run.record(run) }
+    }
+
+    /// A group of writes has ended, and the limit of the next ones follows from that.
+    mutating func noteGroup(_ change: (inout GroupCommitLimit) -> Void, hasFailed: Bool) {
+        change(&groupLimit)
+        if hasFailed { statistics.failedGroups += 1 }
+    }
+
+    /// The statistics so far, with what waits and runs now.
+    func statistics(at time: MonotonicTime) -> PostgresStatistics.Queue {
+        var statistics = statistics
+        statistics.queueDepth = count
+        statistics.heldBack = heldBackCount
+        statistics.connections = connectedCount
+        for worker in workers where !worker.taken.isEmpty {
+            statistics.busyConnections += 1
+            if worker.takenAt + Self.patience <= time { statistics.heldUpConnections += 1 }
+        }
+        return statistics
     }
 
     // MARK: Taking

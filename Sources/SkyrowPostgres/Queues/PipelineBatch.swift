@@ -23,7 +23,7 @@ struct PipelineBatch {
     mutating func run(_ requests: [PostgresRequest], takenAt: MonotonicTime) {
         guard isStillConnected(for: requests) else {
             worker.pool.finished(worker)
-            worker.pool.resubmit(requests) { _ in .unrelated }
+            worker.pool.resubmit(requests.map { ($0, .unrelated) })
             return
         }
         connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
@@ -198,7 +198,7 @@ struct PipelineBatch {
         let pool = worker.pool
         let failure = pool.role == .groupCommit ? groupFailure(requests, outcome: outcome, timing: timing) : nil
         let overdue = connection.gate.wasOverdue ? current : nil
-        var retried: [(PostgresRequest, ConnectionPool.RetryReason)] = []
+        var retried: [(request: PostgresRequest, reason: ConnectionQueue.RetryReason)] = []
         var alone: [PostgresRequest] = []
         for (place, (request, statement)) in zip(requests, outcomes).enumerated() {
             let situation = StatementOutcome.Situation(
@@ -225,15 +225,8 @@ struct PipelineBatch {
             case .alone: alone.append(request)
             }
         }
-        if !retried.isEmpty {
-            let reasons = retried.map(\.1)
-            var place = reasons.startIndex
-            pool.resubmit(retried.map(\.0)) { _ in
-                defer { place += 1 }
-                return reasons[place]
-            }
-        }
-        if !alone.isEmpty { (pool.fallback ?? pool).resubmit(alone) { _ in .unrelated } }
+        if !retried.isEmpty { pool.resubmit(retried) }
+        if !alone.isEmpty { (pool.fallback ?? pool).resubmit(alone.map { ($0, .unrelated) }) }
     }
 
     /// The requests of the statement that the server works on.

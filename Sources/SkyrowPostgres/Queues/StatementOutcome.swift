@@ -61,7 +61,7 @@ extension StatementOutcome {
         case succeed(PostgresResult)
         case fail(PostgresError)
         case cancelled
-        case retry(ConnectionPool.RetryReason)
+        case retry(ConnectionQueue.RetryReason)
         /// The connection leads to a server that refuses writes by now.
         case reconnectAndRetry
         /// Once more, with a commit of its own.
