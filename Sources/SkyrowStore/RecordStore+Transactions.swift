@@ -14,10 +14,10 @@ extension RecordStore {
     /// Runs `body` in one transaction, which it passes to the store's methods; commits when it returns and rolls back when
     /// it throws.
     ///
-    /// `body` may run more than once, since a transaction that met another one is tried again. Errors leave as
-    /// `SkyrowError`.
+    /// `body` may run more than once: a transaction that met another one is tried again, whatever `body` made of the
+    /// failure of its statement.
     package func withTransaction<Success>(
-        _ body: (StoreTransaction) async throws -> Success
+        _ body: (StoreTransaction) async throws(SkyrowError) -> Success
     ) async throws(SkyrowError) -> Success {
         try await reporting { try await client.withTransaction(body) }
     }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// ```swift
 /// let store = RecordStore(client: client, schema: "app", mode: .development, logger: logger)
 /// try await store.prepare()
-/// // elsewhere, for as long as the store is used: try await store.run()
+/// // elsewhere, for as long as the store is used: await store.run()
 /// ```
 ///
 /// Its methods are grouped by concern in extensions: records in `Records/`, types and fields in `Schema/`. The client's
@@ -65,7 +65,7 @@ package final class RecordStore: Sendable {
     /// Brings the reserved tables up to date and reads the catalogue; call it before anything else.
     ///
     /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, `108 InvalidArgument` for a
-    /// login key that cannot be one, and `PostgresError`.
+    /// login key that cannot be one, and `PostgresError`, whose sentence is for the operator.
     package func prepare() async throws {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
         let versions = try await SchemaVersions.load(from: client, of: schema)
@@ -75,7 +75,7 @@ package final class RecordStore: Sendable {
     }
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.
-    package func run() async throws {
+    package func run() async {
         // Changes that come while the catalogue is being read cause one further reading.
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changed = CatalogChanges()

@@ -44,7 +44,7 @@ package func withStore<Success: Sendable>(
             )
             try await store.prepare()
             return try await withRunning {
-                try await store.run()
+                await store.run()
             } while: {
                 try await body(StoreFixture(store: store, database: database))
             }

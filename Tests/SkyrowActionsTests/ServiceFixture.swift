@@ -122,7 +122,7 @@ private func withRunningService(
             observe: { observations.record($0) }
         )
         try await withRunning {
-            try await store.run()
+            await store.run()
         } while: {
             try await withRunning {
                 try await service.run()

@@ -169,7 +169,7 @@ func withActions<Success: Sendable>(
             )
             let running = Task {
                 await withDiscardingTaskGroup { group in
-                    group.addTask { try? await store.run() }
+                    group.addTask { await store.run() }
                     group.addTask { try? await actions.run() }
                 }
             }

@@ -28,7 +28,7 @@ func until(_ condition: () async throws -> Bool) async throws {
             )
             try await store.prepare()
             try await withRunning {
-                try await store.run()
+                await store.run()
             } while: {
                 try await body(store)
             }

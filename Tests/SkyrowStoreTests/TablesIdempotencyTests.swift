@@ -1,6 +1,7 @@
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowTestSupport
+import Synchronization
 import Testing
 
 @testable import SkyrowStore
@@ -87,6 +88,47 @@ import Testing
             }
             #expect(first == .claimed)
             #expect(try await second == .completed([7]))
+        }
+    }
+
+    /// Claims two keys in one transaction; before the second, waits until two transactions have claimed their first.
+    private func claim(
+        _ keys: [String],
+        _ store: RecordStore,
+        _ runs: Counter
+    ) async throws(SkyrowError) -> [IdempotencyTable.Claim] {
+        try await store.withTransaction { transaction throws(SkyrowError) in
+            var claims: [IdempotencyTable.Claim] = []
+            for key in keys {
+                claims.append(
+                    try await store.idempotency.claim(key, scope: "ann", fingerprint: [1], in: transaction)
+                )
+                if claims.count == 1 {
+                    runs.count.withLock { $0 += 1 }
+                    while runs.count.withLock({ $0 }) < 2 { await Task.yield() }
+                }
+            }
+            for key in keys {
+                try await store.idempotency.complete(key, scope: "ann", result: [7], in: transaction)
+            }
+            return claims
+        }
+    }
+
+    private final class Counter: Sendable {
+        let count = Mutex(0)
+    }
+
+    @Test func claimsThatWaitForEachOtherAreTriedAgain() async throws {
+        try await withStore { fixture async throws in
+            let store = fixture.store
+            let runs = Counter()
+            async let first = claim(["a", "b"], store, runs)
+            let second = try await claim(["b", "a"], store, runs)
+            let claims = [try await first, second]
+            // One of them was the victim of a deadlock, which left as an error of the service, and ran again.
+            #expect(runs.count.withLock { $0 } == 3)
+            #expect(Set(claims) == [[.claimed, .claimed], [.completed([7]), .completed([7])]])
         }
     }
 }

@@ -37,7 +37,7 @@ import Testing
                     try await store.createMissingSchema(for: [draft("note/1", ["title": .string("x")])])
                     let readings = store.cache.statistics.readings
                     try await withRunning {
-                        try await store.run()
+                        await store.run()
                     } while: {
                         // The first event of the listener has everything read.
                         try await waiting(until: "the store listens") { store.cache.statistics.readings > readings }

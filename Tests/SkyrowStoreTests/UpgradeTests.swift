@@ -71,7 +71,7 @@ import Testing
                 let old = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
                 try await old.cache.reload()
                 try await withRunning {
-                    try await old.run()
+                    await old.run()
                 } while: {
                     let work = Task {
                         var left = 50

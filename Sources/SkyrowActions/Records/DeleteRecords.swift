@@ -28,7 +28,7 @@ extension ActionService {
                     try await store.delete(request.ids, with: access, atomic: request.isAtomic)
                 )
             }
-            return try await once(claim, encode: encode) { transaction in
+            return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
                 try await self.store.delete(
                     request.ids,
                     with: access,

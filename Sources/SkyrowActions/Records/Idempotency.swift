@@ -11,9 +11,9 @@ extension ActionService {
     func once(
         _ claim: IdempotencyClaim,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8],
-        _ write: @Sendable (StoreTransaction) async throws -> [RecordOutcome]
+        _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> [RecordOutcome]
     ) async throws(SkyrowError) -> WriteResult {
-        try await store.withTransaction { transaction in
+        try await store.withTransaction { transaction throws(SkyrowError) in
             let claimed = try await store.idempotency.claim(
                 claim.key,
                 scope: claim.scope,

@@ -64,7 +64,7 @@ extension ActionService {
                 try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
             )
         }
-        return try await once(claim, encode: encode) { transaction in
+        return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
             try await self.store.save(
                 items,
                 with: access,

@@ -11,7 +11,7 @@ struct StoreService: Service {
         defer { gate.settle(false) }
         try await store.prepare()
         gate.settle(true)
-        try await cancelWhenGracefulShutdown { try await store.run() }
+        await cancelWhenGracefulShutdown { await store.run() }
     }
 }
 

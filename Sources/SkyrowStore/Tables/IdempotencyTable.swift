@@ -6,7 +6,7 @@ package import SkyrowPostgres
 /// It is used inside the transaction of the request's own work, so that both are committed together:
 ///
 /// ```swift
-/// try await store.client.withTransaction { transaction in
+/// try await store.withTransaction { transaction throws(SkyrowError) in
 ///     switch try await store.idempotency.claim(key, scope: user, fingerprint: hash, in: transaction) {
 ///     case .completed(let result): return result
 ///     case .claimed: …
@@ -28,34 +28,36 @@ package struct IdempotencyTable: Sendable {
 
     /// Claims a key, waiting for another request that works under it at this moment.
     ///
-    /// Throws `133 IdempotencyKeyReused` when the key was used for another request, and `PostgresError`.
+    /// Throws `133 IdempotencyKeyReused` when the key was used for another request, and what the database failed with.
     package func claim(
         _ key: String,
         scope: String,
         fingerprint: [UInt8],
         in transaction: PostgresTransaction
-    ) async throws -> Claim {
-        while true {
-            let claimed = try await transaction.query(
-                """
-                INSERT INTO \(schema)._idempotency AS known (scope, key, fingerprint)
-                VALUES (\(scope), \(key), \(fingerprint))
-                ON CONFLICT (scope, key) DO UPDATE
-                SET fingerprint = EXCLUDED.fingerprint, answer = NULL, created_at = EXCLUDED.created_at
-                WHERE known.created_at < now() - interval '24 hours' OR known.answer IS NULL
-                RETURNING true
-                """
-            )
-            guard claimed.isEmpty else { return .claimed }
-            let known = try await transaction.query(
-                "SELECT fingerprint, answer FROM \(schema)._idempotency WHERE scope = \(scope) AND key = \(key)"
-            )
-            // Nothing is there when the key was purged between the two statements: it is free again.
-            guard !known.isEmpty else { continue }
-            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
-                throw SkyrowError.keyReused
+    ) async throws(SkyrowError) -> Claim {
+        try await store.reporting {
+            while true {
+                let claimed = try await transaction.query(
+                    """
+                    INSERT INTO \(schema)._idempotency AS known (scope, key, fingerprint)
+                    VALUES (\(scope), \(key), \(fingerprint))
+                    ON CONFLICT (scope, key) DO UPDATE
+                    SET fingerprint = EXCLUDED.fingerprint, answer = NULL, created_at = EXCLUDED.created_at
+                    WHERE known.created_at < now() - interval '24 hours' OR known.answer IS NULL
+                    RETURNING true
+                    """
+                )
+                guard claimed.isEmpty else { return .claimed }
+                let known = try await transaction.query(
+                    "SELECT fingerprint, answer FROM \(schema)._idempotency WHERE scope = \(scope) AND key = \(key)"
+                )
+                // Nothing is there when the key was purged between the two statements: it is free again.
+                guard !known.isEmpty else { continue }
+                guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
+                    throw SkyrowError.keyReused
+                }
+                return .completed(try known.decode(row: 0, column: 1))
             }
-            return .completed(try known.decode(row: 0, column: 1))
         }
     }
 
@@ -84,10 +86,12 @@ package struct IdempotencyTable: Sendable {
         scope: String,
         result: [UInt8],
         in transaction: PostgresTransaction
-    ) async throws {
-        try await transaction.execute(
-            "UPDATE \(schema)._idempotency SET answer = \(result) WHERE scope = \(scope) AND key = \(key)"
-        )
+    ) async throws(SkyrowError) {
+        try await store.reporting {
+            _ = try await transaction.execute(
+                "UPDATE \(schema)._idempotency SET answer = \(result) WHERE scope = \(scope) AND key = \(key)"
+            )
+        }
     }
 
     /// Forgets the results that are older than a day; returns how many.
