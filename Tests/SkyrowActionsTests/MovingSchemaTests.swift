@@ -20,17 +20,17 @@ import Testing
                 return outcomes[0]
             }
             _ = try await save("note/0", ["title": .string("x"), "extra": .integer(1)])
-            let watch = Watch()
+            let run = Run()
             @Sendable func note(_ error: SkyrowError?, _ what: String) {
                 // A field that is gone just then cannot be asked for.
                 guard let error, !(what == "query" && error.code == .recordQueryInvalid) else { return }
-                watch.failures.withLock { $0["\(what): \(error)", default: 0] += 1 }
+                run.failures.withLock { $0["\(what): \(error)", default: 0] += 1 }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in 0..<8 {
                     group.addTask {
                         var round = 0
-                        while !watch.isOver.withLock({ $0 }) {
+                        while !run.isOver.withLock({ $0 }) {
                             round += 1
                             do {
                                 let saved = try await save(
@@ -75,10 +75,10 @@ import Testing
                         """
                     )
                 }
-                watch.isOver.withLock { $0 = true }
+                run.isOver.withLock { $0 = true }
                 try await group.waitForAll()
             }
-            #expect(watch.failures.withLock { $0 } == [:])
+            #expect(run.failures.withLock { $0 } == [:])
         }
     }
 
@@ -125,7 +125,7 @@ import Testing
 }
 
 /// What the clients have met, and whether they are to stop.
-private final class Watch: Sendable {
+private final class Run: Sendable {
     let failures = Mutex<[String: Int]>([:])
     let isOver = Mutex(false)
 }

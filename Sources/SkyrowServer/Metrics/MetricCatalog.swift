@@ -24,7 +24,7 @@ enum MetricCatalog {
     static let help = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.help) })
 
     /// In the order of the manual.
-    static let entries: [Entry] = requests + connections + postgres + schema + accounts + watching + process
+    static let entries: [Entry] = requests + connections + postgres + schema + accounts + observability + process
 
     private static let requests: [Entry] = [
         Entry(
@@ -156,7 +156,7 @@ enum MetricCatalog {
         Entry("skyrow_purged_idempotency_keys_total", .counter, "Expired idempotency keys that were removed."),
     ]
 
-    private static let watching: [Entry] = [
+    private static let observability: [Entry] = [
         Entry("skyrow_log_lines_dropped_total", .counter, "Log lines dropped because they were not read."),
         Entry("skyrow_trace_spans_total", .counter, "Spans that were recorded."),
         Entry(

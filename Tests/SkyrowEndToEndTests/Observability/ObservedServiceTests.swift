@@ -9,7 +9,7 @@ import Testing
 @testable import SkyrowSystem
 @testable import skyrow
 
-/// A running service as those see it who watch over it, and what the manual and the dashboard promise them.
+/// The metrics, logs and spans of a running service, and what the manual and the dashboard say about them.
 @Suite struct ObservedServiceTests {
     private static let documentation = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Documentation").standardized
