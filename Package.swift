@@ -18,8 +18,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // Its reader of JSON files would bring the large half of Foundation; see Documentation/Decisions/0009.
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -117,7 +115,6 @@ let package = Package(
                 .target(name: "CMalloc", condition: server),
                 "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
                 "SkyrowSystem",
-                .product(name: "Configuration", package: "swift-configuration", condition: server),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),

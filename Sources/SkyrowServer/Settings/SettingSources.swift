@@ -1,4 +1,3 @@
-import Configuration
 import SkyrowSystem
 
 /// Where settings come from: flags, which win over the environment, which wins over the file.
@@ -9,22 +8,17 @@ package struct SettingSources: Sendable {
         var origin: SettingOrigin
     }
 
+    private let flags: [String: String]
     private let environment: [String: String]
     private let file: SettingsFile?
-    /// The strongest first. The library's reader would ask them in this order too, but not say whose the answer was.
-    private let providers: [any ConfigProvider]
 
     /// - Parameters:
     ///   - flags: by the settings' names.
     ///   - environment: a variable that is empty counts as none.
     init(flags: [String: String], environment: [String: String], file: SettingsFile? = nil) {
+        self.flags = flags
         self.environment = environment.filter { !$0.value.isEmpty }
         self.file = file
-        providers = [
-            InMemoryProvider(flags),
-            EnvironmentVariablesProvider(environmentVariables: self.environment),
-            InMemoryProvider(file?.texts ?? [:]),
-        ]
     }
 
     /// The text of a setting, or of the file that a secret is in; nil without any source.
@@ -51,15 +45,15 @@ package struct SettingSources: Sendable {
         }
     }
 
-    /// The first provider's text, and the provider's place in their order.
+    /// The text of the strongest source that has one, and the source's place in their order.
     private func look(up row: SettingRow) -> (found: Found, place: Int)? {
-        let origins: [SettingOrigin] = [
-            .flag("--\(row.name)"), .environment(row.variable), .file(file?.path ?? "", key: row.name),
+        let texts: [(text: String?, origin: SettingOrigin)] = [
+            (flags[row.name], .flag("--\(row.name)")),
+            (environment[row.variable], .environment(row.variable)),
+            (file?.texts[row.name], .file(file?.path ?? "", key: row.name)),
         ]
-        for (place, provider) in providers.enumerated() {
-            let result = try? provider.value(forKey: AbsoluteConfigKey(setting: row.name), type: .string)
-            guard case .string(let text) = result?.value?.content else { continue }
-            return (Found(text: text, origin: origins[place]), place)
+        for (place, source) in texts.enumerated() {
+            if let text = source.text { return (Found(text: text, origin: source.origin), place) }
         }
         return nil
     }
@@ -85,19 +79,5 @@ package struct SettingSources: Sendable {
 
     private func hint(_ name: String?) -> String {
         name.map { "; did you mean \($0)?" } ?? "; `skyrow config` lists all."
-    }
-}
-
-extension AbsoluteConfigKey {
-    /// `skyrow.maximum-body`, which the library's environment provider spells SKYROW_MAXIMUM_BODY.
-    fileprivate init(setting name: String) {
-        self.init(["skyrow", name])
-    }
-}
-
-extension InMemoryProvider {
-    fileprivate init(_ texts: [String: String]) {
-        let values = texts.map { (AbsoluteConfigKey(setting: $0.key), ConfigValue(.string($0.value), isSecret: true)) }
-        self.init(values: Dictionary(uniqueKeysWithValues: values))
     }
 }
