@@ -19,7 +19,7 @@ extension RecordValue {
         switch self {
         case .integer(let value): value
         case .number(let value): Int64(exactly: value)
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes: nil
+        default: nil
         }
     }
 
@@ -28,7 +28,7 @@ extension RecordValue {
         switch self {
         case .integer(let value): Double(value)
         case .number(let value): value
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes: nil
+        default: nil
         }
     }
 

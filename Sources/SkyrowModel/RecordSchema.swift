@@ -18,41 +18,33 @@ public enum FieldType: Hashable, Sendable {
     case sequence
     /// `bytea`
     case bytes
+    /// `geography(Point,4326)` of PostGIS
+    case location
     /// A column made in psql whose SQL type has no field type; read as text, never written.
     case unknown(String)
+
+    /// The types that a name alone says.
+    private static let named: [(name: String, type: FieldType)] = [
+        ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
+        ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
+    ]
 
     /// The name in `schema:*` actions: `string`, `ref(category)`, …
     public var name: String {
         switch self {
-        case .string: "string"
-        case .integer: "integer"
-        case .number: "number"
-        case .boolean: "boolean"
-        case .datetime: "datetime"
-        case .json: "json"
         case .reference(let type): "ref(\(type))"
-        case .sequence: "sequence"
-        case .bytes: "bytes"
-        case .unknown: "unknown"
+        default: Self.named.first { $0.type == self }?.name ?? "unknown"
         }
     }
 
     /// Reads a name of a `schema:*` action; throws `108 InvalidArgument` for any other.
     public init(name: String) throws(SkyrowError) {
-        switch name {
-        case "string": self = .string
-        case "integer": self = .integer
-        case "number": self = .number
-        case "boolean": self = .boolean
-        case "datetime": self = .datetime
-        case "json": self = .json
-        case "sequence": self = .sequence
-        case "bytes": self = .bytes
-        default:
-            guard name.hasPrefix("ref("), name.hasSuffix(")") else {
-                throw .invalidArgument("There is no field type of that name.", "type")
-            }
+        if let type = Self.named.first(where: { $0.name == name })?.type {
+            self = type
+        } else if name.hasPrefix("ref("), name.hasSuffix(")") {
             self = .reference(try RecordTypeName(String(name.dropFirst(4).dropLast())))
+        } else {
+            throw .invalidArgument("There is no field type of that name.", "type")
         }
     }
 }

@@ -48,6 +48,8 @@ package enum BorrowedValue {
     case reference(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     /// Becomes `{"$type":"bytes","$base64":"…"}`.
     case bytes(UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"geo","$lng":114.15,"$lat":22.28}`.
+    case location(Location)
     /// A column whose SQL type is not ours, by its name: `{"$type":"unknown","$underlying_type":"money"}`.
     case unknown(UnsafeRawBufferPointer)
 }

@@ -12,6 +12,36 @@ public enum RecordValue: Hashable, Sendable {
     /// `{"$type":"seq"}`: asks for a sequence column; the database gives the value.
     case sequence
     case bytes([UInt8])
+    case location(Location)
+}
+
+extension RecordValue {
+    /// The type of a new field that first gets this value; nil for `null`, which has no type.
+    package var fieldType: FieldType? {
+        switch self {
+        case .null: nil
+        case .string: .string
+        case .integer: .integer
+        case .number: .number
+        case .boolean: .boolean
+        case .datetime: .datetime
+        case .json: .json
+        case .reference(let id): .reference(id.type)
+        case .sequence: .sequence
+        case .bytes: .bytes
+        case .location: .location
+        }
+    }
+
+    /// About how many bytes it takes in memory.
+    package var size: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .json(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        default: 32
+        }
+    }
 }
 
 /// A valid JSON text in UTF-8 (RFC 8259); what was checked where it was read is not checked again.

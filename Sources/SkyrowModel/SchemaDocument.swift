@@ -65,9 +65,7 @@ package struct DocumentedField: Hashable, Sendable {
         case (.string, .string), (.integer, .integer), (.boolean, .boolean): true
         case (.number, .number(let number)): number.isFinite
         case (.json, .json(let text)): [Array("[]".utf8), Array("{}".utf8)].contains(text.utf8)
-        case (.string, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.json, _), (.reference, _),
-            (.sequence, _), (.bytes, _), (.unknown, _):
-            false
+        default: false
         }
     }
 }

@@ -41,7 +41,7 @@ import Testing
                 "-c",
                 "SELECT current_database()"
             )
-            #expect(result.output == "5MB\n\"app\",public\n\(database.name)")
+            #expect(result.output == "5MB\n\"app\",public,postgis\n\(database.name)")
         }
     }
 }

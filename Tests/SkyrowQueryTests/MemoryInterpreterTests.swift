@@ -9,10 +9,10 @@ import Testing
         type: type("note"),
         storedID: "1",
         fields: [
-            field("title"): .text("Milk 50%"), field("stars"): .integer(9_007_199_254_740_993),
-            field("score"): .number(9_007_199_254_740_992), field("done"): .boolean(true),
+            field("title"): .scalar(.text("Milk 50%")), field("stars"): .scalar(.integer(9_007_199_254_740_993)),
+            field("score"): .scalar(.number(9_007_199_254_740_992)), field("done"): .scalar(.boolean(true)),
             field("tags"): .json(JSONText(validated: Array(#"["red", {"blue": 1}, "\u00e9\n"]"#.utf8))),
-            field("category"): .text("home"),
+            field("category"): .scalar(.text("home")),
         ]
     )
 
@@ -23,7 +23,11 @@ import Testing
             access: RecordAccess(caller)
         )
         let query = try resolver.resolve(RecordQuery(type: type("note"), predicate: predicate))
-        var home = StoredRecord(type: type("category"), storedID: "home", fields: [field("name"): .text("Home")])
+        var home = StoredRecord(
+            type: type("category"),
+            storedID: "home",
+            fields: [field("name"): .scalar(.text("Home"))]
+        )
         home.access = caller.isMaster ? AccessList([]) : nil
         return MemoryInterpreter(query) { $0 == home.type && $1 == "home" ? home : nil }.truth(of: note)
     }
@@ -67,7 +71,11 @@ import Testing
         var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "category.name", .null))
         query.sort = [SortKey(path("category.name"))]
         for (access, truth) in [(nil, Truth.no), (AccessList([]), .yes)] as [(AccessList?, Truth)] {
-            var home = StoredRecord(type: type("category"), storedID: "home", fields: [field("name"): .text("Home")])
+            var home = StoredRecord(
+                type: type("category"),
+                storedID: "home",
+                fields: [field("name"): .scalar(.text("Home"))]
+            )
             home.access = access
             var resolver = Resolver(
                 schema: TestSchema.notes,

@@ -64,7 +64,7 @@ struct LoginData {
         case .null: return
         case .string(let text) where text.isName && !text.isInvisible:
             return
-        case .string, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .invalidArgument(
                 "The value of a login key is a text of 1 to 255 bytes without NUL that shows something.",
                 argument

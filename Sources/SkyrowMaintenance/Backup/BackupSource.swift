@@ -39,6 +39,9 @@ package struct BackupSource: Hashable, Sendable {
     }
 
     /// What refers from the schema's objects to those of an extension.
+    ///
+    /// PostGIS is not among them: a restore makes it by itself (``PostGIS``), and a dump of it would have its table of
+    /// reference systems, to which only its owner may write.
     private static func extensions(of schema: PostgresName) -> SQL {
         """
         WITH app AS MATERIALIZED (
@@ -65,7 +68,7 @@ package struct BackupSource: Hashable, Sendable {
         JOIN pg_catalog.pg_depend AS part
             ON part.classid = use.refclassid AND part.objid = use.refobjid AND part.deptype = 'e'
         JOIN pg_catalog.pg_extension ON part.refclassid = 'pg_extension'::regclass AND pg_extension.oid = part.refobjid
-        WHERE extname <> 'plpgsql'
+        WHERE extname NOT IN ('plpgsql', 'postgis')
         ORDER BY extname
         """
     }

@@ -13,7 +13,7 @@ struct BinaryCopyReader {
         self.columns = columns
     }
 
-    /// Tells the rows of a chunk, which are whole ones. Throws ``PostgresError`` when they are not of these columns.
+    /// Emits the rows of a chunk, which are whole ones. Throws ``PostgresError`` when they are not of these columns.
     mutating func read(_ chunk: [UInt8], into sink: inout some RecordSink) throws(PostgresError) {
         let failure = chunk.withUnsafeBytes { bytes -> PostgresError? in
             do throws(PostgresError) {
@@ -45,7 +45,7 @@ struct BinaryCopyReader {
                 if length < 0 {
                     sink.member(column.key, .null)
                 } else {
-                    try tell(try cursor.take(Int(length)), column, to: &sink)
+                    try emit(try cursor.take(Int(length)), column, to: &sink)
                 }
             }
             sink.endRecord()
@@ -54,32 +54,17 @@ struct BinaryCopyReader {
     }
 
     @inline(__always)
-    private func tell(
+    private func emit(
         _ bytes: UnsafeRawBufferPointer,
         _ column: ExportColumn,
         to sink: inout some RecordSink
     ) throws(PostgresError) {
-        let key = column.key
-        switch column.kind {
-        case .id: column.typeName.withUnsafeBytes { sink.member(key, .recordID(type: $0, id: bytes)) }
-        case .reference: column.typeName.withUnsafeBytes { sink.member(key, .reference(type: $0, id: bytes)) }
-        // A column whose type is not ours is exported as text.
-        case .text, .unknown: sink.member(key, .string(bytes))
-        case .integer: sink.member(key, .integer(try word(bytes)))
-        case .number: sink.member(key, .number(Double(bitPattern: UInt64(bitPattern: try word(bytes)))))
-        case .boolean: sink.member(key, .boolean(bytes.first == 1))
-        case .plainDatetime: sink.member(key, .plainDatetime(Timestamp(microseconds: try word(bytes))))
-        case .datetime: sink.member(key, .datetime(Timestamp(microseconds: try word(bytes))))
-        // jsonb_send: one byte with the version of the format, then the text.
-        case .json, .access: sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
-        case .bytes: sink.member(key, .bytes(bytes))
+        let isRead = column.typeName.withUnsafeBytes { name in
+            guard let value = column.kind.value(bytes, name: name) else { return false }
+            sink.member(column.key, value)
+            return true
         }
-    }
-
-    /// Eight bytes in network order.
-    private func word(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) -> Int64 {
-        guard bytes.count == 8 else { throw PostgresError.unreadableCopy }
-        return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+        guard isRead else { throw PostgresError.unreadableCopy }
     }
 
     private struct Cursor {

@@ -41,6 +41,7 @@ struct CSVRecordWriter: RecordFileWriter {
         case .string(let utf8), .recordID(_, let utf8), .reference(_, let utf8), .json(let utf8): append(quoting: utf8)
         case .datetime(let instant), .plainDatetime(let instant): append(plain: instant.rfc3339.utf8)
         case .bytes(let bytes): append(hexadecimal: bytes)
+        case .location(let location): append(plain: location.csvText.utf8)
         case .unknown(let type): append(plain: type)
         }
     }

@@ -28,14 +28,17 @@ package struct ExportColumn: Sendable {
     }
 
     init(_ column: RecordColumn) {
+        let type = column.type.column
         key = column.key
-        if case .reference(let target) = column.type { typeName = Array(target.rawValue.utf8) } else { typeName = [] }
+        typeName = Array(type.kindName.utf8)
         if case .unknown = column.type {
+            // Exported as text.
             selection = "\(Self.alias).\(column.identifier)::text"
+            kind = .text
         } else {
             selection = column.selection(from: Self.alias)
+            kind = type.kind
         }
-        kind = column.kind
     }
 }
 

@@ -41,7 +41,7 @@ struct JSONRecordWriter: RecordFileWriter {
             }
         case .string where key.encoded.elementsEqual(Self.owner.encoded):
             members.member(Self.ownerID, value)
-        case .string, .boolean, .integer, .datetime, .plainDatetime, .json, .recordID, .reference, .bytes, .unknown:
+        default:
             members.member(key, value)
         }
     }

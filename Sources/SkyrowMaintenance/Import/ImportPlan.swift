@@ -226,29 +226,8 @@ extension FieldType {
         case .text(let field):
             if field.text.isEmpty { return self == .string ? .string("") : nil }
             return try value(inText: field.text)
-        case .value(let value):
-            switch (self, value) {
-            case (_, .null): return nil
-            case (.string, .string), (.integer, .integer), (.number, .number), (.boolean, .boolean),
-                (.datetime, .datetime),
-                (.json, .json), (.bytes, .bytes), (.sequence, .sequence), (.sequence, .integer):
-                return value
-            case (.number, .integer(let number)):
-                guard Int64(exactly: Double(number)) == number else {
-                    throw FieldFault("has more digits than a number keeps")
-                }
-                return .number(Double(number))
-            case (.number, .string(let text)):
-                guard let number = CSVText.specialNumber(text) else { throw FieldFault("is text, not a number") }
-                return .number(number)
-            // JSON has no spelling of its own for these.
-            case (.datetime, .string(let text)), (.reference, .string(let text)):
-                return try self.value(inText: text)
-            case (.reference(let type), .reference(let id)) where id.type == type:
-                return value
-            default:
-                throw FieldFault("is not of the field's type, \(name)")
-            }
+        case .value(.null): return nil
+        case .value(let value): return try self.value(value)
         }
     }
 }

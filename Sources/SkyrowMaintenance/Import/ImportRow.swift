@@ -21,12 +21,7 @@ package struct ImportRow: Sendable {
     /// About how much memory it takes, in bytes.
     package var size: Int {
         (reserved + values).reduce(64) { sum, value in
-            switch value {
-            case .string(let text)?: sum + text.utf8.count
-            case .json(let text)?: sum + text.utf8.count
-            case .bytes(let bytes)?: sum + bytes.count
-            case .null?, .integer?, .number?, .boolean?, .datetime?, .reference?, .sequence?, nil: sum + 32
-            }
+            sum + (value?.size ?? 32)
         }
     }
 }

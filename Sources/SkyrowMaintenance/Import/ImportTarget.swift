@@ -16,7 +16,7 @@ struct ImportTarget {
     /// The reserved columns that the rows bring; otherwise they bring an id at most.
     private let reserved: [ReservedColumn]
     private let fields: [RecordColumn]
-    private let columnTypes: [PostgresOID]
+    private let columns: [(type: any ColumnType, oid: PostgresOID)]
     /// `COPY "app"."movie" ("_id", "title") FROM STDIN (FORMAT binary)`
     let statement: SQL
 
@@ -31,7 +31,7 @@ struct ImportTarget {
             return column
         }
         let first = columns.reserved.isEmpty ? [.id] : columns.reserved
-        columnTypes = first.map(\.oid) + fields.map(\.oid)
+        self.columns = first.map { ($0.type.column, $0.oid) } + fields.map { ($0.type.column, $0.oid) }
         let names = (first.map(\.identifier) + fields.map(\.identifier)).map { "\($0)" as SQL }
         statement = "COPY \(table.qualifiedName) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
     }
@@ -75,7 +75,7 @@ struct ImportTarget {
             throw .invalidArgument("The record has \(row.values.count) values for \(fields.count) fields.")
         }
         var values: [RecordValue?] = row.reserved
-        values.reserveCapacity(columnTypes.count)
+        values.reserveCapacity(columns.count)
         if reserved.isEmpty {
             values.append(.string(try RecordID(type: table.name, id: row.id ?? UUIDText().description).id))
         }
@@ -97,8 +97,8 @@ struct ImportTarget {
     func chunk(_ lines: ArraySlice<Line>) -> [UInt8] {
         var copy = BinaryCopy()
         for line in lines {
-            copy.beginRow(columns: columnTypes.count)
-            for (type, value) in zip(columnTypes, line.values) { copy.append(value ?? .null, as: type) }
+            copy.beginRow(columns: columns.count)
+            for (column, value) in zip(columns, line.values) { copy.append(value, as: column.type, column.oid) }
         }
         return copy.finished()
     }

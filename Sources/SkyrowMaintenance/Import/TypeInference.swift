@@ -7,7 +7,7 @@ import SkyrowModel
 struct TypeInference: Hashable, Sendable {
     /// How many values there were.
     private(set) var valueCount = 0
-    private var textCandidates: Set<FieldType> = [.integer, .number, .boolean, .datetime, .json]
+    private var textCandidates = FieldType.suggestible
     /// Integers that a `double precision` cannot represent exactly.
     private var hasLongInteger = false
     private var jsonType: FieldType?
@@ -16,18 +16,7 @@ struct TypeInference: Hashable, Sendable {
     mutating func observe(text: String) {
         valueCount += 1
         if textCandidates.isEmpty { return }
-        for candidate in textCandidates {
-            let isPossible =
-                switch candidate {
-                case .integer: CSVText.integer(text) != nil
-                case .number: CSVText.number(text) != nil
-                case .boolean: CSVText.boolean(text) != nil
-                case .datetime: CSVText.instant(text) != nil
-                case .json: CSVText.json(text) != nil
-                case .string, .reference, .sequence, .bytes, .unknown: false
-                }
-            if !isPossible { textCandidates.remove(candidate) }
-        }
+        textCandidates.removeAll { !$0.isSuggested(by: text) }
         if textCandidates.contains(.number), CSVText.isWhole(text), (Int64(text)?.magnitude ?? .max) > 1 << 53 {
             hasLongInteger = true
         }
@@ -35,20 +24,7 @@ struct TypeInference: Hashable, Sendable {
 
     /// Takes a JSON value other than null.
     mutating func observe(_ value: RecordValue) {
-        let type: FieldType? =
-            switch value {
-            case .null: nil
-            case .string: .string
-            case .integer: .integer
-            case .number: .number
-            case .boolean: .boolean
-            case .datetime: .datetime
-            case .json: .json
-            case .reference(let id): .reference(id.type)
-            case .sequence: .sequence
-            case .bytes: .bytes
-            }
-        guard let type else { return }
+        guard let type = value.fieldType else { return }
         valueCount += 1
         if jsonType == nil || jsonType == .integer && type == .number { jsonType = type }
     }
@@ -63,8 +39,6 @@ struct TypeInference: Hashable, Sendable {
     var type: FieldType? {
         if valueCount == 0 { return nil }
         if let jsonType { return jsonType }
-        if textCandidates.contains(.integer) { return .integer }
-        if textCandidates.contains(.number), !hasLongInteger { return .number }
-        return [.boolean, .datetime, .json].first { textCandidates.contains($0) } ?? .string
+        return textCandidates.first { $0 != .number || !hasLongInteger } ?? .string
     }
 }

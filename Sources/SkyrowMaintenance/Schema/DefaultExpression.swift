@@ -1,32 +1,17 @@
 package import SkyrowModel
+import SkyrowStore
 
 extension RecordValue {
     /// The text between the quotes of a column's default; nil for what is none.
-    var defaultText: String? {
-        switch self {
-        case .string(let text): text
-        case .integer(let number): "\(number)"
-        case .number(let number): "\(number)"
-        case .boolean(let flag): "\(flag)"
-        case .json(let text): String(decoding: text.utf8, as: UTF8.self)
-        case .null, .datetime, .reference, .sequence, .bytes: nil
-        }
-    }
+    var defaultText: String? { fieldType?.column.defaultText(self) }
 
     /// Reads the default of a column of this type as PostgreSQL prints it, `'0'::bigint`; nil for what a schema file cannot
     /// say, such as `now()`.
     package init?(defaultExpression expression: String, type: FieldType) {
         guard let text = constant(in: expression) else { return nil }
-        let value: RecordValue?
-        switch type {
-        case .string: value = .string(text)
-        case .integer: value = Int64(text).map { .integer($0) }
-        case .number: value = Double(text).map { .number($0) }
-        case .boolean: value = ["true": true, "t": true, "false": false, "f": false][text].map { .boolean($0) }
-        case .json: value = .json(JSONText(validated: Array(text.utf8)))
-        case .datetime, .reference, .sequence, .bytes, .unknown: value = nil
+        guard let value = type.column.value(ofDefault: text), DocumentedField.canDefault(type, to: value) else {
+            return nil
         }
-        guard let value, DocumentedField.canDefault(type, to: value) else { return nil }
         self = value
     }
 }

@@ -13,52 +13,19 @@ package struct FieldConversion: Hashable, Sendable {
 
     /// nil when PostgreSQL is not to be asked to do this by itself; a person copies what is to be kept.
     package init?(from: FieldType, to: FieldType) {
+        guard to.column.conversion(from: from) != nil else { return nil }
         self.from = from
         self.to = to
-        guard FieldConversion.isPossible(from, to) else { return nil }
     }
 
-    private static func isPossible(_ from: FieldType, _ to: FieldType) -> Bool {
-        switch (from, to) {
-        case (.integer, .number), (.sequence, .integer), (.number, .integer): true
-        case (.integer, .string), (.number, .string), (.boolean, .string), (.json, .string), (.unknown, .string),
-            (.reference, .string):
-            true
-        case (.string, .integer), (.string, .number), (.string, .boolean): true
-        case (.string, .reference), (.reference, .reference): true
-        case (.string, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.json, _), (.reference, _),
-            (.sequence, _), (.bytes, _), (.unknown, _):
-            false
-        }
-    }
+    private var conversion: ColumnConversion { to.column.conversion(from: from) ?? .lossless }
 
     /// Whether there can be values that the new type does not hold; they become NULL.
-    package var isNarrowing: Bool {
-        switch (from, to) {
-        case (.number, .integer), (.string, .integer), (.string, .number), (.string, .boolean), (_, .reference): true
-        case (.string, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.json, _), (.reference, _),
-            (.sequence, _), (.bytes, _), (.unknown, _):
-            false
-        }
-    }
+    package var isNarrowing: Bool { conversion.condition != nil }
 
     /// The condition of a value that the new type holds.
     func fits(_ column: SQL, in schema: SQLIdentifier) throws -> SQL {
-        switch (from, to) {
-        case (.number, .integer):
-            // Neither NaN nor infinity passes, and no double between these bounds is beyond a bigint.
-            "(\(column) = trunc(\(column)) AND abs(\(column)) < 9.2e18)"
-        case (_, .integer):
-            "\(column) ~ '^[+-]?[0-9]{1,18}$'"
-        case (_, .number):
-            "(\(column) ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$' AND length(\(column)) <= 200)"
-        case (_, .boolean):
-            "\(column) IN ('true', 'false')"
-        case (_, .reference(let target)):
-            "EXISTS (SELECT FROM \(try SchemaChange.table(target, schema)) AS target WHERE target._id = \(column))"
-        case (_, .string), (_, .datetime), (_, .json), (_, .sequence), (_, .bytes), (_, .unknown):
-            "true"
-        }
+        try conversion.condition?(column, schema) ?? "true"
     }
 
     /// The statements, for a column whose values all fit or are to be lost.
@@ -82,19 +49,14 @@ package struct FieldConversion: Hashable, Sendable {
                 """
             )
         }
-        switch (from, to) {
-        case (.reference, .string), (_, .reference):
-            break
-        case (.string, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.json, _), (.reference, _),
-            (.sequence, _), (.bytes, _), (.unknown, _):
-            let sqlType = try SchemaChange.columnType(to, schema)
-            statements.append("\(alter) TYPE \(sqlType) USING \(column)::\(sqlType)")
+        let type = to.column
+        if conversion.changesColumn {
+            statements.append("\(alter) TYPE \(type.sqlType) USING \(column)::\(type.sqlType)")
         }
-        if case .reference(let target) = to {
-            let reference = try SchemaChange.reference(to: target, schema)
+        if case .reference = to, let reference = try type.constraint(in: schema) {
             statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)")
-            if let index = try SchemaChange.index(field, to, table) { statements.append(index) }
         }
+        if let index = type.index(on: column, of: table) { statements.append(index) }
         return statements
     }
 }

@@ -14,7 +14,7 @@ extension SchemaInventory {
                     documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: column.type)
                 }
                 let isAccountField = TypeRules.builtIn(name).requiredFields.contains(field)
-                if !isAccountField, let comment = column.column.comment, comment != column.type.columnComment {
+                if !isAccountField, let comment = column.column.comment, comment != column.type.column.comment {
                     documented.comment = comment
                 }
                 type.fields[field] = documented

@@ -30,7 +30,7 @@ extension InventoryTable {
     }
 
     private func drift(of field: InventoryField, named name: FieldName) -> [SchemaDrift.Fault] {
-        var faults: [SchemaDrift.Fault] = field.column.comment == nil ? [.noComment(field.type.columnComment)] : []
+        var faults: [SchemaDrift.Fault] = field.column.comment == nil ? [.noComment(field.type.column.comment)] : []
         if case .unknown = field.type {
             faults.append(.unsupportedType(field.sqlType))
         } else if field.isGenerated {

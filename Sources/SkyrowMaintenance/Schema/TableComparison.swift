@@ -136,7 +136,7 @@ struct TableComparison {
         compareComment(
             column.column.comment,
             with: wanted.comment,
-            standards: (column.type.columnComment, wanted.type.columnComment),
+            standards: (column.type.column.comment, wanted.type.column.comment),
             of: (formerField, field)
         )
     }
@@ -175,8 +175,7 @@ struct TableComparison {
                 RecordTablePart.isOfReferenceOrSequence($0) && $0.columns == [formerField.rawValue]
             }
             conversion.indexes = indexes.map(\.name)
-        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .unknown:
-            break
+        default: break
         }
         add(
             .convertField(field, conversion, of: name),

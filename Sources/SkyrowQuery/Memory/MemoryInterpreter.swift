@@ -41,7 +41,9 @@ package struct MemoryInterpreter {
                 case (nil, nil): .same
                 case (nil, _?): .greater
                 case (_?, nil): .less
-                case (let a?, let b?): ValueOrder(a, b) ?? .same
+                case (.scalar(let a)?, .scalar(let b)?): ValueOrder(a, b) ?? .same
+                // Nothing else is sorted by.
+                case (_?, _?): .same
                 }
             guard order != .same else { continue }
             return order == (key.direction == .ascending ? .less : .greater)
@@ -95,7 +97,7 @@ private struct RecordView {
             guard source.owner == owner else { return nil }
         }
         let value = source.value(of: column.place)
-        if column.readsWireID, case .text(let id)? = value { return .text(StoredID.wireID(of: id)) }
+        if column.readsWireID, case .scalar(.text(let id))? = value { return .scalar(.text(StoredID.wireID(of: id))) }
         return value
     }
 
@@ -107,7 +109,7 @@ private struct RecordView {
         }
         joined[join] = .missing
         let step = query.joins[join]
-        guard case .text(let id)? = value(of: step.reference), let target = lookup(step.target, id),
+        guard case .scalar(.text(let id))? = value(of: step.reference), let target = lookup(step.target, id),
             query.visibility.referenced.contains(where: { $0.admits(target) })
         else { return nil }
         joined[join] = .record(target)
@@ -126,19 +128,21 @@ private struct RecordView {
         case .isPresent(let column): return Truth(value(of: column) != nil)
         case .constant(let column, let isTrue): return value(of: column) == nil ? .unknown : Truth(isTrue)
         case .comparison(let column, let relation, let literal):
-            guard let value = value(of: column), let order = ValueOrder(value, literal) else { return .unknown }
-            return Truth(order.satisfies(relation))
-        case .columns(let left, let relation, let right):
-            guard let a = value(of: left), let b = value(of: right), let order = ValueOrder(a, b) else {
+            guard case .scalar(let value)? = value(of: column), let order = ValueOrder(value, literal) else {
                 return .unknown
             }
             return Truth(order.satisfies(relation))
+        case .columns(let left, let relation, let right):
+            guard case .scalar(let a)? = value(of: left), case .scalar(let b)? = value(of: right),
+                let order = ValueOrder(a, b)
+            else { return .unknown }
+            return Truth(order.satisfies(relation))
         case .pattern(let column, let pattern, let folds):
-            guard case .text(let text)? = value(of: column) else { return .unknown }
+            guard case .scalar(.text(let text))? = value(of: column) else { return .unknown }
             return Truth(LikePattern(pattern).matches(folds ? TextFolding.fold(text) : text))
         case .isOneOf(let column, let list): return isOneOf(column, list)
         case .hasID(let column, let wireIDs):
-            guard case .text(let id)? = value(of: column) else { return wireIDs.isEmpty ? .no : .unknown }
+            guard case .scalar(.text(let id))? = value(of: column) else { return wireIDs.isEmpty ? .no : .unknown }
             return Truth(column.idForms.contain(id, amongWireIDs: wireIDs))
         case .holdsText(let column, let text):
             guard case .json(let json)? = value(of: column) else { return .unknown }
@@ -161,7 +165,8 @@ private struct RecordView {
         guard let value = value(of: column) else {
             return list.isEmpty ? .no : .unknown
         }
-        switch (value, list) {
+        guard case .scalar(let scalar) = value else { return .unknown }
+        switch (scalar, list) {
         case (.text(let text), .texts(let list)): return Truth(list.contains { $0.isSameText(as: text) })
         case (.integer(let integer), .integers(let list)): return Truth(list.contains(integer))
         case (.number(let number), .numbers(let list)):
@@ -169,9 +174,7 @@ private struct RecordView {
         case (.boolean(let flag), .booleans(let list)): return Truth(list.contains(flag))
         case (.datetime(let instant), .datetimes(let list)): return Truth(list.contains(instant))
         case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
-        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
-            (.opaque, _):
-            return .unknown
+        default: return .unknown
         }
     }
 }

@@ -52,15 +52,15 @@ package struct StoredRecord: Hashable, Sendable {
     func value(of place: ResolvedColumn.Place) -> StoredValue? {
         switch place {
         case .field(let name, _): fields[name]
-        case .metadata(.id): .text(storedID)
-        case .metadata(.database): .text(databaseName)
-        case .metadata(.owner): owner.map { .text($0.rawValue) }
+        case .metadata(.id): .scalar(.text(storedID))
+        case .metadata(.database): .scalar(.text(databaseName))
+        case .metadata(.owner): owner.map { .scalar(.text($0.rawValue)) }
         case .metadata(.access): access.map { _ in .opaque }
-        case .metadata(.createdAt): createdAt.map { .datetime($0) }
-        case .metadata(.createdBy): createdBy.map { .text($0.rawValue) }
-        case .metadata(.updatedAt): updatedAt.map { .datetime($0) }
-        case .metadata(.updatedBy): updatedBy.map { .text($0.rawValue) }
-        case .metadata(.revision): revision.map { .integer($0) }
+        case .metadata(.createdAt): createdAt.map { .scalar(.datetime($0)) }
+        case .metadata(.createdBy): createdBy.map { .scalar(.text($0.rawValue)) }
+        case .metadata(.updatedAt): updatedAt.map { .scalar(.datetime($0)) }
+        case .metadata(.updatedBy): updatedBy.map { .scalar(.text($0.rawValue)) }
+        case .metadata(.revision): revision.map { .scalar(.integer($0)) }
         }
     }
 
@@ -74,14 +74,9 @@ package struct StoredRecord: Hashable, Sendable {
 
 /// A value of a stored record that is not NULL.
 package enum StoredValue: Hashable, Sendable {
-    /// A text, or an id as it is stored.
-    case text(String)
-    case integer(Int64)
-    case number(Double)
-    case boolean(Bool)
-    case datetime(Timestamp)
+    /// A value that is compared with others of its type; of an id, the stored one.
+    case scalar(ResolvedLiteral)
     case json(JSONText)
-    case bytes([UInt8])
     /// A value that is compared with `null` only.
     case opaque
 
@@ -89,14 +84,15 @@ package enum StoredValue: Hashable, Sendable {
     init?(_ value: RecordValue, reference: (RecordID) -> String) {
         switch value {
         case .null, .sequence: return nil
-        case .string(let text): self = .text(text)
-        case .integer(let integer): self = .integer(integer)
-        case .number(let number): self = .number(number)
-        case .boolean(let flag): self = .boolean(flag)
-        case .datetime(let instant): self = .datetime(instant)
+        case .string(let text): self = .scalar(.text(text))
+        case .integer(let integer): self = .scalar(.integer(integer))
+        case .number(let number): self = .scalar(.number(number))
+        case .boolean(let flag): self = .scalar(.boolean(flag))
+        case .datetime(let instant): self = .scalar(.datetime(instant))
         case .json(let text): self = .json(text)
-        case .reference(let id): self = .text(reference(id))
-        case .bytes(let bytes): self = .bytes(bytes)
+        case .reference(let id): self = .scalar(.text(reference(id)))
+        case .bytes(let bytes): self = .scalar(.bytes(bytes))
+        case .location: self = .opaque
         }
     }
 }

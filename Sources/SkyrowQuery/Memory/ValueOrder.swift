@@ -77,7 +77,7 @@ enum ValueOrder {
 
 extension ValueOrder {
     /// nil for values of types that are not compared.
-    init?(_ a: StoredValue, _ b: StoredValue) {
+    init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral) {
         switch (a, b) {
         case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
         case (.integer(let a), .integer(let b)): self = ValueOrder(a, b)
@@ -87,24 +87,7 @@ extension ValueOrder {
         case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
         case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
         case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
-        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
-            (.opaque, _):
-            return nil
-        }
-    }
-
-    /// The order of a value and a literal; nil for values of types that are not compared.
-    init?(_ value: StoredValue, _ literal: ResolvedLiteral) {
-        switch (value, literal) {
-        case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
-        case (.integer(let a), .integer(let b)): self = ValueOrder(a, b)
-        case (.number(let a), .number(let b)): self = ValueOrder(numbers: a, b)
-        case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
-        case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
-        case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
-        case (.text, _), (.integer, _), (.number, _), (.boolean, _), (.datetime, _), (.bytes, _), (.json, _),
-            (.opaque, _):
-            return nil
+        default: return nil
         }
     }
 }

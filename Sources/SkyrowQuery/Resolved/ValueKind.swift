@@ -19,8 +19,8 @@ package enum ValueKind: Hashable, Sendable {
     case database
     /// The access list.
     case access
-    /// A column that psql made of a type that is not ours.
-    case unknown
+    /// A location, or a column that psql made of a type that is not ours: it is compared with `null` only.
+    case opaque
 
     package init(_ type: FieldType) {
         switch type {
@@ -32,7 +32,7 @@ package enum ValueKind: Hashable, Sendable {
         case .json: self = .json
         case .reference(let target): self = .reference(target)
         case .bytes: self = .bytes
-        case .unknown: self = .unknown
+        case .location, .unknown: self = .opaque
         }
     }
 
@@ -41,7 +41,7 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .reference(let type): type
         case .user: .user
-        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .unknown: nil
+        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .opaque: nil
         }
     }
 
@@ -49,7 +49,7 @@ package enum ValueKind: Hashable, Sendable {
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database: true
-        case .integer, .number, .boolean, .datetime, .json, .bytes, .access, .unknown: false
+        case .integer, .number, .boolean, .datetime, .json, .bytes, .access, .opaque: false
         }
     }
 }
@@ -73,7 +73,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     package static let id = ValueClasses(rawValue: 1 << 7)
     package static let user = ValueClasses(rawValue: 1 << 8)
     package static let database = ValueClasses(rawValue: 1 << 9)
-    /// Access lists and columns of unknown types.
+    /// Access lists, locations and columns of unknown types.
     package static let opaque = ValueClasses(rawValue: 1 << 10)
 
     package static let all = ValueClasses(rawValue: 1 << 11 - 1)
@@ -93,7 +93,7 @@ extension ValueKind {
         case .id: .id
         case .user: .user
         case .database: .database
-        case .access, .unknown: .opaque
+        case .access, .opaque: .opaque
         }
     }
 }

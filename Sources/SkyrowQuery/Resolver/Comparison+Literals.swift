@@ -52,7 +52,7 @@ extension Comparison {
                 throw .literalInvalid("a number", path)
             }
             return try self.exact(exact) { .integer($0) }
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .literalInvalid("a number", path)
         }
     }
@@ -66,7 +66,7 @@ extension Comparison {
                 throw .literalInvalid("a number", path)
             }
             return try self.exact(exact) { .number($0) }
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .literalInvalid("a number", path)
         }
     }
@@ -89,7 +89,7 @@ extension Comparison {
         switch value {
         case .integer(let literal): return literal
         case .number(let literal): return Int64(exactly: literal)
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .literalInvalid("a number", path)
         }
     }
@@ -99,7 +99,7 @@ extension Comparison {
         switch value {
         case .number(let literal): return literal
         case .integer(let literal): return Int64(exactly: Double(literal)) == literal ? Double(literal) : nil
-        case .null, .string, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .literalInvalid("a number", path)
         }
     }
@@ -143,7 +143,7 @@ extension Comparison {
         switch value {
         case .reference(let id) where id.type == type: return id.id
         case .string: return try string(value)
-        case .null, .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .literalInvalid("a reference to \"\(type)\" or an id", path)
         }
     }

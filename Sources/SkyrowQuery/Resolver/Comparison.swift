@@ -46,7 +46,7 @@ struct Comparison {
                 row.operands == .membership
                     ? "A JSON field stands on the right side of \"in\"."
                     : "A JSON field is compared with null or searched with \"in\"."
-            case .unknown: "A field of an unknown type is compared with null only."
+            case .opaque: "A field of this type is compared with null only."
             case .reference where !row.takesPattern:
                 "References are compared with \"eq\", \"neq\" and \"in\" only."
             case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
@@ -69,7 +69,7 @@ struct Comparison {
         case .boolean: return try related(comparison, .boolean(boolean(value)))
         case .datetime: return try related(comparison, .datetime(instant(value)))
         case .bytes: return try related(comparison, .bytes(bytes(value)))
-        case .json, .access, .unknown: throw .literalInvalid("null", path)
+        case .json, .access, .opaque: throw .literalInvalid("null", path)
         }
     }
 
@@ -137,7 +137,7 @@ struct Comparison {
         case .boolean: return .isOneOf(column, .booleans(try each(values, boolean)))
         case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
         case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
-        case .json, .access, .unknown: throw .literalInvalid("null", path).at(literalPlace)
+        case .json, .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         }
     }
 
@@ -164,7 +164,7 @@ struct Comparison {
         case .string(let text):
             guard !text.utf8.contains(0) else { throw .literalInvalid("a string without NUL", path).at(literalPlace) }
             return .holdsText(column, text)
-        case .integer, .number, .boolean, .datetime, .json, .reference, .sequence, .bytes:
+        default:
             throw .predicateInvalid("A JSON field is searched for strings only.", path).at(literalPlace)
         }
     }

@@ -78,7 +78,7 @@ package struct Resolver<Schema: QuerySchema> {
         switch column.kind {
         case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
             return column
-        case .json, .access, .unknown:
+        case .json, .access, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

@@ -13,7 +13,7 @@ extension ClusterRole {
     /// The file in a cluster that says that its roles are as the script has them.
     static let marker = "skyrow-roles"
     /// Counts the forms of ``script``; an older cluster gets the present one before its server starts.
-    static let markerText = "1\n"
+    static let markerText = "2\n"
 
     /// Makes the service's role and gives it what the administrator owns in the database, however often it runs.
     ///
@@ -122,6 +122,28 @@ extension ClusterRole {
         END $announce$;
 
         COMMENT ON FUNCTION skyrow_admin.announce_schema() IS 'Tells every process that a schema was changed by hand.';
+
+        GRANT USAGE ON SCHEMA skyrow_admin TO \(service.rawValue);
+
+        CREATE OR REPLACE FUNCTION skyrow_admin.create_postgis() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = pg_catalog, pg_temp AS $postgis$
+        BEGIN
+            IF EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis') THEN
+                RETURN;
+            END IF;
+            IF EXISTS (SELECT FROM pg_namespace WHERE nspname = 'postgis') THEN
+                RAISE insufficient_privilege USING MESSAGE = 'There is a schema named postgis, which is not the extension''s';
+            END IF;
+            CREATE SCHEMA postgis;
+            CREATE EXTENSION postgis SCHEMA postgis;
+            GRANT USAGE ON SCHEMA postgis TO PUBLIC;
+        END $postgis$;
+
+        COMMENT ON FUNCTION skyrow_admin.create_postgis() IS 'Makes the extension that fields of the type location need.';
+
+        REVOKE ALL ON FUNCTION skyrow_admin.create_postgis() FROM PUBLIC;
+
+        GRANT EXECUTE ON FUNCTION skyrow_admin.create_postgis() TO \(service.rawValue);
 
         DO $triggers$ DECLARE
             name name;

@@ -86,31 +86,3 @@ extension Record {
         }
     }
 }
-
-extension RecordValue {
-    /// A copy of a borrowed value; nil for what a field cannot hold.
-    package init?(_ value: BorrowedValue) {
-        switch value {
-        case .null: self = .null
-        case .boolean(let flag): self = .boolean(flag)
-        case .integer(let number): self = .integer(number)
-        case .number(let number): self = .number(number)
-        case .string(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
-        case .datetime(let instant), .plainDatetime(let instant): self = .datetime(instant)
-        case .json(let text): self = .json(JSONText(validated: Array(text)))
-        case .reference(let type, let id), .recordID(let type, let id):
-            guard let target = RecordID(type: type, id: id) else { return nil }
-            self = .reference(target)
-        case .bytes(let bytes): self = .bytes(Array(bytes))
-        case .unknown: return nil
-        }
-    }
-}
-
-extension RecordID {
-    /// A copy of a borrowed id; nil for what is none.
-    fileprivate init?(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
-        guard let name = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }
-        try? self.init(type: name, id: String(decoding: id, as: UTF8.self))
-    }
-}

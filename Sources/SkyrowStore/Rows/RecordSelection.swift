@@ -51,11 +51,12 @@ package struct RecordSelection: Sendable {
         }
         reservedWidth = columns.count
         for field in fields {
+            let type = field.type.column
             select(
                 field.selection(from: alias),
                 field.key,
-                field.kind,
-                field.typeName,
+                type.kind,
+                type.kindName,
                 isForOwnersEyes: field.isForOwnersEyes
             )
         }
@@ -81,40 +82,6 @@ package struct RecordSelection: Sendable {
 extension RecordColumn {
     /// The column as a statement selects it: in the type its field is read in, whatever psql made it.
     package func selection(from alias: SQLIdentifier) -> SQL {
-        switch type {
-        case .string: oid == .text ? "\(alias).\(identifier)" : "\(alias).\(identifier)::text"
-        case .integer, .sequence: oid == .int8 ? "\(alias).\(identifier)" : "\(alias).\(identifier)::int8"
-        case .number: oid == .float8 ? "\(alias).\(identifier)" : "\(alias).\(identifier)::float8"
-        case .boolean: "\(alias).\(identifier)"
-        case .datetime: oid == .timestamptz ? "\(alias).\(identifier)" : "\(alias).\(identifier)::timestamptz"
-        case .json: oid == .jsonb ? "\(alias).\(identifier)" : "\(alias).\(identifier)::jsonb"
-        case .reference: oid == .text ? "\(alias).\(identifier)" : "\(alias).\(identifier)::text"
-        case .bytes: "\(alias).\(identifier)"
-        case .unknown: "CASE WHEN \(alias).\(identifier) IS NOT NULL THEN true END"
-        }
-    }
-
-    /// What a value of the column's selection is.
-    package var kind: RowPlan.Kind {
-        switch type {
-        case .string: .text
-        case .integer, .sequence: .integer
-        case .number: .number
-        case .boolean: .boolean
-        case .datetime: .datetime
-        case .json: .json
-        case .reference: .reference
-        case .bytes: .bytes
-        case .unknown: .unknown
-        }
-    }
-
-    /// The record type of a reference, or the SQL type of an unknown column.
-    fileprivate var typeName: String {
-        switch type {
-        case .reference(let target): target.rawValue
-        case .unknown(let name): name
-        case .string, .integer, .sequence, .number, .boolean, .datetime, .json, .bytes: ""
-        }
+        type.column.selection("\(alias).\(identifier)", oid: oid)
     }
 }

@@ -19,6 +19,8 @@ package final class RowPlan: Sendable {
         /// A reference to a record of the type that is the member's `name`.
         case reference
         case bytes
+        /// A location in EWKB.
+        case location
         /// True where the column, whose type is not ours but the member's `name`, is not NULL.
         case unknown
     }
@@ -145,7 +147,7 @@ extension RowPlan.Kind {
         case .integer: .int8
         case .number: .float8
         case .boolean, .unknown: .bool
-        case .bytes: .bytea
+        case .bytes, .location: .bytea
         }
     }
 

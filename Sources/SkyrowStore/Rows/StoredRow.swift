@@ -104,39 +104,10 @@ package struct StoredRow: RecordSource {
         of plan: RowPlan,
         into sink: inout some RecordSink
     ) {
-        let key = plan.key(of: member)
-        switch member.kind {
-        case .id:
-            sink.member(key, .recordID(type: plan.name(of: member), id: StoredID.wireID(of: bytes)))
-        case .access, .json:
-            // jsonb_send: one byte with the version of the format, then the text.
-            sink.member(key, .json(UnsafeRawBufferPointer(rebasing: bytes.dropFirst())))
-        case .text:
-            sink.member(key, .string(bytes))
-        case .plainDatetime:
-            sink.member(key, .plainDatetime(Timestamp(microseconds: Int64(bytes))))
-        case .datetime:
-            sink.member(key, .datetime(Timestamp(microseconds: Int64(bytes))))
-        case .integer:
-            sink.member(key, .integer(Int64(bytes)))
-        case .number:
-            sink.member(key, .number(Double(bitPattern: UInt64(bitPattern: Int64(bytes)))))
-        case .boolean:
-            sink.member(key, .boolean(bytes.first == 1))
-        case .reference:
-            sink.member(key, .reference(type: plan.name(of: member), id: StoredID.wireID(of: bytes)))
-        case .bytes:
-            sink.member(key, .bytes(bytes))
-        case .unknown:
-            sink.member(key, .unknown(plan.name(of: member)))
-        }
-    }
-}
-
-extension Int64 {
-    /// Eight bytes in network order; 0 when there are fewer, which the select list rules out.
-    @inline(__always)
-    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
-        self = bytes.count == 8 ? Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)) : 0
+        let isID = member.kind == .id || member.kind == .reference
+        let bytes = isID ? StoredID.wireID(of: bytes) : bytes
+        // The select list rules out that bytes are not of their kind.
+        guard let value = member.kind.value(bytes, name: plan.name(of: member)) else { return }
+        sink.member(plan.key(of: member), value)
     }
 }

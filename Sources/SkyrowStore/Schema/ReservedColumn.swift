@@ -1,3 +1,4 @@
+package import SkyrowModel
 package import SkyrowPostgres
 
 /// The columns that every record table has, in their order in the table.
@@ -30,13 +31,16 @@ package enum ReservedColumn: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The type of the column in PostgreSQL; a table that has the names but not the types is no record table.
-    package var oid: PostgresOID {
+    /// The type that a field with the same column would have.
+    package var type: FieldType {
         switch self {
-        case .id, .database, .owner, .createdBy, .updatedBy: .text
-        case .access: .jsonb
-        case .createdAt, .updatedAt: .timestamptz
-        case .revision: .int8
+        case .id, .database, .owner, .createdBy, .updatedBy: .string
+        case .access: .json
+        case .createdAt, .updatedAt: .datetime
+        case .revision: .integer
         }
     }
+
+    /// The type of the column in PostgreSQL; a table that has the names but not the types is no record table.
+    package var oid: PostgresOID { type.column.kind.oid }
 }

@@ -69,7 +69,13 @@ extension SchemaCatalog {
                 reference.type,
                 reference.name,
                 \(TextCollation.ofAttribute),
-                record_table.collations
+                record_table.collations,
+                CASE WHEN field.atttypid >= 16384 THEN (
+                    SELECT extname || ':' || regexp_replace(format_type(atttypid, atttypmod), '^.*[.]', '')
+                    FROM pg_catalog.pg_depend JOIN pg_catalog.pg_extension ON pg_extension.oid = refobjid
+                    WHERE classid = 'pg_type'::regclass AND objid = atttypid AND deptype = 'e'
+                        AND refclassid = 'pg_extension'::regclass
+                ) END
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -134,11 +140,14 @@ extension SchemaCatalog {
 }
 
 /// A row of the catalogue query.
-struct CatalogRow: Hashable, Sendable {
-    struct Column: Hashable, Sendable {
+package struct CatalogRow: Hashable, Sendable {
+    package struct Column: Hashable, Sendable {
         var name: String
         var oid: PostgresOID
         var typeName: String
+        /// The extension that a type belongs to, and the type with what it was declared with:
+        /// `postgis:geography(Point,4326)`. nil for types of PostgreSQL and of users.
+        var extensionType: String?
         /// The default is the next number of a sequence.
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
@@ -178,6 +187,7 @@ struct CatalogRow: Hashable, Sendable {
             name: name,
             oid: try result.decode(row: row, column: 3),
             typeName: try result.decode(row: row, column: 4),
+            extensionType: try result.decode(row: row, column: 11),
             isSequence: try result.decode(row: row, column: 5),
             isWritable: try result.decode(row: row, column: 6),
             referredType: try result.decode(row: row, column: 7),
@@ -208,25 +218,6 @@ extension RecordColumn {
             foreignKey: column.foreignKey,
             collation: column.collation
         )
-    }
-}
-
-extension FieldType {
-    init(_ column: CatalogRow.Column) {
-        if let referred = column.referredType, column.oid == .text, let type = try? RecordTypeName(referred) {
-            self = .reference(type)
-            return
-        }
-        switch column.oid {
-        case .text: self = .string
-        case .int8, .int4, .int2: self = column.isSequence ? .sequence : .integer
-        case .float8, .float4: self = .number
-        case .bool: self = .boolean
-        case .timestamptz: self = .datetime
-        case .jsonb: self = .json
-        case .bytea: self = .bytes
-        default: self = .unknown(column.typeName)
-        }
     }
 }
 

@@ -20,8 +20,8 @@ extension SchemaChange {
         switch self {
         // The table, its indexes, its TOAST table, and the objects that making it refers to.
         case .createType: Self.locksPerType
-        case .addField(_, .reference, _), .addField(_, .sequence, _): 4
-        case .addField, .widenField, .renameField, .deleteField: 1
+        case .addField(_, let type, _): type.column.locks
+        case .widenField, .renameField, .deleteField: 1
         }
     }
 

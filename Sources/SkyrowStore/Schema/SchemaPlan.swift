@@ -45,7 +45,7 @@ package struct SchemaPlan: Hashable, Sendable {
             for (name, value) in draft.fields {
                 if let column = table?[name] {
                     try fit(value, into: column, of: type)
-                } else if let wanted = FieldType(holding: value) {
+                } else if let wanted = value.fieldType {
                     try need(Field(type: type, name: name), wanted)
                     if case .reference(let target) = wanted { references[target] = name }
                 }
@@ -73,7 +73,7 @@ package struct SchemaPlan: Hashable, Sendable {
         case .fits: break
         case .fitsWidened: widened.insert(Field(type: type, name: column.field))
         case .conflicts:
-            throw conflict(Field(type: type, name: column.field), column.type, FieldType(holding: value) ?? column.type)
+            throw conflict(Field(type: type, name: column.field), column.type, value.fieldType ?? column.type)
         }
     }
 

@@ -233,7 +233,7 @@ extension RecordValue {
         switch self {
         case .reference(let target) where target.isTemporary: .reference(try resolve(target))
         case .json(let text): .json(try text.resolved(resolve))
-        case .null, .string, .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: self
+        default: self
         }
     }
 }

@@ -57,26 +57,8 @@ extension RecordColumn {
         case .fitsWidened: throw misfit("holds integers")
         case .conflicts: throw conflict("is of the type \(type.name)")
         }
-        switch (type, value) {
-        case (_, .sequence):
-            return nil
-        case (.integer, .number(let number)), (.sequence, .number(let number)):
-            guard let integer = Int64(exactly: number) else { throw misfit("holds integers") }
-            return .integer(integer)
-        case (.number, .integer(let integer)):
-            guard Int64(exactly: Double(integer)) == integer else {
-                throw misfit("holds doubles, in which this integer would lose digits")
-            }
-            return .number(Double(integer))
-        case (_, .string(let text)):
-            guard !text.utf8.contains(0) else { throw misfit("cannot hold NUL characters") }
-            return value
-        case (_, .json(let text)):
-            guard !text.holdsNUL else { throw misfit("cannot hold NUL characters") }
-            return value
-        case (_, .null), (_, .integer), (_, .number), (_, .boolean), (_, .datetime), (_, .reference), (_, .bytes):
-            return value
-        }
+        if case .null = value { return value }
+        do throws(FieldMisfit) { return try type.column.accepted(value) } catch { throw misfit(error.reason) }
     }
 
     private func misfit(_ reason: String) -> SkyrowError {
@@ -89,26 +71,5 @@ extension RecordColumn {
             "The value does not fit: the field \(field) \(reason).",
             info: ["arguments": .list([.string(field.rawValue)])]
         )
-    }
-}
-
-extension JSONText {
-    /// Whether a string in the text has the character U+0000, which `jsonb` cannot hold.
-    fileprivate var holdsNUL: Bool {
-        var escapes = 0
-        for (position, byte) in utf8.enumerated() {
-            if byte == UInt8(ascii: "\\") {
-                escapes += 1
-                continue
-            }
-            // After an odd number of backslashes the "u" begins an escape of four digits.
-            if byte == UInt8(ascii: "u"), !escapes.isMultiple(of: 2),
-                utf8[(position + 1)...].prefix(4).elementsEqual("0000".utf8)
-            {
-                return true
-            }
-            escapes = 0
-        }
-        return false
     }
 }

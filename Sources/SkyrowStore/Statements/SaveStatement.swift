@@ -61,17 +61,11 @@ struct SaveStatement {
         of group: BatchPlan.Group,
         to values: inout PostgresBindings
     ) {
-        switch group.table.columns[group.shape.columns[place]].type {
-        case .string: values.append(column: members.map { $0.values[place].string })
-        case .integer, .sequence: values.append(column: members.map { $0.values[place].integer })
-        case .number: values.append(column: members.map { $0.values[place].number })
-        case .boolean: values.append(column: members.map { $0.values[place].boolean })
-        case .datetime: values.append(column: members.map { $0.values[place].instant })
-        case .json: values.append(column: members.map { $0.values[place].json })
-        case .reference: values.append(column: members.map { storedReference($0.values[place], of: $0) })
-        case .bytes: values.append(column: members.map { $0.values[place].bytes })
-        // No value is accepted for such a column.
-        case .unknown: values.append(column: members.map { _ in nil as String? })
+        let type = group.table.columns[group.shape.columns[place]].type
+        if case .reference = type {
+            values.append(column: members.map { storedReference($0.values[place], of: $0) })
+        } else {
+            type.column.bind(ColumnValues(members, at: place), to: &values)
         }
     }
 
@@ -185,25 +179,6 @@ extension RecordWrite {
         switch precondition {
         case .revision(let revision): revision
         case .isNew, nil: nil
-        }
-    }
-}
-
-/// The value as a column of a type takes it; nil is NULL.
-extension RecordValue {
-    fileprivate var string: String? { if case .string(let text) = self { text } else { nil } }
-    fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
-    fileprivate var number: Double? { if case .number(let number) = self { number } else { nil } }
-    fileprivate var boolean: Bool? { if case .boolean(let flag) = self { flag } else { nil } }
-    fileprivate var json: PostgresJSONB? {
-        if case .json(let text) = self { PostgresJSONB(utf8: text.utf8) } else { nil }
-    }
-    fileprivate var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
-    fileprivate var instant: PostgresTimestamp? {
-        if case .datetime(let instant) = self {
-            PostgresTimestamp(microsecondsSince2000: instant.microseconds)
-        } else {
-            nil
         }
     }
 }

@@ -24,9 +24,9 @@ package struct UserTable: Sendable {
                 var names: [SQL] = ["_id, _owner, _created_by, _updated_by"]
                 var values: [SQL] = ["\(account.id), \(account.id), \(account.id), \(account.id)"]
                 for (name, value) in account.profile {
-                    guard let column = table[name], let value = value.parameter else { continue }
+                    guard let column = table[name], let value = try column.accepted(value) else { continue }
                     names.append("\(column.identifier)")
-                    values.append(value)
+                    values.append(column.type.column.parameter(value))
                 }
                 // Signing up logs in, so that the first login has a time before it.
                 let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
@@ -308,24 +308,6 @@ extension Timestamp {
 extension PostgresTimestamp {
     init(_ timestamp: Timestamp) {
         self.init(microsecondsSince2000: timestamp.microseconds)
-    }
-}
-
-extension RecordValue {
-    /// The value as a parameter of a public record's column; nil where the column's default is wanted.
-    fileprivate var parameter: SQL? {
-        switch self {
-        case .null: "NULL"
-        case .string(let text): "\(text)"
-        case .integer(let number): "\(number)"
-        case .number(let number): "\(number)"
-        case .boolean(let flag): "\(flag)"
-        case .datetime(let instant): "\(PostgresTimestamp(instant))"
-        case .json(let text): "\(PostgresJSONB(utf8: text.utf8))"
-        case .reference(let id): "\(StoredID(id.id, in: .everyone).text)"
-        case .sequence: nil
-        case .bytes(let bytes): "\(bytes)"
-        }
     }
 }
 

@@ -16,7 +16,8 @@ extension Record: RecordSource {
         updatedBy?.rawValue.withBytes { sink.member(.updatedBy, .string($0)) }
         if let revision { sink.member(.revision, .integer(revision)) }
         for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-            emit(value, as: MemberKey(name.rawValue), into: &sink)
+            // A field that is NULL is left out.
+            value.withBorrowed { sink.member(MemberKey(name.rawValue), $0) }
         }
         if !transient.isEmpty {
             sink.beginTransients()
@@ -27,21 +28,6 @@ extension Record: RecordSource {
             sink.endTransients()
         }
         sink.endRecord()
-    }
-
-    private func emit(_ value: RecordValue, as key: MemberKey, into sink: inout some RecordSink) {
-        switch value {
-        // A field that is NULL is left out; a sequence is a request, never a stored value.
-        case .null, .sequence: break
-        case .string(let text): text.withBytes { sink.member(key, .string($0)) }
-        case .integer(let value): sink.member(key, .integer(value))
-        case .number(let value): sink.member(key, .number(value))
-        case .boolean(let value): sink.member(key, .boolean(value))
-        case .datetime(let value): sink.member(key, .datetime(value))
-        case .json(let text): text.utf8.withUnsafeBytes { sink.member(key, .json($0)) }
-        case .reference(let id): id.withBytes { sink.member(key, .reference(type: $0, id: $1)) }
-        case .bytes(let bytes): bytes.withUnsafeBytes { sink.member(key, .bytes($0)) }
-        }
     }
 }
 
@@ -54,19 +40,6 @@ extension MemberKey {
     fileprivate static let updatedAt = MemberKey("_updated_at")
     fileprivate static let updatedBy = MemberKey("_updated_by")
     fileprivate static let revision = MemberKey("_revision")
-}
-
-extension RecordID {
-    fileprivate func withBytes(_ body: (_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) -> Void) {
-        type.rawValue.withBytes { type in id.withBytes { body(type, $0) } }
-    }
-}
-
-extension String {
-    fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
-        var text = self
-        text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
-    }
 }
 
 extension JSONWriter {

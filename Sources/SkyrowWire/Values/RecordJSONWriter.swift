@@ -20,27 +20,9 @@ package struct RecordJSONWriter: RecordSink {
 
     package mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
         writer.key(key)
-        switch value {
-        case .null: writer.null()
-        case .boolean(let value): writer.boolean(value)
-        case .integer(let value): writer.integer(value)
-        case .number(let value): writer.columnNumber(value)
-        case .string(let utf8): writer.string(utf8: utf8)
-        case .datetime(let value): writer.date(value)
-        case .plainDatetime(let value): writer.timestamp(value)
-        case .json(let text): writer.json(validated: text)
-        case .recordID(let type, let id):
-            writer.recordID(type, id)
-            // The only member of this kind is `_id`, and the v1 form has the constant behind it.
-            writer.append(",\"_type\":\"record\"")
-        case .reference(let type, let id):
-            writer.separate()
-            writer.append("{\"$type\":\"ref\",\"$id\":")
-            writer.recordID(type, id)
-            writer.append("}")
-        case .bytes(let bytes): writer.bytes(bytes)
-        case .unknown(let type): writer.unknown(type)
-        }
+        writer.value(value)
+        // The only member of this kind is `_id`, and the v1 form has the constant behind it.
+        if case .recordID = value { writer.append(",\"_type\":\"record\"") }
     }
 
     package mutating func beginTransients() {
@@ -66,49 +48,23 @@ package struct RecordJSONWriter: RecordSink {
 }
 
 extension JSONWriter {
-    /// `"type/id"` as a plain string.
-    func recordID(_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) {
-        separate()
-        append(UInt8(ascii: "\""))
-        append(type.assumingMemoryBound(to: UInt8.self))
-        append(UInt8(ascii: "/"))
-        escaped(id)
-        append(UInt8(ascii: "\""))
-    }
-
-    /// `{"$type":"date","$date":"…"}`
-    func date(_ value: Timestamp) {
-        separate()
-        append("{\"$type\":\"date\",\"$date\":\"")
-        rfc3339(value)
-        append("\"}")
-    }
-
-    /// `{"$type":"bytes","$base64":"…"}`
-    func bytes(_ bytes: UnsafeRawBufferPointer) {
-        separate()
-        append("{\"$type\":\"bytes\",\"$base64\":")
-        base64(bytes)
-        append("}")
-    }
-
-    /// `{"$type":"unknown","$underlying_type":"money"}`, which is ignored when a client sends it back.
-    func unknown(_ type: UnsafeRawBufferPointer) {
-        separate()
-        append("{\"$type\":\"unknown\",\"$underlying_type\":")
-        string(utf8: type)
-        append("}")
-    }
-
-    /// A double of a column; NaN and the infinities, which only psql can have put there, go as an unknown value.
-    ///
-    /// As `null` they would be wiped out by the next client that saves back what it read.
-    func columnNumber(_ value: Double) {
-        if value.isFinite {
-            number(value)
-        } else {
-            let type: StaticString = "double precision"
-            unknown(UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount))
+    /// A value in the form in which a record has it; those with `$type` are in the files of their types.
+    @inline(__always)
+    func value(_ value: BorrowedValue) {
+        switch value {
+        case .null: null()
+        case .boolean(let value): boolean(value)
+        case .integer(let value): integer(value)
+        case .number(let value): columnNumber(value)
+        case .string(let utf8): string(utf8: utf8)
+        case .datetime(let value): date(value)
+        case .plainDatetime(let value): timestamp(value)
+        case .json(let text): json(validated: text)
+        case .recordID(let type, let id): recordID(type, id)
+        case .reference(let type, let id): reference(type, id)
+        case .bytes(let value): bytes(value)
+        case .location(let value): location(value)
+        case .unknown(let type): unknown(type)
         }
     }
 }

@@ -37,27 +37,13 @@ extension RecordValue {
     /// Reads an object with `$type`.
     private init?(typed json: JSONView, type: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         switch type.string {
-        case "date":
-            guard let text = json["$date"], text.isString else {
-                throw .invalidArgument("A date has the member $date with an RFC 3339 instant.", field())
-            }
-            do throws(SkyrowError) {
-                self = .datetime(try Timestamp(json: text))
-            } catch {
-                throw .invalidArgument(error.message, field())
-            }
-        case "ref":
-            self = .reference(try RecordID(reference: json, field: field()))
-        case "seq":
-            self = .sequence
-        case "bytes":
-            guard let text = json["$base64"]?.string, let bytes = decodeBase64(text.utf8) else {
-                throw .invalidArgument("Bytes have the member $base64 with base64 text (RFC 4648, padded).", field())
-            }
-            self = .bytes(bytes)
-        case "unknown":
-            return nil
-        case "geo", "geojson", "asset", "relation":
+        case "date": try self.init(date: json, field: field())
+        case "ref": try self.init(reference: json, field: field())
+        case "seq": self = .sequence
+        case "bytes": try self.init(bytes: json, field: field())
+        case "geo": try self.init(location: json, field: field())
+        case "unknown": return nil
+        case "geojson", "asset", "relation":
             throw SkyrowError(
                 .notSupported,
                 "This server has no fields of the type \"\(type.string ?? "")\".",
@@ -68,34 +54,6 @@ extension RecordValue {
                 other.map { "There is no value type \"\(excerpt(of: $0))\"." } ?? "The member $type is a string.",
                 field()
             )
-        }
-    }
-}
-
-extension Timestamp {
-    /// Reads a string, without a copy when it has no escapes.
-    fileprivate init(json: JSONView) throws(SkyrowError) {
-        if json.kind == .string {
-            try self.init(rfc3339: UnsafeRawBufferPointer(json.slice))
-        } else {
-            try self.init(rfc3339: json.string ?? "")
-        }
-    }
-}
-
-extension RecordID {
-    /// Reads a reference, `{"$type":"ref","$id":"type/id"}` or the newer form with `$recordType` and `$recordID`.
-    fileprivate init(reference json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
-        do throws(SkyrowError) {
-            if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
-                try self.init(type: RecordTypeName(type), id: id)
-            } else if let text = json["$id"]?.string {
-                try self.init(text)
-            } else {
-                throw SkyrowError.invalidArgument("A reference has the member $id with \"type/id\".")
-            }
-        } catch {
-            throw .invalidArgument(error.message, field())
         }
     }
 }
@@ -160,22 +118,10 @@ extension JSONWriter {
     package func value(_ value: RecordValue) {
         switch value {
         case .null: null()
-        case .string(let text): string(text)
-        case .integer(let value): integer(value)
-        case .number(let value): columnNumber(value)
-        case .boolean(let value): boolean(value)
-        case .datetime(let value): date(value)
-        case .json(let text): json(text)
-        case .reference(let id):
-            separate()
-            append("{\"$type\":\"ref\",\"$id\":")
-            string(id.description)
-            append("}")
         case .sequence:
             separate()
             append("{\"$type\":\"seq\"}")
-        case .bytes(let value):
-            value.withUnsafeBytes { bytes($0) }
+        default: value.withBorrowed { self.value($0) }
         }
     }
 }

@@ -71,7 +71,7 @@ struct PsqlCommand: AsyncParsableCommand {
         }
         let (connection, descriptors) = access.connection(forChildWith: terminal, as: role)
         var environment = try processEnvironment(connectingTo: connection)
-        let searchPath = "-c search_path=\"\(settings.database.schema)\",public"
+        let searchPath = "-c search_path=\"\(settings.database.schema)\",public,postgis"
         environment["PGOPTIONS"] = [environment["PGOPTIONS"], searchPath].compactMap { $0 }.joined(separator: " ")
         return try await ChildProcess.launch(
             Command(["psql"] + arguments, environment: environment, descriptors: descriptors)

@@ -25,6 +25,7 @@ private struct LineSink: RecordSink {
         case .bytes(let bytes): line += "\(key.name)=\(Array(bytes)) "
         case .datetime(let instant): line += "\(key.name)=\(instant.microseconds) "
         case .plainDatetime: break
+        case .location(let location): line += "\(key.name)=\(location.latitude),\(location.longitude) "
         case .unknown(let type): line += "\(key.name)?\(text(type)) "
         }
     }

@@ -72,7 +72,7 @@ import Testing
             type: type,
             oid: oid,
             sqlType: sqlType,
-            column: InventoryColumn(defaultValue: defaultValue, comment: type.columnComment)
+            column: InventoryColumn(defaultValue: defaultValue, comment: type.column.comment)
         )
     }
 

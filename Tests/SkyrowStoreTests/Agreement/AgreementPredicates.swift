@@ -157,7 +157,7 @@ struct AgreementPredicates {
         case .boolean: return .boolean(Bool.random(using: &random))
         case .datetime: return .datetime(random.element(AgreementCorpus.instants))
         case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .json, .reference, .unknown: return .null
+        case .json, .reference, .location, .unknown: return .null
         }
     }
 
@@ -167,12 +167,12 @@ struct AgreementPredicates {
         }
         let type = name.path.hasPrefix("place.") ? AgreementWorld.place : AgreementWorld.thing
         switch random.element(world.all(type)).fields[field] {
-        case .text(let text): return .string(text)
-        case .integer(let integer): return .integer(integer)
-        case .number(let number): return number.isNaN ? nil : .number(number)
-        case .boolean(let flag): return .boolean(flag)
-        case .datetime(let instant): return .datetime(instant)
-        case .bytes(let bytes): return .bytes(bytes)
+        case .scalar(.text(let text)): return .string(text)
+        case .scalar(.integer(let integer)): return .integer(integer)
+        case .scalar(.number(let number)): return number.isNaN ? nil : .number(number)
+        case .scalar(.boolean(let flag)): return .boolean(flag)
+        case .scalar(.datetime(let instant)): return .datetime(instant)
+        case .scalar(.bytes(let bytes)): return .bytes(bytes)
         case .json, .opaque, nil: return nil
         }
     }

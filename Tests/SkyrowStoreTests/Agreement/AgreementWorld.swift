@@ -48,8 +48,8 @@ struct AgreementWorld {
             record.owner = UserID(user)
             // Login keys are unique without regard to case.
             let key = user == "Ann" ? "other" : user
-            record.fields[field("username")] = .text(key)
-            if user != "carl" { record.fields[field("email")] = .text("\(key)@example.org") }
+            record.fields[field("username")] = .scalar(.text(key))
+            if user != "carl" { record.fields[field("email")] = .scalar(.text("\(key)@example.org")) }
             // bob's profile is his own.
             if user == "bob" { record.access = AccessList([]) }
             stamp(&record, &random)
@@ -104,23 +104,23 @@ struct AgreementWorld {
         _ random: inout SeededGenerator
     ) -> StoredValue? {
         switch type {
-        case .string: return .text(random.element(AgreementCorpus.texts))
-        case .integer where sql == "integer": return .integer(Int64(Int32.random(in: -3...3, using: &random)))
-        case .integer, .sequence: return .integer(random.element(AgreementCorpus.integers))
+        case .string: return .scalar(.text(random.element(AgreementCorpus.texts)))
+        case .integer where sql == "integer": return .scalar(.integer(Int64(Int32.random(in: -3...3, using: &random))))
+        case .integer, .sequence: return .scalar(.integer(random.element(AgreementCorpus.integers)))
         case .number where sql == "real":
-            return .number(Double(Float(random.element([0, 0.1, -0.0, 2.5, .nan, 1e30]))))
-        case .number: return .number(random.element(AgreementCorpus.numbers))
-        case .boolean: return .boolean(Bool.random(using: &random))
-        case .datetime: return .datetime(random.element(AgreementCorpus.instants))
+            return .scalar(.number(Double(Float(random.element([0, 0.1, -0.0, 2.5, .nan, 1e30])))))
+        case .number: return .scalar(.number(random.element(AgreementCorpus.numbers)))
+        case .boolean: return .scalar(.boolean(Bool.random(using: &random)))
+        case .datetime: return .scalar(.datetime(random.element(AgreementCorpus.instants)))
         case .json: return .json(JSONText(validated: Array(random.element(AgreementCorpus.json).utf8)))
-        case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .unknown: return .opaque
+        case .bytes: return .scalar(.bytes(random.element(AgreementCorpus.bytes)))
+        case .location, .unknown: return .opaque
         case .reference(let target):
             // Of the record's own database or the public one, those made before it.
             let targets = (records[target] ?? [:]).values.filter {
                 $0.database == .everyone || $0.database == record.database
             }
-            return targets.map(\.storedID).sorted().randomElement(using: &random).map { .text($0) }
+            return targets.map(\.storedID).sorted().randomElement(using: &random).map { .scalar(.text($0)) }
         }
     }
 
@@ -160,13 +160,13 @@ struct AgreementWorld {
             names.append("\(try SQLIdentifier(name.rawValue))")
             let sql: SQL =
                 switch value {
-                case .text(let text): "\(text)"
-                case .integer(let integer): "\(integer)"
-                case .number(let number): "\(number)"
-                case .boolean(let flag): "\(flag)"
-                case .datetime(let time): "\(instant(time))"
+                case .scalar(.text(let text)): "\(text)"
+                case .scalar(.integer(let integer)): "\(integer)"
+                case .scalar(.number(let number)): "\(number)"
+                case .scalar(.boolean(let flag)): "\(flag)"
+                case .scalar(.datetime(let time)): "\(instant(time))"
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"
-                case .bytes(let bytes): "\(bytes)"
+                case .scalar(.bytes(let bytes)): "\(bytes)"
                 case .opaque: "1::money"
                 }
             values.append(sql)

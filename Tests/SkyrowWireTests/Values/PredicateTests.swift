@@ -69,7 +69,7 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
             ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
             ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .notSupported),
             ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", .notSupported),
-            ("[\"eq\",\(path("p")),{\"$type\":\"geo\",\"$lng\":1,\"$lat\":1}]", .notSupported),
+            ("[\"eq\",\(path("p")),{\"$type\":\"geojson\",\"$val\":1}]", .notSupported),
             ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"unknown\"}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"what\"}]", .invalidArgument),

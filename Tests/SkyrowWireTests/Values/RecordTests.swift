@@ -46,7 +46,7 @@ import Testing
         #expect(try readJSON(RecordTests.golden) { try Record($0) } == RecordTests.record)
     }
 
-    @Test func everyBorrowedValueHasItsForm() {
+    @Test func everyBorrowedValueHasItsForm() throws {
         func member(_ value: BorrowedValue) -> String {
             writtenJSON { writer in
                 var sink = RecordJSONWriter(writer)
@@ -68,6 +68,8 @@ import Testing
         #expect(
             member(.datetime(Timestamp(microseconds: 0))) == #"{"f":{"$type":"date","$date":"2000-01-01T00:00:00Z"}}"#
         )
+        let place = try Location(latitude: -22.5, longitude: 0.1)
+        #expect(member(.location(place)) == #"{"f":{"$type":"geo","$lng":0.1,"$lat":-22.5}}"#)
         #expect(member(.plainDatetime(.infinity)) == #"{"f":"infinity"}"#)
         #expect(lent("[1]") { .json($0) } == #"{"f":[1]}"#)
         let type: StaticString = "note"
@@ -79,7 +81,7 @@ import Testing
 
     @Test func whatANewerServerSendsIsLeftOut() throws {
         let text =
-            #"{"_id":"n/1","_access":null,"_new":1,"a":{"$type":"geo","$lat":1,"$lng":2},"b":1,"c":{"$type":"unknown","$underlying_type":"money"}}"#
+            #"{"_id":"n/1","_access":null,"_new":1,"a":{"$type":"geojson","$val":{}},"b":1,"c":{"$type":"unknown","$underlying_type":"money"}}"#
         let record = try readJSON(text) { try Record($0) }
         #expect(record.fields == [fieldName("b"): .integer(1)])
     }

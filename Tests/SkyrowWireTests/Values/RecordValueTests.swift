@@ -22,6 +22,10 @@ import Testing
                 .reference(recordID("category/9"))
             ),
             (#"{"$type":"seq"}"#, .sequence), (#"{"$type":"bytes","$base64":"AP8="}"#, .bytes([0, 255])),
+            (
+                #"{"$type":"geo","$lng":-180,"$lat":22.28}"#,
+                .location(try! Location(latitude: 22.28, longitude: -180))
+            ),
             ("[1, 2]", .json(JSONText(validated: Array("[1, 2]".utf8)))),
             (
                 #"{"a":{"$type":"geo","$lat":1},"$val":2}"#,
@@ -56,11 +60,16 @@ import Testing
             (#"{"$type":"ref","$id":"_auth/1"}"#, .invalidArgument),
             (#"{"$type":"ref","$id":"c/~1"}"#, .invalidArgument),
             (#"{"$type":"bytes","$base64":"A"}"#, .invalidArgument),
+            (#"{"$type":"geo","$lng":1}"#, .invalidArgument),
+            (#"{"$type":"geo","$lng":"1","$lat":1}"#, .invalidArgument),
+            (#"{"$type":"geo","$lng":180.1,"$lat":1}"#, .invalidArgument),
+            (#"{"$type":"geo","$lng":1,"$lat":-90.1}"#, .invalidArgument),
+            (#"{"$type":"geo","$lng":1e400,"$lat":1}"#, .invalidArgument),
             (#"{"$type":"bytes"}"#, .invalidArgument), (#"{"$type":"blob"}"#, .invalidArgument),
             (#"{"$type":"keypath","$val":"a"}"#, .invalidArgument),
             (#"{"$type":"record"}"#, .invalidArgument), (#"{"$type":1}"#, .invalidArgument),
             (#"{"$type":null}"#, .invalidArgument),
-            (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geo","$lng":1,"$lat":2}"#, .notSupported),
+            (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geojson","$val":{}}"#, .notSupported),
             (#"{"$type":"geojson","$val":{}}"#, .notSupported), (#"{"$type":"asset","$name":"a"}"#, .notSupported),
             (#"{"$type":"relation","$name":"_friend"}"#, .notSupported),
         ] as [(String, ErrorCode)]

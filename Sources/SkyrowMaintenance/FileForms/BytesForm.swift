@@ -1,0 +1,16 @@
+import SkyrowJSON
+import SkyrowModel
+
+struct BytesForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        guard let value = CSVText.bytes(text) else { throw FieldFault("is not \\x and hexadecimal digits") }
+        return .bytes(value)
+    }
+}
+
+extension CSVText {
+    /// PostgreSQL's spelling of bytes: `\x` and an even number of hexadecimal digits.
+    static func bytes(_ text: String) -> [UInt8]? {
+        text.hasPrefix("\\x") ? Hexadecimal.bytes(text.utf8.dropFirst(2)) : nil
+    }
+}

@@ -1,0 +1,46 @@
+import SkyrowJSON
+import SkyrowModel
+
+struct DatetimeForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        // The years before 1 and after 9999 have a sign, and there are two infinities.
+        guard let value = CSVText.instant(text) ?? (try? Timestamp(rfc3339: text)) else {
+            throw FieldFault("is no date or instant of ISO 8601")
+        }
+        return .datetime(value)
+    }
+
+    func suggests(_ text: String) -> Bool { CSVText.instant(text) != nil }
+
+    func value(of other: RecordValue) throws(FieldFault) -> RecordValue? {
+        if case .string(let text) = other { try value(inText: text) } else { nil }
+    }
+}
+
+extension CSVText {
+    /// A day, which means its midnight, or an instant of ISO 8601 with `T` or a space; without an offset it is UTC.
+    static func instant(_ text: String) -> Timestamp? {
+        var spelling = Array(text.utf8)
+        guard spelling.count >= 10, spelling[4] == UInt8(ascii: "-") else { return nil }
+        if spelling.count == 10 { spelling += Array("T00:00:00Z".utf8) }
+        if spelling[10] == UInt8(ascii: " ") { spelling[10] = UInt8(ascii: "T") }
+        // "T12:30" and "T12:30Z" lack their seconds.
+        if spelling.count == 16 || spelling.count > 16 && spelling[16] != UInt8(ascii: ":") {
+            spelling.insert(contentsOf: Array(":00".utf8), at: 16)
+        }
+        let time = spelling[11...]
+        let hasOffset = time.contains {
+            $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 | 0x20 == UInt8(ascii: "z")
+        }
+        if !hasOffset { spelling.append(UInt8(ascii: "Z")) }
+        // "+01" and "+0100" for "+01:00", as PostgreSQL writes them.
+        if let sign = time.lastIndex(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }) {
+            switch spelling.count - sign {
+            case 3: spelling += Array(":00".utf8)
+            case 5: spelling.insert(UInt8(ascii: ":"), at: sign + 3)
+            default: break
+            }
+        }
+        return try? Timestamp(rfc3339: String(decoding: spelling, as: UTF8.self))
+    }
+}

@@ -1,0 +1,20 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+struct JSONForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        guard let value = CSVText.json(text) else { throw FieldFault("is no JSON array or object") }
+        return .json(value)
+    }
+
+    func suggests(_ text: String) -> Bool { CSVText.json(text) != nil }
+}
+
+extension CSVText {
+    /// A JSON array or object.
+    static func json(_ text: String) -> JSONText? {
+        guard let first = text.utf8.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
+        return try? JSONDocument(Array(text.utf8)).withRoot { $0.jsonText }
+    }
+}

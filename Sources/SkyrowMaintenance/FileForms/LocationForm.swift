@@ -1,0 +1,46 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowStore
+
+/// In CSV a location is the text that PostGIS reads and `ST_AsText` writes: `POINT(114.15 22.28)`, the longitude first.
+struct LocationForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        guard let value = CSVText.location(text) else {
+            throw FieldFault("is no location: that is POINT(longitude latitude) in degrees")
+        }
+        return .location(value)
+    }
+
+    func suggests(_ text: String) -> Bool { CSVText.location(text) != nil }
+}
+
+extension Location {
+    var csvText: String {
+        "POINT(\(CSVText.number(longitude)) \(CSVText.number(latitude)))"
+    }
+}
+
+extension CSVText {
+    /// A point in WKT, with `SRID=4326;` before it or not, or the hexadecimal EWKB that psql prints.
+    static func location(_ text: String) -> Location? {
+        if text.utf8.count == 50, let bytes = Hexadecimal.bytes(text.utf8[...]) {
+            return bytes.withUnsafeBytes { Location(ewkb: $0) }
+        }
+        var rest = text[...]
+        if rest.hasPrefix("SRID=4326;") { rest = rest.dropFirst(10) }
+        guard rest.hasPrefix("POINT"), rest.hasSuffix(")") else { return nil }
+        rest = rest.dropFirst(5)
+        if rest.first == " " { rest = rest.dropFirst() }
+        guard rest.first == "(" else { return nil }
+        let numbers = rest.dropFirst().dropLast().split(separator: " ").map { number(String($0)) }
+        guard numbers.count == 2, let longitude = numbers[0], let latitude = numbers[1] else { return nil }
+        return Location(validLatitude: latitude, longitude: longitude)
+    }
+
+    /// A number in the fewest digits that mean it.
+    fileprivate static func number(_ value: Double) -> String {
+        let writer = JSONWriter(capacity: 32)
+        writer.number(value)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,65 @@
+import SkyrowModel
+
+struct NumberForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else { throw FieldFault("is no number") }
+        return .number(value)
+    }
+
+    func suggests(_ text: String) -> Bool { CSVText.number(text) != nil }
+
+    func value(of other: RecordValue) throws(FieldFault) -> RecordValue? {
+        switch other {
+        case .integer(let number):
+            guard Int64(exactly: Double(number)) == number else {
+                throw FieldFault("has more digits than a number keeps")
+            }
+            return .number(Double(number))
+        case .string(let text):
+            // JSON has no spelling of its own for these.
+            guard let number = CSVText.specialNumber(text) else { throw FieldFault("is text, not a number") }
+            return .number(number)
+        default: return nil
+        }
+    }
+}
+
+extension CSVText {
+    /// A number with the grammar of JSON, but `.5` is one too.
+    static func number(_ text: String) -> Double? {
+        var rest = text.utf8[...]
+        func digits() -> Int {
+            let count = rest.prefix { isDigit($0) }.count
+            rest.removeFirst(count)
+            return count
+        }
+        if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+        let leadsWithZero = rest.first == UInt8(ascii: "0")
+        let whole = digits()
+        guard whole <= 1 || !leadsWithZero else { return nil }
+        var fraction = 0
+        if rest.first == UInt8(ascii: ".") {
+            rest.removeFirst()
+            fraction = digits()
+            guard fraction > 0 else { return nil }
+        }
+        guard whole + fraction > 0 else { return nil }
+        if let exponent = rest.first, exponent | 0x20 == UInt8(ascii: "e") {
+            rest.removeFirst()
+            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+            guard digits() > 0 else { return nil }
+        }
+        guard rest.isEmpty, let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    /// `NaN`, `Infinity` or `-Infinity`, which a column can hold and a type is not inferred from.
+    static func specialNumber(_ text: String) -> Double? {
+        switch text {
+        case "NaN": .nan
+        case "Infinity": .infinity
+        case "-Infinity": -.infinity
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The extension that fields of the type `location` need.
+package enum PostGIS {
+    /// The name by which a refusal of ``requirement`` is known.
+    private static let mark = "_postgis"
+
+    /// Makes the extension unless it is there, and its types known by their bare names until the transaction ends.
+    ///
+    /// It goes to a schema of its own. Only a superuser may make it: in the embedded PostgreSQL a function of the
+    /// administrator's does (Documentation/Decisions/0028).
+    package static let requirement: SQL = """
+        DO $postgis$
+        DECLARE
+            home name;
+        BEGIN
+            SELECT nspname INTO home FROM pg_catalog.pg_extension
+            JOIN pg_catalog.pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'postgis';
+            IF home IS NULL THEN
+                BEGIN
+                    IF pg_catalog.to_regprocedure('skyrow_admin.create_postgis()') IS NOT NULL THEN
+                        PERFORM skyrow_admin.create_postgis();
+                    ELSE
+                        CREATE SCHEMA IF NOT EXISTS postgis;
+                        CREATE EXTENSION postgis SCHEMA postgis;
+                        GRANT USAGE ON SCHEMA postgis TO PUBLIC;
+                    END IF;
+                EXCEPTION WHEN feature_not_supported OR undefined_file OR undefined_object OR insufficient_privilege THEN
+                    RAISE EXCEPTION USING ERRCODE = 'feature_not_supported', CONSTRAINT = '_postgis', MESSAGE = SQLERRM;
+                END;
+                home := 'postgis';
+            END IF;
+            PERFORM set_config(
+                'search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(home)), true
+            );
+        END $postgis$
+        """
+
+    /// Whether statements of a dump, which may have quoted all names, make a column of the extension.
+    package static func isNeeded(by script: String) -> Bool {
+        script.contains(".geography(Point,4326)") || script.contains(".\"geography\"(Point,4326)")
+    }
+
+    /// `108 InvalidArgument` where the extension cannot be had; nil for any other failure.
+    static func refusal(_ error: PostgresError) -> SkyrowError? {
+        guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
+        return SkyrowError(
+            .invalidArgument,
+            "A field of the type location needs PostGIS, and PostGIS is not installed in this database."
+        )
+    }
+}

@@ -1,0 +1,135 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// What the store does with the fields of one type: their columns, what these take, and how values get there and back.
+///
+/// Each type is one file beside this one; `FieldType+Column.swift` lists them all.
+package protocol ColumnType: Sendable {
+    // MARK: Columns
+
+    /// The type of a new column: `text COLLATE "C"`.
+    var sqlType: SQL { get }
+    /// What Skyrow says of such a column in the database.
+    var comment: String { get }
+    /// What stands behind the type of a new column, such as a foreign key.
+    func constraint(in schema: SQLIdentifier) throws -> SQL?
+    /// The index that a new column gets; nil for none.
+    func index(on column: SQLIdentifier, of table: SQL) -> SQL?
+    /// About how many locks it takes to add a column.
+    var locks: Int64 { get }
+    /// Whether a column in the database is one of this type.
+    static func type(of column: CatalogRow.Column) -> FieldType?
+
+    // MARK: Rows
+
+    /// What its values are in a row.
+    var kind: RowPlan.Kind { get }
+    /// The name that goes with the kind: of a reference, the type that it is to.
+    var kindName: String { get }
+    /// The column as a statement selects it: in the type that its kind is read from, whatever psql made it.
+    func selection(_ column: SQL, oid: PostgresOID) -> SQL
+    /// The column in a comparison for equality.
+    func equated(_ column: SQL) -> SQL
+
+    // MARK: Values
+
+    /// Whether a column takes a value, which is not `null`, as it is.
+    func admission(of value: RecordValue) -> FieldAdmission
+    /// The value as a column takes it; nil leaves the column alone. Throws ``FieldMisfit`` for one that does not fit.
+    func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
+    /// The type that holds what this and another one hold; nil when there is none.
+    func joined(with other: FieldType) -> FieldType?
+    /// Binds values that were accepted: one, or an array of several.
+    func bind(_ values: ColumnValues, to bindings: inout PostgresBindings)
+
+    // MARK: COPY
+
+    /// Whether a column of some PostgreSQL type is wide enough for a value that was accepted.
+    func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool
+    /// Appends a value that was accepted, with its length before it, as its column's type is received.
+    func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder)
+
+    // MARK: Schema files
+
+    /// The text between the quotes of a column's default; nil for a value that can be none.
+    func defaultText(_ value: RecordValue) -> String?
+    /// The value of a default's text; nil for one that a schema file cannot say.
+    func value(ofDefault text: String) -> RecordValue?
+    /// How a field of another type becomes one of this; nil when PostgreSQL is not to be asked to do it.
+    func conversion(from other: FieldType) -> ColumnConversion?
+}
+
+extension ColumnType {
+    package func constraint(in schema: SQLIdentifier) throws -> SQL? { nil }
+    package func index(on column: SQLIdentifier, of table: SQL) -> SQL? { nil }
+    package var locks: Int64 { 1 }
+    package var kindName: String { "" }
+    package func equated(_ column: SQL) -> SQL { column }
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { value }
+    package func joined(with other: FieldType) -> FieldType? { nil }
+    package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool { true }
+    package func defaultText(_ value: RecordValue) -> String? { nil }
+    package func value(ofDefault text: String) -> RecordValue? { nil }
+    package func conversion(from other: FieldType) -> ColumnConversion? { nil }
+
+    /// The definition of a new column.
+    package func definition(in schema: SQLIdentifier) throws -> SQL {
+        guard let constraint = try constraint(in: schema) else { return sqlType }
+        return "\(sqlType) \(constraint)"
+    }
+}
+
+/// Why a field does not take a value; a clause that follows the field's name, such as "holds integers".
+package struct FieldMisfit: Error, Hashable, Sendable {
+    package var reason: String
+
+    package init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// How a field becomes one of another type.
+package struct ColumnConversion: Sendable {
+    /// Whether a value of the column can become one of the new type; nil when all can.
+    package var condition: (@Sendable (_ column: SQL, _ schema: SQLIdentifier) throws -> SQL)?
+    /// Whether PostgreSQL gives the column another type.
+    package var changesColumn = true
+
+    package static let lossless = ColumnConversion()
+
+    /// Values for which the condition does not hold become NULL.
+    package static func keeping(_ condition: @escaping @Sendable (SQL) -> SQL) -> ColumnConversion {
+        ColumnConversion { column, _ in condition(column) }
+    }
+}
+
+/// The values of one column for the records of a statement, as they were accepted.
+package struct ColumnValues {
+    private enum Source {
+        case writes([RecordWrite], place: Int)
+        case one(RecordValue)
+    }
+
+    private let source: Source
+
+    /// The values in a place of some writes of one shape.
+    init(_ writes: [RecordWrite], at place: Int) {
+        source = .writes(writes, place: place)
+    }
+
+    init(_ value: RecordValue) {
+        source = .one(value)
+    }
+
+    /// Binds what `read` makes of each: one as a value, several as an array.
+    func bind<Value: PostgresArrayElement>(
+        to bindings: inout PostgresBindings,
+        _ read: (RecordValue) -> Value?
+    ) {
+        switch source {
+        case .one(let value): bindings.append(read(value))
+        case .writes(let writes, let place) where writes.count == 1: bindings.append(read(writes[0].values[place]))
+        case .writes(let writes, let place): bindings.append(writes.map { read($0.values[place]) })
+        }
+    }
+}

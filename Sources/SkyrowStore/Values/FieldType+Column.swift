@@ -1,0 +1,113 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+// The lists of the value types: a new one gets a line in each.
+
+extension FieldType {
+    /// What the store does with fields of the type.
+    package var column: any ColumnType {
+        switch self {
+        case .string: TextColumn()
+        case .integer: IntegerColumn()
+        case .number: NumberColumn()
+        case .boolean: BooleanColumn()
+        case .datetime: DatetimeColumn()
+        case .json: JSONColumn()
+        case .reference(let target): ReferenceColumn(target: target)
+        case .sequence: SequenceColumn()
+        case .bytes: BytesColumn()
+        case .location: LocationColumn()
+        case .unknown(let name): UnknownColumn(name: name)
+        }
+    }
+
+    /// The types in the order in which a column of the database is looked at; the last one takes any.
+    private static let columns: [any ColumnType.Type] = [
+        ReferenceColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self, NumberColumn.self,
+        BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
+    ]
+
+    /// The type of the field that a column of the database is.
+    init(_ column: CatalogRow.Column) {
+        self = Self.columns.lazy.compactMap { $0.type(of: column) }.first ?? .unknown(column.typeName)
+    }
+}
+
+extension RowPlan.Kind {
+    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind.
+    ///
+    /// - Parameter name: the type that an id or a reference names, or the SQL type of an unknown column.
+    @inline(__always)
+    package func value(_ bytes: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer) -> BorrowedValue? {
+        switch self {
+        case .id: .recordID(type: name, id: bytes)
+        case .reference: .reference(type: name, id: bytes)
+        case .text: Self.text(bytes)
+        case .integer: Self.integer(bytes)
+        case .number: Self.number(bytes)
+        case .boolean: Self.boolean(bytes)
+        case .datetime: Self.instant(bytes).map { .datetime($0) }
+        case .plainDatetime: Self.instant(bytes).map { .plainDatetime($0) }
+        case .access, .json: Self.json(bytes)
+        case .bytes: Self.bytes(bytes)
+        case .location: Self.location(bytes)
+        case .unknown: .unknown(name)
+        }
+    }
+}
+
+// MARK: For all types
+
+extension FieldType {
+    /// Whether a column of this type takes a value as it is; integers, whole numbers and sequences mix, nothing else.
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        if case .null = value { .fits } else { column.admission(of: value) }
+    }
+
+    /// The type that holds what both hold, nil when there is none: two records of one request may name a new field
+    /// with an integer and a fraction.
+    func joined(with other: FieldType) -> FieldType? {
+        self == other ? self : column.joined(with: other) ?? other.column.joined(with: self)
+    }
+}
+
+extension ColumnType {
+    /// A value that was accepted, as a parameter of a statement.
+    func parameter(_ value: RecordValue) -> SQL {
+        var bindings = PostgresBindings()
+        bind(ColumnValues(value), to: &bindings)
+        let placeholder: SQL = "\("")"
+        return placeholder.binding(bindings)
+    }
+}
+
+extension Int64 {
+    /// Eight bytes in network order; nil when there are not as many.
+    @inline(__always)
+    init?(networkOrder bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == 8 else { return nil }
+        self = Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    }
+}
+
+extension PostgresEncoder {
+    /// NULL as a field of a row of COPY.
+    mutating func appendNull() {
+        append(Int32(-1))
+    }
+
+    /// A field of a row of COPY: its length, then its bytes.
+    mutating func appendField(_ integer: some FixedWidthInteger) {
+        append(Int32(integer.bitWidth / 8))
+        append(integer)
+    }
+
+    mutating func appendField(_ bytes: [UInt8]) {
+        append(Int32(truncatingIfNeeded: bytes.count))
+        append(bytes: bytes)
+    }
+
+    mutating func appendField(_ text: String.UTF8View) {
+        appendField(Array(text))
+    }
+}

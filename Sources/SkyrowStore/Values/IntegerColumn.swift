@@ -1,0 +1,111 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `integer`: `bigint`; a `smallint` or `integer` that psql made is one too.
+package struct IntegerColumn: ColumnType {
+    package var sqlType: SQL { "bigint" }
+    package var comment: String { "An integer; it becomes a double when a fraction is saved in development mode." }
+    package var kind: RowPlan.Kind { .integer }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        isInteger(column.oid) && !column.isSequence ? .integer : nil
+    }
+
+    static func isInteger(_ oid: PostgresOID) -> Bool {
+        oid == .int8 || oid == .int4 || oid == .int2
+    }
+
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        oid == .int8 ? column : "\(column)::int8"
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        switch value {
+        case .integer, .sequence: .fits
+        case .number(let number): Int64(exactly: number) == nil ? .fitsWidened : .fits
+        default: .conflicts
+        }
+    }
+
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
+        try IntegerColumn.integer(value)
+    }
+
+    /// The value as an integer; nil for a sequence, which is left to the column.
+    static func integer(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
+        switch value {
+        case .sequence: return nil
+        case .number(let number):
+            guard let integer = Int64(exactly: number) else { throw FieldMisfit("holds integers") }
+            return .integer(integer)
+        default: return value
+        }
+    }
+
+    package func joined(with other: FieldType) -> FieldType? {
+        switch other {
+        case .number: .number
+        case .sequence: .sequence
+        default: nil
+        }
+    }
+
+    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        IntegerColumn.bind(values, to: &bindings)
+    }
+
+    static func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        values.bind(to: &bindings) { if case .integer(let number) = $0 { number } else { nil } }
+    }
+
+    package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool {
+        IntegerColumn.fits(value, in: oid)
+    }
+
+    static func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool {
+        guard case .integer(let number) = value else { return true }
+        return switch oid {
+        case .int2: Int16(exactly: number) != nil
+        case .int4: Int32(exactly: number) != nil
+        default: true
+        }
+    }
+
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        IntegerColumn.encode(value, as: oid, into: &encoder)
+    }
+
+    static func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        guard case .integer(let number) = value else { return encoder.appendNull() }
+        switch oid {
+        case .int2: encoder.appendField(Int16(truncatingIfNeeded: number))
+        case .int4: encoder.appendField(Int32(truncatingIfNeeded: number))
+        default: encoder.appendField(number)
+        }
+    }
+
+    package func defaultText(_ value: RecordValue) -> String? {
+        if case .integer(let number) = value { "\(number)" } else { nil }
+    }
+
+    package func value(ofDefault text: String) -> RecordValue? {
+        Int64(text).map { .integer($0) }
+    }
+
+    package func conversion(from other: FieldType) -> ColumnConversion? {
+        switch other {
+        case .sequence: .lossless
+        // Neither NaN nor infinity passes, and no double between these bounds is beyond a bigint.
+        case .number: .keeping { "(\($0) = trunc(\($0)) AND abs(\($0)) < 9.2e18)" }
+        case .string: .keeping { "\($0) ~ '^[+-]?[0-9]{1,18}$'" }
+        default: nil
+        }
+    }
+}
+
+extension RowPlan.Kind {
+    @inline(__always)
+    static func integer(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue? {
+        Int64(networkOrder: bytes).map { .integer($0) }
+    }
+}

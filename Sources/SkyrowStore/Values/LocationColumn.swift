@@ -1,0 +1,82 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `location`: `geography(Point,4326)` of PostGIS, which is made when the first such column is (``SchemaChange``).
+///
+/// Values travel as EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system: as `bytea`
+/// in statements, between which and `geography` PostGIS casts by itself.
+package struct LocationColumn: ColumnType {
+    package var sqlType: SQL { "geography(Point,4326)" }
+    package var comment: String { "A point on the Earth: longitude and latitude in degrees of WGS 84." }
+    package var kind: RowPlan.Kind { .location }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        column.extensionType == "postgis:geography(Point,4326)" ? .location : nil
+    }
+
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        "\(column)::bytea"
+    }
+
+    /// `geography` has an `=` in the schema of PostGIS only, which may not be in the search path.
+    package func equated(_ column: SQL) -> SQL {
+        "\(column)::bytea"
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        if case .location = value { .fits } else { .conflicts }
+    }
+
+    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        values.bind(to: &bindings) { if case .location(let location) = $0 { location.ewkb } else { nil } }
+    }
+
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        if case .location(let location) = value {
+            encoder.appendField(location.ewkb)
+        } else {
+            encoder.appendNull()
+        }
+    }
+}
+
+extension RowPlan.Kind {
+    /// A value that is no location, as `POINT EMPTY` written in psql, is shown as one of an unknown type.
+    static func location(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue {
+        if let location = Location(ewkb: bytes) { return .location(location) }
+        let type: StaticString = "geography"
+        return .unknown(UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount))
+    }
+}
+
+extension Location {
+    /// 0x20000000 says that the reference system follows, 1 is a point (PostGIS's manual, 4.1.2, "WKB and WKT").
+    private static let type: UInt32 = 0x2000_0001
+    private static let referenceSystem: UInt32 = 4326
+    private static let ewkbLength = 25
+
+    /// A byte with the order of the rest, here the least significant byte first; type, reference system, x and y.
+    package var ewkb: [UInt8] {
+        var bytes: [UInt8] = [1]
+        bytes.reserveCapacity(Self.ewkbLength)
+        withUnsafeBytes(of: Self.type.littleEndian) { bytes += $0 }
+        withUnsafeBytes(of: Self.referenceSystem.littleEndian) { bytes += $0 }
+        withUnsafeBytes(of: longitude.bitPattern.littleEndian) { bytes += $0 }
+        withUnsafeBytes(of: latitude.bitPattern.littleEndian) { bytes += $0 }
+        return bytes
+    }
+
+    /// Reads a point in either order of bytes; nil for anything else, and for what is beyond the ranges of degrees.
+    package init?(ewkb bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == Self.ewkbLength, let order = bytes.first, order <= 1 else { return nil }
+        func integer<Integer: FixedWidthInteger>(at offset: Int) -> Integer {
+            let stored = bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self)
+            return order == 1 ? Integer(littleEndian: stored) : Integer(bigEndian: stored)
+        }
+        guard integer(at: 1) == Self.type, integer(at: 5) == Self.referenceSystem else { return nil }
+        self.init(
+            validLatitude: Double(bitPattern: integer(at: 17)),
+            longitude: Double(bitPattern: integer(at: 9))
+        )
+    }
+}

@@ -1,0 +1,77 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `number`: `double precision`; a `real` that psql made is one too.
+package struct NumberColumn: ColumnType {
+    package var sqlType: SQL { "double precision" }
+    package var comment: String { "A number." }
+    package var kind: RowPlan.Kind { .number }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        column.oid == .float8 || column.oid == .float4 ? .number : nil
+    }
+
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        oid == .float8 ? column : "\(column)::float8"
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        switch value {
+        case .number, .integer, .sequence: .fits
+        default: .conflicts
+        }
+    }
+
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
+        switch value {
+        case .sequence: return nil
+        case .integer(let integer):
+            guard Int64(exactly: Double(integer)) == integer else {
+                throw FieldMisfit("holds doubles, in which this integer would lose digits")
+            }
+            return .number(Double(integer))
+        default: return value
+        }
+    }
+
+    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        values.bind(to: &bindings) { if case .number(let number) = $0 { number } else { nil } }
+    }
+
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        guard case .number(let number) = value else { return encoder.appendNull() }
+        if oid == .float4 {
+            encoder.appendField(Float(number).bitPattern)
+        } else {
+            encoder.appendField(number.bitPattern)
+        }
+    }
+
+    package func defaultText(_ value: RecordValue) -> String? {
+        if case .number(let number) = value { "\(number)" } else { nil }
+    }
+
+    package func value(ofDefault text: String) -> RecordValue? {
+        Double(text).map { .number($0) }
+    }
+
+    package func conversion(from other: FieldType) -> ColumnConversion? {
+        switch other {
+        case .integer: .lossless
+        case .string:
+            .keeping { column in
+                """
+                (\(column) ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$' AND length(\(column)) <= 200)
+                """
+            }
+        default: nil
+        }
+    }
+}
+
+extension RowPlan.Kind {
+    @inline(__always)
+    static func number(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue? {
+        Int64(networkOrder: bytes).map { .number(Double(bitPattern: UInt64(bitPattern: $0))) }
+    }
+}

@@ -1,0 +1,60 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `string`: `text COLLATE "C"`, a text of any length without NUL.
+package struct TextColumn: ColumnType {
+    package var sqlType: SQL { "text COLLATE \"C\"" }
+    package var comment: String { "A text." }
+    package var kind: RowPlan.Kind { .text }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        column.oid == .text ? .string : nil
+    }
+
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        oid == .text ? column : "\(column)::text"
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        if case .string = value { .fits } else { .conflicts }
+    }
+
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
+        if case .string(let text) = value, text.utf8.contains(0) { throw .nul }
+        return value
+    }
+
+    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        values.bind(to: &bindings) { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        if case .string(let text) = value { encoder.appendField(text.utf8) } else { encoder.appendNull() }
+    }
+
+    package func defaultText(_ value: RecordValue) -> String? {
+        if case .string(let text) = value { text } else { nil }
+    }
+
+    package func value(ofDefault text: String) -> RecordValue? { .string(text) }
+
+    package func conversion(from other: FieldType) -> ColumnConversion? {
+        switch other {
+        case .integer, .number, .boolean, .json, .unknown: .lossless
+        // A reference is a text with a foreign key.
+        case .reference: ColumnConversion(changesColumn: false)
+        default: nil
+        }
+    }
+}
+
+extension RowPlan.Kind {
+    @inline(__always)
+    static func text(_ bytes: UnsafeRawBufferPointer) -> BorrowedValue {
+        .string(bytes)
+    }
+}
+
+extension FieldMisfit {
+    static let nul = FieldMisfit("cannot hold NUL characters")
+}

@@ -1,0 +1,33 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// A column that psql made of an SQL type that no field has: clients see that it has a value, and write none.
+package struct UnknownColumn: ColumnType {
+    /// The SQL type.
+    let name: String
+
+    /// Nothing is made of this type; a request for it is refused before (``SchemaChange``).
+    package var sqlType: SQL { "text" }
+    package var comment: String { "A value." }
+    package var kind: RowPlan.Kind { .unknown }
+    package var kindName: String { name }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        .unknown(column.typeName)
+    }
+
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        "CASE WHEN \(column) IS NOT NULL THEN true END"
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission { .conflicts }
+
+    /// No value is accepted for such a column.
+    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
+        values.bind(to: &bindings) { _ in nil as String? }
+    }
+
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        encoder.appendNull()
+    }
+}

@@ -1,0 +1,40 @@
+import SkyrowJSON
+import SkyrowModel
+
+// The JSON form of a reference: `{"$type":"ref","$id":"type/id"}`, and on input the newer one with `$recordType` and
+// `$recordID`.
+
+extension RecordValue {
+    init(reference json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        do throws(SkyrowError) {
+            if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
+                self = .reference(try RecordID(type: RecordTypeName(type), id: id))
+            } else if let text = json["$id"]?.string {
+                self = .reference(try RecordID(text))
+            } else {
+                throw SkyrowError.invalidArgument("A reference has the member $id with \"type/id\".")
+            }
+        } catch {
+            throw .invalidArgument(error.message, field())
+        }
+    }
+}
+
+extension JSONWriter {
+    func reference(_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) {
+        separate()
+        append("{\"$type\":\"ref\",\"$id\":")
+        recordID(type, id)
+        append("}")
+    }
+
+    /// `"type/id"` as a plain string.
+    func recordID(_ type: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) {
+        separate()
+        append(UInt8(ascii: "\""))
+        append(type.assumingMemoryBound(to: UInt8.self))
+        append(UInt8(ascii: "/"))
+        escaped(id)
+        append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,34 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@Suite struct FieldTypeTests {
+    private static let values: [(RecordValue, FieldType?, String)] = [
+        (.null, nil, ""), (.string(""), .string, "string"), (.integer(0), .integer, "integer"),
+        (.number(0), .number, "number"), (.boolean(false), .boolean, "boolean"),
+        (.datetime(.infinity), .datetime, "datetime"), (.json(JSONText(validated: Array("[]".utf8))), .json, "json"),
+        (.reference(id("note/1")), .reference(type("note")), "ref(note)"), (.sequence, .sequence, "sequence"),
+        (.bytes([]), .bytes, "bytes"),
+        (.location(try! Location(latitude: 0, longitude: 0)), .location, "location"),
+    ]
+
+    @Test(arguments: values)
+    func aTypeHasOneName(value: RecordValue, type: FieldType?, name: String) throws {
+        #expect(value.fieldType == type)
+        guard let type else { return }
+        #expect(type.name == name)
+        #expect(try FieldType(name: name) == type)
+    }
+
+    @Test(arguments: ["", "text", "unknown", "ref", "ref()", "ref(_a)", "location "])
+    func anyOtherNameIsRefused(name: String) {
+        #expect(throws: SkyrowError.self) { try FieldType(name: name) }
+        #expect(FieldType.unknown("money").name == "unknown")
+    }
+
+    @Test(arguments: [(91.0, 0.0), (-90.1, 0), (0, 180.1), (0, -181), (.nan, 0), (0, .infinity)])
+    func aLocationBeyondTheRangesIsRefused(latitude: Double, longitude: Double) {
+        let error = #expect(throws: SkyrowError.self) { try Location(latitude: latitude, longitude: longitude) }
+        #expect(error?.code == .invalidArgument)
+    }
+}
