@@ -91,7 +91,9 @@ import Testing
                         let result = try await client.read("SELECT \(number)")
                         #expect(try result.decode(row: 0, column: 0, as: Int.self) == number)
                     }
-                    #expect(client.statistics.reads.heldUpConnections <= 4)
+                    // On a busy machine other reads are held up for a moment, too.
+                    let sessions = try #require(try await database.sessionsWaitingForALock())
+                    #expect((1...4).contains(sessions))
                     return stuck
                 }
                 for task in stuck { try await waiting(for: "a read of the table") { try await task.value } }
