@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells one waiting task, once, that the client has to end.
+/// Signals one waiting task, once, that the client has to end.
 final class ShutdownSignal: Sendable {
     enum Level: Comparable, Sendable {
         case none

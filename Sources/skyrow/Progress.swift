@@ -20,7 +20,7 @@ struct Progress: ProgressDisplay {
         isShown = isatty(STDERR_FILENO) == 1
     }
 
-    /// Tells how many are done, at most ten times a second.
+    /// Shows how many are done, at most ten times a second.
     mutating func report(_ done: Int) {
         let now = ContinuousClock.now
         guard isShown, now >= next else { return }

@@ -47,7 +47,7 @@ extension ActionService {
         keys.kind(of: text) == .master
     }
 
-    /// Tells the observer that credentials were not enough.
+    /// Reports to the observer that credentials were not enough.
     package func noteRefusal(_ error: SkyrowError) {
         observe(.refused(error.code))
     }

@@ -14,7 +14,7 @@ package struct CertificateFiles: Hashable, Sendable {
         self.key = key
     }
 
-    /// Tells one state of the two files from another without reading them.
+    /// Distinguishes one state of the two files from another without reading them.
     struct Stamp: Hashable {
         fileprivate var files: [[Int]]
     }

@@ -138,7 +138,7 @@ extension BackupManifest {
 }
 
 extension ToolError {
-    /// Tells why a backup could not be made, or put back.
+    /// Says why a backup could not be made, or put back.
     package init(backupFailure error: any Error, schema: SQLIdentifier) {
         switch error as? BackupRefusal {
         case .nothing:

@@ -15,7 +15,7 @@ package final class RecordExport {
         self.types = types
     }
 
-    /// Tells every record of a type to a sink, with all its columns, and returns how many there were.
+    /// Emits every record of a type to a sink, with all its columns, and returns how many there were.
     ///
     /// Members come in the order of the columns, ``ReservedColumn`` but the revision first, under their names there and
     /// with `.null` where the row has NULL. Ids, and those of references, are stored ones (``StoredID``), so that what

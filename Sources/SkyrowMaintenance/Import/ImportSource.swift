@@ -47,7 +47,7 @@ struct ImportRows: AsyncSequence {
     let source: ImportSource
     let plan: ImportPlan
     /// Whether a record that the plan cannot take ends them with a ``LineFault``; otherwise it is left out, since it was
-    /// told before.
+    /// reported before.
     var isStrict = false
 
     struct AsyncIterator: AsyncIteratorProtocol {

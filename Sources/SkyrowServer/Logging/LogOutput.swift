@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Where log lines go: gathered for up to 20 ms, then written together.
+/// Where log lines go: collected for up to 20 ms, then written together.
 ///
 /// A line of its own system call cost a fetch a fifth of its processor time. Warnings and worse are written at once,
 /// with all that came before them, so that a crash takes at most some lines about requests along.

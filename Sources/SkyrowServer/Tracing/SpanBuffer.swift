@@ -12,7 +12,7 @@ struct SpanBuffer: Sendable {
     /// What is to be done after a span was taken.
     enum Next: Equatable {
         case nothing
-        /// It is the first; the others may still gather for a while.
+        /// It is the first; the others may still be collected for a while.
         case writeSoon
         /// Half of the room is used up.
         case writeNow

@@ -213,7 +213,7 @@ struct SaveRun {
         }
     }
 
-    /// Tells why these records of one type were refused; returns those that would not be refused now.
+    /// Finds why these records of one type were refused; returns those that would not be refused now.
     private mutating func judge(_ positions: [Int]) async throws -> [Int] {
         let ids = positions.map { plan.writes[$0].id }
         let findings = try await context.findings(on: ids, in: plan.writes[positions[0]].table)

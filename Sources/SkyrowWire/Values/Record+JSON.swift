@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 
 extension Record: RecordSource {
-    /// Tells the record to a sink in the order of the wire form, fields sorted by name.
+    /// Emits the record to a sink in the order of the wire form, fields sorted by name.
     package func emit(into sink: inout some RecordSink) {
         sink.beginRecord()
         id.withBytes { sink.member(.id, .recordID(type: $0, id: $1)) }
