@@ -16,6 +16,8 @@ import Testing
             configuration.readConnections = 1
             configuration.maximumReadConnections = 1
             configuration.maximumWriteConnections = 1
+            // On a slow machine the attempts to connect must not outlast what waits for them.
+            configuration.acquireTimeout = patience
         }
         try await withPostgresClient(url, configure: limit) { try await body($0, proxy) }
     }

@@ -135,7 +135,10 @@ private struct SourceError: Error {}
 
     private func withTransaction(_ body: (PostgresTransaction) async throws -> Void) async throws {
         try await withTemporaryDatabase { url in
-            try await withPostgresClient(url) { client in try await client.withTransaction(retries: 0, body) }
+            // How long the reader takes is part of the statement's time.
+            try await withPostgresClient(url, configure: { $0.statementTimeout = patience }) { client in
+                try await client.withTransaction(retries: 0, body)
+            }
         }
     }
 
