@@ -10,7 +10,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test attack setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench clean
+.PHONY: help run test test-tsan attack setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./da
 
 test: setup ## Build and run every test; ARGS="--filter Name" is passed on
 	@scripts/test $(ARGS)
+
+test-tsan: setup ## Run the tests of what threads share under the thread sanitizer; a data race fails
+	@scripts/test-tsan $(ARGS)
 
 attack: ## Attack a release build as strangers would, and check that others notice nothing (Documentation/Security.md)
 	@scripts/setup attack

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Synchronization
 
 /// What a test waited for in vain.
@@ -13,6 +14,10 @@ package struct WaitTimedOut: Error, CustomStringConvertible {
 /// busy with other work, short beside the limit of a whole run (scripts/test).
 package let patience: Duration = .seconds(120)
 
+/// What the limits of all waits are multiplied with; `SKYROW_TEST_SLOWNESS` says how slow the build under test is, such as
+/// one with a sanitizer.
+private let slowness = ProcessInfo.processInfo.environment["SKYROW_TEST_SLOWNESS"].flatMap { Int($0) } ?? 1
+
 /// Runs `body` and returns its result; when it has none in time, the wait ends with ``WaitTimedOut`` even if `body`
 /// does not react to its cancellation.
 ///
@@ -27,6 +32,7 @@ package func waiting<Success: Sendable>(
     hearsCancellation: Bool = true,
     _ body: @escaping @Sendable () async throws -> Success
 ) async throws -> Success {
+    let limit = limit * slowness
     let outcome = FirstOutcome<Success>()
     let work = Task {
         do {
@@ -62,6 +68,7 @@ package func waiting<Success>(
     giveUp: @escaping @Sendable () -> Void,
     _ body: () async throws -> Success
 ) async throws -> Success {
+    let limit = limit * slowness
     let hasTimedOut = Flag()
     let timer = Task {
         try await Task.sleep(for: limit)
@@ -89,6 +96,7 @@ package func waiting(
     within limit: Duration = patience,
     _ condition: () async throws -> Bool
 ) async throws {
+    let limit = limit * slowness
     let deadline = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw WaitTimedOut("the moment when \(what)", limit) }
