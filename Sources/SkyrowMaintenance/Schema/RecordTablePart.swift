@@ -1,8 +1,8 @@
 package import SkyrowPostgres
 import SkyrowStore
 
-/// What `_create_type` of `sql/schema.sql` gives every record table besides its columns, to be recognised and, where it
-/// is missing, made again. A test holds the two together.
+/// What a record table has besides its columns: how it is recognised, and by which name `_create_type_parts` of
+/// `sql/schema.sql` makes it.
 package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     /// The newest of a database.
     case databaseIndex
@@ -17,7 +17,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
     /// Keeps id, database and access list in their forms.
     case reservedColumnsFit
 
-    /// The name for people and in keys of drift.
+    /// The name in `_create_type_parts`, for people, and in keys of drift.
     package var name: String {
         switch self {
         case .databaseIndex: "(_database, _created_at)"
@@ -43,12 +43,8 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
 
     func isPresent(in table: InventoryTable) -> Bool {
         switch self {
-        case .databaseIndex:
-            table.indexes.contains { $0.isValid && $0.columns == ["_database", "_created_at"] && $0.condition == nil }
-        case .ownerIndex:
-            table.indexes.contains {
-                $0.isValid && $0.columns == ["_owner", "_created_at"] && $0.condition == "(_owner IS NOT NULL)"
-            }
+        case .databaseIndex, .ownerIndex:
+            table.indexes.contains { $0.isValid && isMade(by: $0) }
         case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed:
             table.triggers.contains { $0.name == name && $0.function == name && $0.isEnabled }
         case .reservedColumnsFit:
@@ -56,10 +52,21 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// Whether the part is an index with these columns and this condition.
+    private func isMade(by index: InventoryIndex) -> Bool {
+        switch self {
+        case .databaseIndex:
+            index.columns == ["_database", "_created_at"] && index.condition == nil
+        case .ownerIndex:
+            index.columns == ["_owner", "_created_at"] && index.condition == "(_owner IS NOT NULL)"
+        case .stamp, .tombstoneDeleted, .tombstoneTruncated, .tombstoneRenamed, .reservedColumnsFit:
+            false
+        }
+    }
+
     /// Whether an index is one that every record table has.
     static func isStandard(_ index: InventoryIndex) -> Bool {
-        index.isPrimary || (index.columns == ["_database", "_created_at"] && index.condition == nil)
-            || (index.columns == ["_owner", "_created_at"] && index.condition == "(_owner IS NOT NULL)")
+        index.isPrimary || allCases.contains { $0.isMade(by: index) }
     }
 
     /// Whether an index is the one that a reference gets, or a sequence, whose index is unique.
@@ -70,54 +77,9 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         return condition == "(\(column) IS NOT NULL)" || condition == "(\"\(column)\" IS NOT NULL)"
     }
 
-    /// The statements that make it, also where a broken one is in its place.
-    package func statements(on table: SQL, in schema: SQLIdentifier) -> [SQL] {
-        switch self {
-        case .databaseIndex:
-            ["CREATE INDEX ON \(table) (_database, _created_at)"]
-        case .ownerIndex:
-            ["CREATE INDEX ON \(table) (_owner, _created_at) WHERE _owner IS NOT NULL"]
-        case .stamp:
-            [
-                "DROP TRIGGER IF EXISTS _stamp ON \(table)",
-                """
-                CREATE TRIGGER _stamp BEFORE UPDATE ON \(table) FOR EACH ROW \
-                WHEN (NEW._revision IS NOT DISTINCT FROM OLD._revision) EXECUTE FUNCTION \(schema)._stamp()
-                """,
-            ]
-        case .tombstoneDeleted:
-            [
-                "DROP TRIGGER IF EXISTS _tombstone_deleted ON \(table)",
-                """
-                CREATE TRIGGER _tombstone_deleted AFTER DELETE ON \(table) REFERENCING OLD TABLE AS deleted_row \
-                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._tombstone_deleted()
-                """,
-            ]
-        case .tombstoneTruncated:
-            [
-                "DROP TRIGGER IF EXISTS _tombstone_truncated ON \(table)",
-                """
-                CREATE TRIGGER _tombstone_truncated BEFORE TRUNCATE ON \(table) \
-                FOR EACH STATEMENT EXECUTE FUNCTION \(schema)._tombstone_truncated()
-                """,
-            ]
-        case .tombstoneRenamed:
-            [
-                "DROP TRIGGER IF EXISTS _tombstone_renamed ON \(table)",
-                """
-                CREATE TRIGGER _tombstone_renamed AFTER UPDATE OF _id ON \(table) FOR EACH ROW \
-                WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION \(schema)._tombstone_renamed()
-                """,
-            ]
-        case .reservedColumnsFit:
-            [
-                "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS _reserved_columns_fit",
-                """
-                ALTER TABLE \(table) ADD CONSTRAINT _reserved_columns_fit \
-                CHECK (\(schema)._reserved_columns_fit(_id, _database, _access))
-                """,
-            ]
-        }
+    /// The statement that makes it anew, also where a broken one is in its place.
+    package func repair(of relation: String, in schema: SQLIdentifier) -> SQL {
+        "SELECT \(schema)._create_type_parts(\(literal: relation), \(literal: name))"
     }
 }
 
@@ -140,11 +102,13 @@ extension ReservedColumn {
     package func setDefault(on table: SQL, in schema: SQLIdentifier) -> SQL {
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(identifier)"
         return switch self {
-        case .id: "\(alter) SET DEFAULT gen_random_uuid()::text"
-        case .database: "\(alter) SET DEFAULT '_public'"
-        case .createdAt, .updatedAt: "\(alter) SET DEFAULT now()"
         case .revision: "\(alter) SET DEFAULT \(schema)._revision()"
-        case .owner, .access, .createdBy, .updatedBy: "\(alter) DROP DEFAULT"
+        case .id, .database, .owner, .access, .createdAt, .createdBy, .updatedAt, .updatedBy:
+            if let defaultValue {
+                "\(alter) SET DEFAULT \(SQL(trustedText: defaultValue))"
+            } else {
+                "\(alter) DROP DEFAULT"
+            }
         }
     }
 }

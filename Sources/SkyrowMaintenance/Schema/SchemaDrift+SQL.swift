@@ -32,7 +32,7 @@ extension SchemaDrift {
         case .reservedNull(let reserved):
             return ["ALTER TABLE \(table) ALTER COLUMN \(reserved.identifier) SET NOT NULL"]
         case .noPart(let part):
-            return part.statements(on: table, in: schema)
+            return [part.repair(of: relation, in: schema)]
         case .noReferenceIndex:
             return column.map { ["CREATE INDEX ON \(table) (\($0)) WHERE \($0) IS NOT NULL"] } ?? []
         case .immediateForeignKey(let name):

@@ -35,6 +35,7 @@ extension Migration {
         Migration(version: 6, name: "0006_login_forms", script: text(PackageResources._006_login_forms_sql)),
         Migration(version: 7, name: "0007_tombstone_names", script: text(PackageResources._007_tombstone_names_sql)),
         Migration(version: 8, name: "0008_text_order", script: text(PackageResources._008_text_order_sql)),
+        Migration(version: 9, name: "0009_type_parts", script: text(PackageResources._009_type_parts_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

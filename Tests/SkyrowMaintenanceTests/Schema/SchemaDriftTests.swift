@@ -135,6 +135,26 @@ import Testing
         }
     }
 
+    @Test func everyPartThatATypeIsMadeWithIsRecognised() async throws {
+        try await withStore { fixture in
+            try await fixture.psql("SELECT _create_type('note')")
+            let made = try await fixture.psql(
+                """
+                SELECT 'trigger', tgname FROM pg_trigger WHERE tgrelid = 'note'::regclass AND NOT tgisinternal
+                UNION ALL SELECT 'check', conname FROM pg_constraint WHERE conrelid = 'note'::regclass AND contype = 'c'
+                UNION ALL SELECT 'index', indexrelid::regclass::text FROM pg_index
+                WHERE indrelid = 'note'::regclass AND NOT indisprimary
+                """
+            )
+            #expect(made.split(separator: "\n").count == RecordTablePart.allCases.count, "\(made)")
+            #expect(try await fixture.store.compareSchema(with: fixture.store.schemaDocument()).difference.isEmpty)
+            // A part of another name is no part.
+            await #expect(throws: (any Error).self) {
+                try await fixture.psql("SELECT _create_type_parts('note', '_other')")
+            }
+        }
+    }
+
     @Test func rowsThatBreakARuleKeepItFromBeingPutBack() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [RecordType(name: type("note"))]))
