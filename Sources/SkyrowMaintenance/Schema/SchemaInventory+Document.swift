@@ -8,16 +8,16 @@ extension SchemaInventory {
         for (name, table) in tables {
             var type = DocumentedType()
             if name != .user, let comment = table.comment, comment != name.tableComment { type.comment = comment }
-            for (field, column) in table.fields {
-                var documented = DocumentedField(column.documentedType, isGenerated: column.isGenerated)
-                if !column.isGenerated, let defaultValue = column.column.defaultValue {
-                    documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: column.type)
+            for (fieldName, field) in table.fields {
+                var documented = DocumentedField(field.documentedType, isGenerated: field.isGenerated)
+                if !field.isGenerated, let defaultValue = field.details.defaultValue {
+                    documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: field.type)
                 }
-                let isAccountField = TypeRules.builtIn(name).requiredFields.contains(field)
-                if !isAccountField, let comment = column.column.comment, comment != column.type.column.comment {
+                let isAccountField = TypeRules.builtIn(name).requiredFields.contains(fieldName)
+                if !isAccountField, let comment = field.details.comment, comment != field.type.column.comment {
                     documented.comment = comment
                 }
-                type.fields[field] = documented
+                type.fields[fieldName] = documented
             }
             type.indexes = Set(table.indexes.filter(\.isWritable).compactMap(\.described))
             document.types[name] = type

@@ -30,16 +30,17 @@ extension InventoryTable {
     }
 
     private func drift(of field: InventoryField, named name: FieldName) -> [SchemaDrift.Fault] {
-        var faults: [SchemaDrift.Fault] = field.column.comment == nil ? [.noComment(field.type.column.comment)] : []
+        var faults: [SchemaDrift.Fault] = field.details.comment == nil ? [.noComment(field.type.column.comment)] : []
         if case .unknown = field.type {
             faults.append(.unsupportedType(field.sqlType))
         } else if field.isGenerated {
             faults.append(.generated)
         } else {
             // A sequence of PostgreSQL's serial has its own end, which a wider column would not move.
-            let isNarrow = field.type != .sequence && [.int2, .int4, .float4].contains(field.oid)
+            let isNarrow = field.type != .sequence && [.int2, .int4, .float4].contains(field.column.oid)
             if isNarrow { faults.append(.narrowColumn(field.sqlType)) }
-            if field.column.isNotNull, field.column.defaultValue == nil, !field.isIdentity { faults.append(.required) }
+            let isFilled = field.details.defaultValue != nil || field.isIdentity
+            if field.details.isNotNull, !isFilled { faults.append(.required) }
         }
         guard case .reference = field.type else { return faults }
         if !indexes.contains(where: { answersReference($0, name) }) { faults.append(.noReferenceIndex) }

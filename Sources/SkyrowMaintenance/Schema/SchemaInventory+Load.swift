@@ -23,9 +23,11 @@ extension SchemaInventory {
         let triggers = try await transaction.query(triggerQuery(name))
         let constraints = try await transaction.query(constraintQuery(name))
 
-        var inventory = SchemaInventory(schema: schema, otherNames: catalog.otherNames)
-        for (type, table) in catalog.tables { inventory.tables[type] = InventoryTable(table) }
-        try inventory.add(columns: columns)
+        var inventory = SchemaInventory(
+            tables: catalog.tables.mapValues { _ in InventoryTable() },
+            otherNames: catalog.otherNames
+        )
+        try inventory.add(columns: columns, of: catalog)
         for row in 0..<comments.rowCount {
             let comment = try comments.decode(row: row, column: 1, as: String?.self)
             try inventory.update(comments, row) { $0.comment = comment }
@@ -58,12 +60,12 @@ extension SchemaInventory {
         tables[type] = table
     }
 
-    private mutating func add(columns result: PostgresResult) throws {
+    private mutating func add(columns result: PostgresResult, of catalog: SchemaCatalog) throws {
         var reserved: [String: Set<ReservedColumn>] = [:]
         for row in 0..<result.rowCount {
             let relation = try result.decode(row: row, column: 0, as: String.self)
             let name = try result.decode(row: row, column: 1, as: String.self)
-            let column = InventoryColumn(
+            let details = InventoryColumn(
                 isNotNull: try result.decode(row: row, column: 2),
                 defaultValue: try result.decode(row: row, column: 3),
                 comment: try result.decode(row: row, column: 4)
@@ -77,12 +79,15 @@ extension SchemaInventory {
             try update(result, row) { table in
                 if isUnordered { table.unorderedTexts.append(name) }
                 if let known {
-                    table.reserved[known] = column
-                } else if let field = try? FieldName(name), table.fields[field] != nil {
-                    table.fields[field]?.column = column
-                    table.fields[field]?.isIdentity = isIdentity
-                    table.fields[field]?.isGenerated = isGenerated
-                    table.fields[field]?.sqlType = sqlType
+                    table.reserved[known] = details
+                } else if let column = catalog.column(name, of: relation) {
+                    table.fields[column.field] = InventoryField(
+                        column: column,
+                        sqlType: sqlType,
+                        details: details,
+                        isIdentity: isIdentity,
+                        isGenerated: isGenerated
+                    )
                 } else {
                     table.otherColumns.append(name)
                 }
@@ -113,12 +118,11 @@ extension SchemaInventory {
     }
 }
 
-extension InventoryTable {
-    fileprivate init(_ table: RecordTable) {
-        self.init()
-        for column in table.columns {
-            fields[column.field] = InventoryField(type: column.type, oid: column.oid, sqlType: "")
-        }
+extension SchemaCatalog {
+    /// The column of that name, nil when it is no field of a record type.
+    fileprivate func column(_ name: String, of relation: String) -> RecordColumn? {
+        guard let type = try? RecordTypeName(relation), let field = try? FieldName(name) else { return nil }
+        return tables[type]?[field]
     }
 }
 

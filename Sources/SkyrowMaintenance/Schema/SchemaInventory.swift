@@ -1,10 +1,9 @@
 package import SkyrowModel
-package import SkyrowPostgres
 package import SkyrowStore
 
-/// What the record tables are made of, down to their comments and indexes: what a schema file is compared with.
+/// What the database has of the catalog's record tables, down to their comments and indexes: what a schema file is compared
+/// with.
 package struct SchemaInventory: Sendable {
-    package let schema: SQLIdentifier
     package var tables: [RecordTypeName: InventoryTable]
     /// What else in the schema bears a name that a record type might need.
     package var otherNames: Set<String>
@@ -12,12 +11,10 @@ package struct SchemaInventory: Sendable {
     package var halfMade: [String: [ReservedColumn]]
 
     package init(
-        schema: SQLIdentifier,
         tables: [RecordTypeName: InventoryTable] = [:],
         otherNames: Set<String> = [],
         halfMade: [String: [ReservedColumn]] = [:]
     ) {
-        self.schema = schema
         self.tables = tables
         self.otherNames = otherNames
         self.halfMade = halfMade
@@ -67,15 +64,16 @@ package struct InventoryColumn: Hashable, Sendable {
     package var comment: String?
 }
 
-/// The column of a field.
+/// The column of a field as the catalog has it, and what else the database says of it.
 package struct InventoryField: Hashable, Sendable {
-    package var type: FieldType
-    package var oid: PostgresOID
+    package var column: RecordColumn
     /// As PostgreSQL prints it, `character varying(20)`.
     package var sqlType: String
-    package var column = InventoryColumn()
+    package var details: InventoryColumn
     package var isIdentity = false
     package var isGenerated = false
+
+    package var type: FieldType { column.type }
 }
 
 /// An index, with what a schema file can say of one when it can.

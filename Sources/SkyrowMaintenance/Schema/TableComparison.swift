@@ -124,7 +124,7 @@ struct TableComparison {
     ) {
         let isConverted = convert(wanted, named: field, with: column, named: formerField)
         if !column.isGenerated {
-            let defaultValue = column.column.defaultValue
+            let defaultValue = column.details.defaultValue
             let value = defaultValue.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
             // A default that a file cannot say is left alone.
             let isSayable = defaultValue == nil || value != nil
@@ -134,7 +134,7 @@ struct TableComparison {
         }
         guard !isAccountField(formerField) else { return }
         compareComment(
-            column.column.comment,
+            column.details.comment,
             with: wanted.comment,
             standards: (column.type.column.comment, wanted.type.column.comment),
             of: (formerField, field)
@@ -167,7 +167,7 @@ struct TableComparison {
             )
             return false
         }
-        conversion.hasDefault = column.column.defaultValue != nil
+        conversion.hasDefault = column.details.defaultValue != nil
         switch known {
         case .reference, .sequence:
             conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)

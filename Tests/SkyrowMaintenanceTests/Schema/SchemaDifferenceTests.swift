@@ -11,11 +11,11 @@ import Testing
     /// `note` (title, stars, done, category, price in money), `category` (name), `user`, and a view `report`.
     private static let inventory: SchemaInventory = {
         var note = table("note")
-        note.fields[field("title")] = column(.string, .text, "text")
-        note.fields[field("stars")] = column(.integer, .int8, "bigint", defaultValue: "'3'::bigint")
-        note.fields[field("done")] = column(.boolean, .bool, "boolean", defaultValue: "(1 > 2)")
-        note.fields[field("category")] = column(.reference(type("category")), .text, "text")
-        note.fields[field("price")] = column(.unknown("money"), PostgresOID(rawValue: 790), "money")
+        note.fields[field("title")] = column("title", .string, .text, "text")
+        note.fields[field("stars")] = column("stars", .integer, .int8, "bigint", defaultValue: "'3'::bigint")
+        note.fields[field("done")] = column("done", .boolean, .bool, "boolean", defaultValue: "(1 > 2)")
+        note.fields[field("category")] = column("category", .reference(type("category")), .text, "text")
+        note.fields[field("price")] = column("price", .unknown("money"), PostgresOID(rawValue: 790), "money")
         note.foreignKeys = [InventoryForeignKey(name: "note_category_fkey", field: field("category"))]
         note.indexes += [
             InventoryIndex(
@@ -28,13 +28,12 @@ import Testing
             index("note_lower_idx", nil, columns: [nil]),
         ]
         var category = table("category")
-        category.fields[field("name")] = column(.string, .text, "text")
+        category.fields[field("name")] = column("name", .string, .text, "text")
         var user = table("user")
         user.comment = "The profiles of accounts."
-        for name in ["username", "email"] { user.fields[field(name)] = column(.string, .text, "text") }
+        for name in ["username", "email"] { user.fields[field(name)] = column(name, .string, .text, "text") }
         user.indexes.append(index("_login_key_username", nil, columns: [nil]))
         return SchemaInventory(
-            schema: "app",
             tables: [type("note"): note, type("category"): category, .user: user],
             otherNames: ["report"]
         )
@@ -63,16 +62,16 @@ import Testing
     }
 
     private static func column(
+        _ name: String,
         _ type: FieldType,
         _ oid: PostgresOID,
         _ sqlType: String,
         defaultValue: String? = nil
     ) -> InventoryField {
         InventoryField(
-            type: type,
-            oid: oid,
+            column: RecordColumn(field: field(name), identifier: try! SQLIdentifier(name), type: type, oid: oid),
             sqlType: sqlType,
-            column: InventoryColumn(defaultValue: defaultValue, comment: type.column.comment)
+            details: InventoryColumn(defaultValue: defaultValue, comment: type.column.comment)
         )
     }
 
@@ -229,7 +228,7 @@ import Testing
     ])
     func aFieldBecomesOneOfAnotherType(_ from: FieldType, _ to: FieldType, _ fate: Fate) throws {
         var inventory = Self.inventory
-        inventory.tables[type("note")]?.fields[field("x")] = Self.column(from, .text, "text")
+        inventory.tables[type("note")]?.fields[field("x")] = Self.column("x", from, .text, "text")
         var document = document()
         document.types[type("note")]?.fields[field("x")] = DocumentedField(to)
         let difference = SchemaDifference(document, inventory)
