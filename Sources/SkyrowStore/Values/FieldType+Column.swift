@@ -1,5 +1,5 @@
 package import SkyrowModel
-package import SkyrowPostgres
+internal import SkyrowPostgres
 
 // The lists of the value types: a new one gets a line in each.
 
