@@ -143,15 +143,45 @@ import Testing
         }
     }
 
-    @Test func aProfileCanHaveOne() async throws {
+    /// The script of the extension runs as a superuser, and so would a function of the name that the embedded PostgreSQL has.
+    @Test func whatAnotherRoleHasPutInTheWayIsNotUsed() async throws {
         try await withStore { f in
-            let profile: [(FieldName, RecordValue)] = [(field("home"), .location(Self.hongKong))]
-            try await f.store.createMissingSchema(for: [RecordDraft(id: id("user/ann"), fields: profile)])
+            let role = "other_\(f.database.name.suffix(30))"
             try await f.psql(
-                "INSERT INTO \"user\" (_id, username, home) VALUES ('ann', 'ann', 'POINT(114.15 22.28)')"
+                """
+                CREATE ROLE \(role);
+                CREATE SCHEMA skyrow_admin AUTHORIZATION \(role); CREATE SCHEMA postgis AUTHORIZATION \(role);
+                CREATE TABLE public.trace (role text);
+                SET ROLE \(role);
+                CREATE FUNCTION skyrow_admin.create_postgis() RETURNS void LANGUAGE sql
+                    AS $$ INSERT INTO public.trace VALUES (current_user) $$
+                """
             )
-            let found = try await f.store.fetch([id("user/ann")], in: .everyone, caller: .ann)
-            #expect(try found[0].record.fields[field("home")] == .location(Self.hongKong))
+            let drafts = [draft("shop/0", ["place": .location(Self.hongKong)])]
+            let error = await #expect(throws: SkyrowError.self) { try await save(f.store, drafts) }
+            #expect(error?.code == .invalidArgument)
+            #expect(try await f.psql("SELECT count(*) FROM public.trace") == "0")
+            try await f.psql("DROP SCHEMA postgis")
+            #expect(try await save(f.store, drafts).map { $0.fields[field("place")] } == [.location(Self.hongKong)])
+            #expect(try await f.psql("SELECT count(*) FROM public.trace") == "0")
+            try await f.psql("DROP OWNED BY \(role); DROP ROLE \(role)")
+        }
+    }
+
+    /// The lock table of PostgreSQL is shared by all its sessions: 6,400 locks with the stock settings.
+    @Test func theExtensionTakesATenthOfTheLocks() async throws {
+        try await withStore { f in
+            let locks = try await f.psql(
+                """
+                SET client_min_messages = warning;
+                BEGIN;
+                CREATE SCHEMA postgis;
+                CREATE EXTENSION postgis SCHEMA postgis;
+                SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid();
+                ROLLBACK
+                """
+            )
+            #expect(try #require(Int(locks)) < 640)
         }
     }
 }

@@ -1,3 +1,5 @@
+import SkyrowStore
+
 /// Who may do what in the embedded PostgreSQL: the administrator, a superuser whom nothing but the making of the cluster
 /// and `skyrow psql --administrator` needs, and the role of the service, which owns the database and all in it.
 ///
@@ -128,15 +130,7 @@ extension ClusterRole {
         CREATE OR REPLACE FUNCTION skyrow_admin.create_postgis() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
         SET search_path = pg_catalog, pg_temp AS $postgis$
         BEGIN
-            IF EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis') THEN
-                RETURN;
-            END IF;
-            IF EXISTS (SELECT FROM pg_namespace WHERE nspname = 'postgis') THEN
-                RAISE insufficient_privilege USING MESSAGE = 'There is a schema named postgis, which is not the extension''s';
-            END IF;
-            CREATE SCHEMA postgis;
-            CREATE EXTENSION postgis SCHEMA postgis;
-            GRANT USAGE ON SCHEMA postgis TO PUBLIC;
+            \(PostGIS.creation)
         END $postgis$;
 
         COMMENT ON FUNCTION skyrow_admin.create_postgis() IS 'Makes the extension that fields of the type location need.';

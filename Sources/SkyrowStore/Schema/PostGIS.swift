@@ -6,36 +6,57 @@ package enum PostGIS {
     /// The name by which a refusal of ``requirement`` is known.
     private static let mark = "_postgis"
 
+    /// Makes the extension in PL/pgSQL, in a schema of its own, with the rights of the role that runs it.
+    ///
+    /// A schema of another role is not used: the script of the extension would call functions that are in it.
+    package static let creation = """
+        IF EXISTS (
+            SELECT FROM pg_catalog.pg_namespace
+            WHERE nspname = 'postgis' AND pg_catalog.pg_get_userbyid(nspowner) <> current_user
+        ) THEN
+            RAISE insufficient_privilege USING MESSAGE = 'The schema postgis belongs to another role';
+        END IF;
+        CREATE SCHEMA IF NOT EXISTS postgis;
+        CREATE EXTENSION IF NOT EXISTS postgis SCHEMA postgis;
+        GRANT USAGE ON SCHEMA postgis TO PUBLIC;
+        """
+
     /// Makes the extension unless it is there, and its types known by their bare names until the transaction ends.
     ///
-    /// It goes to a schema of its own. Only a superuser may make it: in the embedded PostgreSQL a function of the
-    /// administrator's does (Documentation/Decisions/0028).
-    package static let requirement: SQL = """
-        DO $postgis$
-        DECLARE
-            home name;
-        BEGIN
-            SELECT nspname INTO home FROM pg_catalog.pg_extension
-            JOIN pg_catalog.pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'postgis';
-            IF home IS NULL THEN
-                BEGIN
-                    IF pg_catalog.to_regprocedure('skyrow_admin.create_postgis()') IS NOT NULL THEN
-                        PERFORM skyrow_admin.create_postgis();
-                    ELSE
-                        CREATE SCHEMA IF NOT EXISTS postgis;
-                        CREATE EXTENSION postgis SCHEMA postgis;
-                        GRANT USAGE ON SCHEMA postgis TO PUBLIC;
-                    END IF;
-                EXCEPTION WHEN feature_not_supported OR undefined_file OR undefined_object OR insufficient_privilege THEN
-                    RAISE EXCEPTION USING ERRCODE = 'feature_not_supported', CONSTRAINT = '_postgis', MESSAGE = SQLERRM;
-                END;
-                home := 'postgis';
-            END IF;
-            PERFORM set_config(
-                'search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(home)), true
-            );
-        END $postgis$
-        """
+    /// Only a superuser may make it: in the embedded PostgreSQL a function of the administrator's does
+    /// (Documentation/Decisions/0028). A function of that name is called only where it is a superuser's, since elsewhere
+    /// another role could have put it there for a service that is one.
+    package static let requirement = SQL(
+        trustedText: """
+            DO $postgis$
+            DECLARE
+                home name;
+            BEGIN
+                SELECT nspname INTO home FROM pg_catalog.pg_extension
+                JOIN pg_catalog.pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'postgis';
+                IF home IS NULL THEN
+                    BEGIN
+                        IF EXISTS (
+                            SELECT FROM pg_catalog.pg_proc JOIN pg_catalog.pg_roles ON pg_roles.oid = proowner
+                            WHERE pg_proc.oid = pg_catalog.to_regprocedure('skyrow_admin.create_postgis()') AND rolsuper
+                        ) THEN
+                            PERFORM skyrow_admin.create_postgis();
+                        ELSE
+                            \(creation)
+                        END IF;
+                    EXCEPTION
+                        WHEN feature_not_supported OR undefined_file OR undefined_object OR insufficient_privilege THEN
+                            RAISE EXCEPTION USING
+                                ERRCODE = 'feature_not_supported', CONSTRAINT = '\(mark)', MESSAGE = SQLERRM;
+                    END;
+                    home := 'postgis';
+                END IF;
+                PERFORM set_config(
+                    'search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(home)), true
+                );
+            END $postgis$
+            """
+    )
 
     /// Whether statements of a dump, which may have quoted all names, make a column of the extension.
     package static func isNeeded(by script: String) -> Bool {
