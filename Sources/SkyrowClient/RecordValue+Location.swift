@@ -9,7 +9,7 @@ extension RecordValue {
     /// A location in degrees of WGS 84; throws `108 InvalidArgument` for a number that is out of its range.
     ///
     /// ```swift
-    /// draft["place"] = try .location(latitude: 22.28, longitude: 114.15)
+    /// let draft = try RecordDraft("shop/1", ["place": .location(latitude: 22.28, longitude: 114.15)])
     /// ```
     public static func location(latitude: Double, longitude: Double) throws(SkyrowError) -> RecordValue {
         .location(try Location(latitude: latitude, longitude: longitude))

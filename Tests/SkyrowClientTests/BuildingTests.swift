@@ -63,6 +63,10 @@ import Testing
         #expect(RecordValue.boolean(true).booleanValue == true)
         #expect(RecordValue.bytes([1]).bytesValue == [1])
         #expect(try RecordValue.reference(RecordID("a/1")).referenceValue == RecordID("a/1"))
+        let place = try Location(latitude: 22.28, longitude: 114.15)
+        #expect(try RecordValue.location(latitude: 22.28, longitude: 114.15).locationValue == place)
+        #expect(RecordValue.string("POINT(1 2)").locationValue == nil)
+        #expect(throws: SkyrowError.self) { try RecordValue.location(latitude: 91, longitude: 0) }
         #expect(try RecordValue.json(Data("[1, 2]".utf8)).jsonValue == Data("[1, 2]".utf8))
         for text in ["1", "\"a\"", "[", ""] {
             #expect(throws: SkyrowError.self) { try RecordValue.json(Data(text.utf8)) }
