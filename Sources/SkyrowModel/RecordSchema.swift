@@ -23,7 +23,7 @@ public enum FieldType: Hashable, Sendable {
     /// A column made in psql whose SQL type has no field type; read as text, never written.
     case unknown(String)
 
-    /// The types that a name alone says.
+    /// The types that a name alone says; any that is not here is unknown to clients.
     private static let named: [(name: String, type: FieldType)] = [
         ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
         ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),

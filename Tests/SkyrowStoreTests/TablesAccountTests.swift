@@ -34,6 +34,39 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
 @Suite(.timeLimit(.minutes(10))) struct TablesAccountTests {
     // MARK: Making accounts
 
+    /// A profile takes the values that a save would take, and refuses the others with the field.
+    @Test func aProfilesValuesAreThoseThatTheirColumnsTake() async throws {
+        try await withStore { fixture async throws in
+            let users = fixture.store.users
+            let place = try Location(latitude: 22.28, longitude: 114.15)
+            let first: KeyValuePairs<String, RecordValue> = [
+                "height": .number(1.5), "age": .integer(3), "home": .location(place),
+            ]
+            try await fixture.store.createMissingSchema(for: [draft("user/x", first)])
+            let rows: [(KeyValuePairs<String, RecordValue>, [String: RecordValue])] = [
+                (first, ["height": .number(1.5), "age": .integer(3), "home": .location(place)]),
+                (["height": .integer(2), "age": .number(4)], ["height": .number(2), "age": .integer(4)]),
+                (["height": .null, "home": .null], [:]),
+            ]
+            for (number, (values, expected)) in rows.enumerated() {
+                let made = try await users.create(account("Ann\(number)", values), session: nil)
+                var fields = try #require(made.profile.collected()).fields
+                fields[field("username")] = nil
+                #expect(fields == Dictionary(uniqueKeysWithValues: expected.map { (field($0), $1) }))
+            }
+            let refused: [(KeyValuePairs<String, RecordValue>, ErrorCode)] = [
+                (["age": .number(1.5)], .invalidArgument),
+                (["age": .string("x")], .incompatibleSchema),
+                (["home": .string("POINT(1 2)")], .incompatibleSchema),
+            ]
+            for (values, code) in refused {
+                let error = try await refusal { _ = try await users.create(account("Bob", values), session: nil) }
+                #expect(error?.code == code)
+            }
+            #expect(try await fixture.psql("SELECT count(*) FROM _user") == "3")
+        }
+    }
+
     @Test func signingUpMakesAccountProfileRolesAndSession() async throws {
         try await withStore { fixture async throws in
             let store = fixture.store

@@ -34,6 +34,16 @@ package struct PostgresEncoder: Sendable {
         }
     }
 
+    /// Appends a field of a row in the binary form of `COPY`: its length, then its value; -1 for NULL.
+    ///
+    /// Text with a NUL byte is appended as it is, so that the server refuses the row and not the whole copy.
+    package mutating func append<Value: PostgresEncodable>(field value: Value?) {
+        guard let value, !value.isPostgresNull else { return append(Int32(-1)) }
+        let length = reserveLength()
+        try? value.encode(into: &self)
+        fillLength(at: length)
+    }
+
     mutating func append(_ other: PostgresEncoder) {
         bytes.append(contentsOf: other.bytes)
     }

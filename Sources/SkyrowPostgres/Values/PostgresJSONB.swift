@@ -1,7 +1,7 @@
 /// A JSON text for a `jsonb` column, kept as the bytes it has on the wire.
 package struct PostgresJSONB: Hashable, Sendable {
     /// The only version of the binary form there is: one byte, then the text (jsonb_send).
-    package static let version: UInt8 = 1
+    static let version: UInt8 = 1
 
     /// The JSON text in UTF-8.
     package var utf8: [UInt8]

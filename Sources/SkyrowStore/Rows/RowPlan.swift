@@ -151,6 +151,19 @@ extension RowPlan.Kind {
         }
     }
 
+    /// The same for a cast.
+    var sqlType: SQL {
+        switch self {
+        case .id, .text, .reference: "text"
+        case .access, .json: "jsonb"
+        case .plainDatetime, .datetime: "timestamptz"
+        case .integer: "int8"
+        case .number: "float8"
+        case .boolean, .unknown: "bool"
+        case .bytes, .location: "bytea"
+        }
+    }
+
     /// How a column is read whose type is no longer the one of the plan, as when integers were widened to doubles.
     init(changedTo oid: PostgresOID) {
         switch oid {

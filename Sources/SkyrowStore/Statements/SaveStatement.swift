@@ -63,9 +63,9 @@ struct SaveStatement {
     ) {
         let type = group.table.columns[group.shape.columns[place]].type
         if case .reference = type {
-            values.append(column: members.map { storedReference($0.values[place], of: $0) })
+            values.append(column: members) { storedReference($0.values[place], of: $0) }
         } else {
-            type.column.bind(ColumnValues(members, at: place), to: &values)
+            type.column.bind(members, at: place, to: &values)
         }
     }
 
@@ -77,9 +77,9 @@ struct SaveStatement {
         to values: inout PostgresBindings
     ) {
         switch parameter {
-        case .ids: values.append(column: members.map { StoredID($0.id.id, in: database).text })
-        case .accessLists: values.append(column: members.map { $0.access.map { PostgresJSONB($0.storedJSON) } })
-        case .revisions: values.append(column: members.map(\.expectedRevision))
+        case .ids: values.append(column: members) { StoredID($0.id.id, in: database).text }
+        case .accessLists: values.append(column: members) { $0.access.map { PostgresJSONB($0.storedJSON) } }
+        case .revisions: values.append(column: members) { $0.expectedRevision }
         case .column(let place): append(members, place, of: group, to: &values)
         case .instant: if let instant { values.append(instant) }
         case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
@@ -159,17 +159,6 @@ struct SaveStatement {
         switch database {
         case .everyone, .union: access.hidesRecords
         case .user: true
-        }
-    }
-}
-
-extension PostgresBindings {
-    /// One value for one record, an array for several.
-    fileprivate mutating func append<Value: PostgresArrayElement>(column values: [Value]) {
-        if values.count == 1 {
-            append(values[0])
-        } else {
-            append(values)
         }
     }
 }

@@ -107,10 +107,8 @@ struct SaveText: Hashable, Sendable {
         // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
         var same = ownersColumns.map { place -> SQL in
             let column = table.columns[place]
-            let type = column.type.column
-            let sent = type.equated("\(values).\(column.identifier)")
-            let stored = type.equated("\"r\".\(column.identifier)")
-            return column.isForOwnersEyes ? "false" : "\(sent) IS NOT DISTINCT FROM \(stored)"
+            return column.isForOwnersEyes
+                ? "false" : "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
         }
         if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
         guard !same.isEmpty else { return "" }

@@ -11,22 +11,8 @@ package struct BooleanColumn: ColumnType {
         column.oid == .bool ? .boolean : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL { column }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .boolean = value { .fits } else { .conflicts }
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .boolean(let flag) = $0 { flag } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        if case .boolean(let flag) = value {
-            encoder.appendField(Int8(flag ? 1 : 0))
-        } else {
-            encoder.appendNull()
-        }
+    package func value(of value: RecordValue) -> Bool? {
+        if case .boolean(let flag) = value { flag } else { nil }
     }
 
     package func defaultText(_ value: RecordValue) -> String? {

@@ -11,18 +11,8 @@ package struct BytesColumn: ColumnType {
         column.oid == .bytea ? .bytes : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL { column }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .bytes = value { .fits } else { .conflicts }
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .bytes(let bytes) = $0 { bytes } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        if case .bytes(let bytes) = value { encoder.appendField(bytes) } else { encoder.appendNull() }
+    package func value(of value: RecordValue) -> [UInt8]? {
+        if case .bytes(let bytes) = value { bytes } else { nil }
     }
 }
 

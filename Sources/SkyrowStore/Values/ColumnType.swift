@@ -3,8 +3,12 @@ package import SkyrowPostgres
 
 /// What the store does with the fields of one type: their columns, what these take, and how values get there and back.
 ///
-/// Each type is one file beside this one; `FieldType+Column.swift` lists them all.
+/// Each type is one file beside this one; `FieldType+Column.swift` lists them all. What most types have in common follows
+/// from ``value(of:)`` and ``kind``.
 package protocol ColumnType: Sendable {
+    /// What a value is for the client of PostgreSQL.
+    associatedtype Value: PostgresArrayElement
+
     // MARK: Columns
 
     /// The type of a new column: `text COLLATE "C"`.
@@ -28,19 +32,17 @@ package protocol ColumnType: Sendable {
     var kindName: String { get }
     /// The column as a statement selects it: in the type that its kind is read from, whatever psql made it.
     func selection(_ column: SQL, oid: PostgresOID) -> SQL
-    /// The column in a comparison for equality.
-    func equated(_ column: SQL) -> SQL
 
     // MARK: Values
 
+    /// A value that was accepted, as the column takes it; nil for NULL.
+    func value(of value: RecordValue) -> Value?
     /// Whether a column takes a value, which is not `null`, as it is.
     func admission(of value: RecordValue) -> FieldAdmission
     /// The value as a column takes it; nil leaves the column alone. Throws ``FieldMisfit`` for one that does not fit.
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
     /// The type that holds what this and another one hold; nil when there is none.
     func joined(with other: FieldType) -> FieldType?
-    /// Binds values that were accepted: one, or an array of several.
-    func bind(_ values: ColumnValues, to bindings: inout PostgresBindings)
 
     // MARK: COPY
 
@@ -60,14 +62,23 @@ package protocol ColumnType: Sendable {
 }
 
 extension ColumnType {
+    package static func type(of column: CatalogRow.Column) -> FieldType? { nil }
     package func constraint(in schema: SQLIdentifier) throws -> SQL? { nil }
     package func index(on column: SQLIdentifier, of table: SQL) -> SQL? { nil }
     package var locks: Int64 { 1 }
     package var kindName: String { "" }
-    package func equated(_ column: SQL) -> SQL { column }
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
+        oid == kind.oid ? column : "\(column)::\(kind.sqlType)"
+    }
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        self.value(of: value) == nil ? .conflicts : .fits
+    }
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { value }
     package func joined(with other: FieldType) -> FieldType? { nil }
     package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool { true }
+    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
+        encoder.append(field: self.value(of: value))
+    }
     package func defaultText(_ value: RecordValue) -> String? { nil }
     package func value(ofDefault text: String) -> RecordValue? { nil }
     package func conversion(from other: FieldType) -> ColumnConversion? { nil }
@@ -76,6 +87,27 @@ extension ColumnType {
     package func definition(in schema: SQLIdentifier) throws -> SQL {
         guard let constraint = try constraint(in: schema) else { return sqlType }
         return "\(sqlType) \(constraint)"
+    }
+
+    /// Binds the values in a place of some writes of one shape: one, or an array of several.
+    func bind(_ writes: [RecordWrite], at place: Int, to bindings: inout PostgresBindings) {
+        bindings.append(column: writes) { value(of: $0.values[place]) }
+    }
+
+    /// A value that was accepted, as a parameter of a statement.
+    func parameter(_ value: RecordValue) -> SQL {
+        "\(self.value(of: value))"
+    }
+}
+
+extension PostgresBindings {
+    /// Appends what `read` makes of each row: one as a value, several as an array.
+    mutating func append<Row, Value: PostgresArrayElement>(column rows: [Row], _ read: (Row) -> Value) {
+        if rows.count == 1 {
+            append(read(rows[0]))
+        } else {
+            append(rows.map(read))
+        }
     }
 }
 
@@ -100,36 +132,5 @@ package struct ColumnConversion: Sendable {
     /// Values for which the condition does not hold become NULL.
     package static func keeping(_ condition: @escaping @Sendable (SQL) -> SQL) -> ColumnConversion {
         ColumnConversion { column, _ in condition(column) }
-    }
-}
-
-/// The values of one column for the records of a statement, as they were accepted.
-package struct ColumnValues {
-    private enum Source {
-        case writes([RecordWrite], place: Int)
-        case one(RecordValue)
-    }
-
-    private let source: Source
-
-    /// The values in a place of some writes of one shape.
-    init(_ writes: [RecordWrite], at place: Int) {
-        source = .writes(writes, place: place)
-    }
-
-    init(_ value: RecordValue) {
-        source = .one(value)
-    }
-
-    /// Binds what `read` makes of each: one as a value, several as an array.
-    func bind<Value: PostgresArrayElement>(
-        to bindings: inout PostgresBindings,
-        _ read: (RecordValue) -> Value?
-    ) {
-        switch source {
-        case .one(let value): bindings.append(read(value))
-        case .writes(let writes, let place) where writes.count == 1: bindings.append(read(writes[0].values[place]))
-        case .writes(let writes, let place): bindings.append(writes.map { read($0.values[place]) })
-        }
     }
 }

@@ -11,24 +11,8 @@ package struct DatetimeColumn: ColumnType {
         column.oid == .timestamptz ? .datetime : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .timestamptz ? column : "\(column)::timestamptz"
-    }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .datetime = value { .fits } else { .conflicts }
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .datetime(let instant) = $0 { PostgresTimestamp(instant) } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        if case .datetime(let instant) = value {
-            encoder.appendField(instant.microseconds)
-        } else {
-            encoder.appendNull()
-        }
+    package func value(of value: RecordValue) -> PostgresTimestamp? {
+        if case .datetime(let instant) = value { PostgresTimestamp(instant) } else { nil }
     }
 }
 

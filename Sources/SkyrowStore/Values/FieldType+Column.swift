@@ -21,7 +21,7 @@ extension FieldType {
         }
     }
 
-    /// The types in the order in which a column of the database is looked at; the last one takes any.
+    /// The types in the order in which a column of the database is looked at.
     private static let columns: [any ColumnType.Type] = [
         ReferenceColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self, NumberColumn.self,
         BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
@@ -71,43 +71,11 @@ extension FieldType {
     }
 }
 
-extension ColumnType {
-    /// A value that was accepted, as a parameter of a statement.
-    func parameter(_ value: RecordValue) -> SQL {
-        var bindings = PostgresBindings()
-        bind(ColumnValues(value), to: &bindings)
-        let placeholder: SQL = "\("")"
-        return placeholder.binding(bindings)
-    }
-}
-
 extension Int64 {
     /// Eight bytes in network order; nil when there are not as many.
     @inline(__always)
     init?(networkOrder bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 8 else { return nil }
         self = Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
-    }
-}
-
-extension PostgresEncoder {
-    /// NULL as a field of a row of COPY.
-    mutating func appendNull() {
-        append(Int32(-1))
-    }
-
-    /// A field of a row of COPY: its length, then its bytes.
-    mutating func appendField(_ integer: some FixedWidthInteger) {
-        append(Int32(integer.bitWidth / 8))
-        append(integer)
-    }
-
-    mutating func appendField(_ bytes: [UInt8]) {
-        append(Int32(truncatingIfNeeded: bytes.count))
-        append(bytes: bytes)
-    }
-
-    mutating func appendField(_ text: String.UTF8View) {
-        appendField(Array(text))
     }
 }

@@ -15,8 +15,8 @@ package struct IntegerColumn: ColumnType {
         oid == .int8 || oid == .int4 || oid == .int2
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .int8 ? column : "\(column)::int8"
+    package func value(of value: RecordValue) -> Int64? {
+        if case .integer(let number) = value { number } else { nil }
     }
 
     package func admission(of value: RecordValue) -> FieldAdmission {
@@ -28,11 +28,6 @@ package struct IntegerColumn: ColumnType {
     }
 
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
-        try IntegerColumn.integer(value)
-    }
-
-    /// The value as an integer; nil for a sequence, which is left to the column.
-    static func integer(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
         switch value {
         case .sequence: return nil
         case .number(let number):
@@ -50,20 +45,8 @@ package struct IntegerColumn: ColumnType {
         }
     }
 
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        IntegerColumn.bind(values, to: &bindings)
-    }
-
-    static func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .integer(let number) = $0 { number } else { nil } }
-    }
-
     package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool {
-        IntegerColumn.fits(value, in: oid)
-    }
-
-    static func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool {
-        guard case .integer(let number) = value else { return true }
+        guard let number = self.value(of: value) else { return true }
         return switch oid {
         case .int2: Int16(exactly: number) != nil
         case .int4: Int32(exactly: number) != nil
@@ -72,15 +55,11 @@ package struct IntegerColumn: ColumnType {
     }
 
     package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        IntegerColumn.encode(value, as: oid, into: &encoder)
-    }
-
-    static func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        guard case .integer(let number) = value else { return encoder.appendNull() }
+        let number = self.value(of: value)
         switch oid {
-        case .int2: encoder.appendField(Int16(truncatingIfNeeded: number))
-        case .int4: encoder.appendField(Int32(truncatingIfNeeded: number))
-        default: encoder.appendField(number)
+        case .int2: encoder.append(field: number.map { Int16(truncatingIfNeeded: $0) })
+        case .int4: encoder.append(field: number.map { Int32(truncatingIfNeeded: $0) })
+        default: encoder.append(field: number)
         }
     }
 

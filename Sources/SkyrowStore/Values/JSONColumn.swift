@@ -11,27 +11,13 @@ package struct JSONColumn: ColumnType {
         column.oid == .jsonb ? .json : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .jsonb ? column : "\(column)::jsonb"
-    }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .json = value { .fits } else { .conflicts }
+    package func value(of value: RecordValue) -> PostgresJSONB? {
+        if case .json(let text) = value { PostgresJSONB(utf8: text.utf8) } else { nil }
     }
 
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
         if case .json(let text) = value, text.holdsNUL { throw .nul }
         return value
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .json(let text) = $0 { PostgresJSONB(utf8: text.utf8) } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        guard case .json(let text) = value else { return encoder.appendNull() }
-        // jsonb_recv: one byte with the version of the format, then the text.
-        encoder.appendField([PostgresJSONB.version] + text.utf8)
     }
 
     package func defaultText(_ value: RecordValue) -> String? {

@@ -3,7 +3,7 @@ package import SkyrowPostgres
 
 /// `location`: `geography(Point,4326)` of PostGIS, which is made when the first such column is (``SchemaChange``).
 ///
-/// Values travel as EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system: as `bytea`
+/// Values are sent as EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system: as `bytea`
 /// in statements, between which and `geography` PostGIS casts by itself.
 package struct LocationColumn: ColumnType {
     package var sqlType: SQL { "geography(Point,4326)" }
@@ -14,29 +14,8 @@ package struct LocationColumn: ColumnType {
         column.extensionType == "postgis:geography(Point,4326)" ? .location : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        "\(column)::bytea"
-    }
-
-    /// `geography` has an `=` in the schema of PostGIS only, which may not be in the search path.
-    package func equated(_ column: SQL) -> SQL {
-        "\(column)::bytea"
-    }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .location = value { .fits } else { .conflicts }
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .location(let location) = $0 { location.ewkb } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        if case .location(let location) = value {
-            encoder.appendField(location.ewkb)
-        } else {
-            encoder.appendNull()
-        }
+    package func value(of value: RecordValue) -> [UInt8]? {
+        if case .location(let location) = value { location.ewkb } else { nil }
     }
 }
 

@@ -11,8 +11,8 @@ package struct NumberColumn: ColumnType {
         column.oid == .float8 || column.oid == .float4 ? .number : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .float8 ? column : "\(column)::float8"
+    package func value(of value: RecordValue) -> Double? {
+        if case .number(let number) = value { number } else { nil }
     }
 
     package func admission(of value: RecordValue) -> FieldAdmission {
@@ -34,16 +34,12 @@ package struct NumberColumn: ColumnType {
         }
     }
 
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .number(let number) = $0 { number } else { nil } }
-    }
-
     package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        guard case .number(let number) = value else { return encoder.appendNull() }
+        let number = self.value(of: value)
         if oid == .float4 {
-            encoder.appendField(Float(number).bitPattern)
+            encoder.append(field: number.map { Float($0) })
         } else {
-            encoder.appendField(number.bitPattern)
+            encoder.append(field: number)
         }
     }
 

@@ -30,28 +30,18 @@ package struct ReferenceColumn: ColumnType {
         "CREATE INDEX ON \(table) (\(column)) WHERE \(column) IS NOT NULL"
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .text ? column : "\(column)::text"
+    /// A reference as the public database stores it; a save that looks references up binds its own (``SaveStatement``). Of a
+    /// row of an export it is the stored id, which may be one of a private record.
+    package func value(of value: RecordValue) -> String? {
+        switch value {
+        case .reference(let id): id.id
+        case .string(let storedID): storedID
+        default: nil
+        }
     }
 
     package func admission(of value: RecordValue) -> FieldAdmission {
         if case .reference(let id) = value, id.type == target { .fits } else { .conflicts }
-    }
-
-    /// Binds references as the public database stores them; a save that looks them up binds its own (``SaveStatement``).
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) {
-            if case .reference(let id) = $0 { StoredID(id.id, in: .everyone).text } else { nil }
-        }
-    }
-
-    /// Encodes also the stored id that a row of an export has, which may be one of a private record.
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        switch value {
-        case .reference(let id): encoder.appendField(id.id.utf8)
-        case .string(let storedID): encoder.appendField(storedID.utf8)
-        default: encoder.appendNull()
-        }
     }
 
     package func conversion(from other: FieldType) -> ColumnConversion? {

@@ -11,25 +11,13 @@ package struct TextColumn: ColumnType {
         column.oid == .text ? .string : nil
     }
 
-    package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
-        oid == .text ? column : "\(column)::text"
-    }
-
-    package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .string = value { .fits } else { .conflicts }
+    package func value(of value: RecordValue) -> String? {
+        if case .string(let text) = value { text } else { nil }
     }
 
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
         if case .string(let text) = value, text.utf8.contains(0) { throw .nul }
         return value
-    }
-
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { if case .string(let text) = $0 { text } else { nil } }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        if case .string(let text) = value { encoder.appendField(text.utf8) } else { encoder.appendNull() }
     }
 
     package func defaultText(_ value: RecordValue) -> String? {

@@ -12,22 +12,10 @@ package struct UnknownColumn: ColumnType {
     package var kind: RowPlan.Kind { .unknown }
     package var kindName: String { name }
 
-    package static func type(of column: CatalogRow.Column) -> FieldType? {
-        .unknown(column.typeName)
-    }
-
     package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
         "CASE WHEN \(column) IS NOT NULL THEN true END"
     }
 
-    package func admission(of value: RecordValue) -> FieldAdmission { .conflicts }
-
-    /// No value is accepted for such a column.
-    package func bind(_ values: ColumnValues, to bindings: inout PostgresBindings) {
-        values.bind(to: &bindings) { _ in nil as String? }
-    }
-
-    package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
-        encoder.appendNull()
-    }
+    /// It takes no value.
+    package func value(of value: RecordValue) -> String? { nil }
 }
