@@ -33,6 +33,7 @@ cache_size() {
     awk '$1 == "MemTotal:" { size = int($2 / 8192); print (size < 128 ? 128 : size > 1024 ? 1024 : size) }' /proc/meminfo
 }
 
+# start_cluster [LINE...]: further lines of postgresql.conf.
 start_cluster() {
     CLUSTER=$WORK/cluster
     CLUSTER_LOG=$WORK/postgres.log
@@ -46,6 +47,7 @@ listen_addresses = ''
 unix_socket_directories = '$CLUSTER'
 log_line_prefix = ''
 shared_buffers = $(cache_size)MB
+$(printf '%s\n' "$@")
 CONFIGURATION
     (cd / && as_postgres "$POSTGRES_BIN/pg_ctl" --pgdata "$CLUSTER" --log "$CLUSTER_LOG" --wait start) \
         >/dev/null || die "PostgreSQL did not start: $(tail -n 3 "$CLUSTER_LOG")"

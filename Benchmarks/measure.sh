@@ -60,7 +60,7 @@ measure_pgbench() {
 run_wrk() {
     local work=$1 type=$2 rows=$3 seconds=$4 check=${5:-} line requests microseconds wrong p50 p99 bytes
     wrk --threads 2 --connections "$CONNECTIONS" --duration "${seconds}s" --timeout 10s --script "$HERE/calls.lua" \
-        "http://127.0.0.1:$PORT/rpc" -- "$work" "$type" "$rows" "$API_KEY" "$TOKEN" "$check" >"$WORK/wrk.out" 2>&1 \
+        "${SCHEME:-http}://127.0.0.1:$PORT/" -- "$work" "$type" "$rows" "$API_KEY" "$TOKEN" "$check" "$HERE/${REQUESTS:-skyrow}.lua" >"$WORK/wrk.out" 2>&1 \
         || die "wrk failed: $(tail -n 3 "$WORK/wrk.out")"
     line=$(sed -n 's/^MEASURED //p' "$WORK/wrk.out")
     [[ -n $line ]] || die "wrk gave no result: $(tail -n 5 "$WORK/wrk.out")"

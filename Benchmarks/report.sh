@@ -1,49 +1,5 @@
 # shellcheck shell=bash
-# The figures as a table: medians, and how far the rounds lay apart.
-
-# median NAME FORMAT
-median() {
-    local values
-    values=$(series "$1" | tr ' ' '\n' | sort -g)
-    awk -v format="$2" '{ v[NR] = $1 } END {
-        if (NR == 0) { print "–"; exit }
-        printf format "\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }' <<<"$values"
-}
-
-# spread NAME FORMAT: smallest to largest
-spread() {
-    series "$1" | tr ' ' '\n' | sort -g | awk -v format="$2" '
-        NR == 1 { low = $1 } { high = $1 } END { printf format " to " format "\n", low, high }'
-}
-
-# ratios OF TO NAME: records the ratio of two series, round by round.
-ratios() {
-    local of to i
-    read -ra of <<<"$(series "$1")"
-    read -ra to <<<"$(series "$2")"
-    for i in "${!of[@]}"; do record "$3" "$(divide "${of[i]}" "${to[i]}")"; done
-}
-
-machine() {
-    local model
-    model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
-    cat <<EOT
-- $(getconf _NPROCESSORS_ONLN) cores (${model:-unknown processor}), $(awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo) GB of memory, $(uname -s) $(uname -r), shared by the service, PostgreSQL and the load.
-- $("$POSTGRES_BIN/postgres" --version | sed 's/^postgres (PostgreSQL) /PostgreSQL /'), stock configuration but for the cache: \`synchronous_commit\` $(sql 'SHOW synchronous_commit'), \`fsync\` $(sql 'SHOW fsync'), \`shared_buffers\` $(sql 'SHOW shared_buffers').
-- Skyrow at $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null || echo 'no commit')$(git -C "$ROOT" diff --quiet HEAD 2>/dev/null || echo ' with changes')${GIVEN_BINARY:+, an executable given with \`--binary\`}, $(date --utc +%Y-%m-%d).
-- The service in development mode, its request log at \`${SKYROW_LOG_LEVEL:-info}\` into a file.
-- $ROUNDS interleaved rounds of $DURATION s each, $CONNECTIONS connections, $ROWS rows; the load average before the run was $LOAD_BEFORE.
-EOT
-}
-
-work_names() {
-    case $1 in
-        fetch) echo '`record:fetch` of one id' ;;
-        query) echo '`record:query`, 20 rows' ;;
-        save) echo '`record:save`, one new record' ;;
-        batch) echo '`record:save`, 100 new records' ;;
-    esac
-}
+# The tables of `run`.
 
 # What the fifty roles of a caller add to the processor time of a request.
 access_row() {
@@ -111,14 +67,7 @@ EOT
 | all of them succeed again | $(median failures.after.rate %.0f) | $(median failures.after.ratio %.2f) | $(spread failures.after.ratio %.2f) |
 EOT
     if [[ -n $GROWTH ]]; then
-        ratios growth.fetch.small.rate growth.fetch.large.rate growth.fetch.ratio
-        ratios growth.query.small.rate growth.query.large.rate growth.query.ratio
-        cat <<EOT
-
-| Growth from 10,000 to $GROWTH rows | 10,000 rows /s | $GROWTH rows /s | slower by | spread |
-|---|---|---|---|---|
-| \`record:fetch\` of one id | $(median growth.fetch.small.rate %.0f) | $(median growth.fetch.large.rate %.0f) | $(median growth.fetch.ratio %.2f)× | $(spread growth.fetch.ratio %.2f) |
-| \`record:query\`, 20 rows | $(median growth.query.small.rate %.0f) | $(median growth.query.large.rate %.0f) | $(median growth.query.ratio %.2f)× | $(spread growth.query.ratio %.2f) |
-EOT
+        echo
+        print_growth
     fi
 }

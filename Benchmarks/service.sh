@@ -15,9 +15,17 @@ random_key() {
     od --address-radix=n --format=x1 --read-bytes=16 /dev/urandom | tr --delete ' \n'
 }
 
-# Starts the service with the given further arguments, without the limit of calls that one client has, and waits for its first response; sets STARTED_MS.
+# The keys of every service of the run.
+make_keys() {
+    API_KEY=$(random_key)
+    MASTER_KEY=$(random_key)
+}
+
+# Starts the service with the given further arguments, without the limit of calls that one client has, and waits for its
+# first response; sets STARTED_MS.
 start_service() {
     local began now
+    [[ -x $BINARY ]] || die "There is no executable at $BINARY."
     if (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then die "Something else listens on port $PORT; use --port."; fi
     export SKYROW_API_KEY=$API_KEY SKYROW_MASTER_KEY=$MASTER_KEY
     began=${EPOCHREALTIME/[.,]/}
@@ -33,8 +41,13 @@ start_service() {
 }
 
 # True when a query reaches the database and comes back; bash alone, because starting curl takes longer than the service.
+# Without TLS, that is.
 responds() {
     local body='{"jsonrpc":"2.0","id":1,"method":"record:query","params":{"record_type":"user","limit":0}}' status
+    if [[ ${SCHEME:-http} == https ]]; then
+        curl --silent --insecure --fail --max-time 5 --output /dev/null "https://127.0.0.1:$PORT/readyz"
+        return
+    fi
     {
         exec 3<>"/dev/tcp/127.0.0.1/$PORT" || return 1
         printf 'POST /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n' >&3
@@ -47,8 +60,8 @@ responds() {
 
 stop_service() {
     [[ -n ${SERVICE:-} ]] || return 0
-    kill -TERM "$SERVICE" 2>/dev/null
-    wait "$SERVICE" 2>/dev/null
+    kill -TERM "$SERVICE" 2>/dev/null || true
+    wait "$SERVICE" 2>/dev/null || true
     SERVICE=
 }
 
@@ -56,7 +69,7 @@ stop_service() {
 call() {
     local key=$1 method=$2 params=$3 response headers=()
     if [[ -n ${TOKEN:-} && $key != "$MASTER_KEY" ]]; then headers=(--header "Authorization: Bearer $TOKEN"); fi
-    response=$(curl --silent --show-error --max-time 60 "http://127.0.0.1:$PORT/rpc" \
+    response=$(curl --silent --show-error --insecure --max-time 60 "${SCHEME:-http}://127.0.0.1:$PORT/rpc" \
         --header 'Content-Type: application/json' --header "X-Skygear-API-Key: $key" "${headers[@]}" \
         --data "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$method\",\"params\":$params}")
     [[ $response == *'"result"'* && $response != *'"error"'* ]] || die "$method was refused: $response"

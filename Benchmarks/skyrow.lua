@@ -1,0 +1,59 @@
+-- How calls.lua asks Skyrow: JSON-RPC over HTTP.
+
+-- Eighteen random digits behind a one, as pgbench/save.sql draws them.
+local function fresh_id()
+    return string.format("1%09d%09d", math.random(0, 999999999), math.random(0, 999999999))
+end
+
+-- The works by name, each a function that makes a request.
+local function requests(record_type, rows, api_key, token)
+    local head = "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Skygear-API-Key: "
+        .. api_key .. "\r\nAuthorization: Bearer " .. token .. "\r\nContent-Length: "
+
+    local function post(params)
+        local body = '{"jsonrpc":"2.0","id":1,"method":"' .. params .. "}"
+        return head .. #body .. "\r\n\r\n" .. body
+    end
+
+    local function existing() return 100000000000 + math.random(1, rows) end
+
+    local function new_record(reference)
+        local id = fresh_id()
+        local link = reference and ',"item":{"$type":"ref","$id":"item/' .. reference .. '"}' or ""
+        return '{"_id":"' .. record_type .. "/" .. id .. '","title":"Item ' .. id .. '","grp":' .. math.random(1, 1000000)
+            .. ',"score":0.5,"done":false,"due":{"$type":"date","$date":"2026-03-01T09:00:00Z"}' .. link .. "}"
+    end
+
+    local linked = 0
+
+    return {
+        fetch = function()
+            return post('record:fetch","params":{"ids":["' .. record_type .. "/" .. existing() .. '"]}')
+        end,
+        query = function()
+            return post('record:query","params":{"record_type":"' .. record_type
+                .. '","predicate":["eq",{"$type":"keypath","$val":"grp"},' .. math.random(1, rows / 20)
+                .. '],"sort":[[{"$type":"keypath","$val":"title"},"asc"]],"limit":20}')
+        end,
+        save = function()
+            return post('record:save","params":{"records":[' .. new_record() .. "]}")
+        end,
+        linked = function()
+            return post('record:save","params":{"records":[' .. new_record(existing()) .. "]}")
+        end,
+        -- Every twelfth save names a record that does not exist, as 4 of 48 clients would that do nothing else.
+        spoilt = function()
+            linked = linked + 1
+            local reference = linked % 12 == 0 and "missing" or existing()
+            return post('record:save","params":{"records":[' .. new_record(reference) .. "]}")
+        end,
+        batch = function()
+            local records = {}
+            for i = 1, 100 do records[i] = new_record() end
+            return post('record:save","params":{"records":[' .. table.concat(records, ",") .. "]}")
+        end,
+    }
+end
+
+-- What stands in a response that has an error, in one that has none, and once in each record.
+return { requests = requests, error = '"error"', result = '"result"', record = '"_type":"record"' }
