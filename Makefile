@@ -10,7 +10,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tsan attack setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check clean
+.PHONY: help run test test-tsan attack setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ bench: ## Measure beside pgbench, write Benchmarks/Results.md
 bench-check: ## Say which figure is beyond Benchmarks/thresholds; ARGS="--against PATH" measures an older executable in turns
 	@scripts/setup benchmark
 	@Benchmarks/check $(ARGS)
+
+bench-extra: ## Measure what is looked at once (10 M rows, TLS, PocketBase, ...); ARGS="tls idle" chooses
+	@scripts/setup benchmark
+	@Benchmarks/extra $(ARGS)
 
 clean: ## Remove what was built; ./data stays
 	@rm -rf .build .build-*

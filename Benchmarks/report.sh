@@ -15,7 +15,8 @@ report() {
     cat <<EOT
 # Results
 
-Written by \`Benchmarks/run\`; [README.md](README.md) says what is measured and how to repeat it.
+Written by \`Benchmarks/run\`, the sections by \`Benchmarks/extra\`, each with the conditions that it was measured under;
+[README.md](README.md) says what is measured and how to repeat it.
 
 $(machine)
 
