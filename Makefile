@@ -10,7 +10,7 @@ COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 	bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-tsan attack setup build install install-systemd install-unit manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
+.PHONY: help run test test-tsan attack setup build install install-files install-systemd install-unit package test-package manual format check check-format check-imports check-docs docs check-client-only fuzz bench bench-check bench-extra clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,10 @@ setup: ## Install the system packages that are missing (run and test do this)
 build: setup ## Build the release
 	@$(BUILD)
 
-install: build ## Install the program, its man pages and completions below PREFIX (/usr/local)
+install: build install-files ## Install the program, its man pages and completions below PREFIX (/usr/local)
+
+# Of a program that was built before.
+install-files:
 	@install -D -m 755 $(SKYROW) $(DESTDIR)$(PREFIX)/bin/skyrow
 	@install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	@install -m 644 Documentation/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
@@ -52,7 +55,17 @@ install-unit:
 	@sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/skyrow.service \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/skyrow.service
 	@install -m 644 packaging/systemd/skyrow.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/skyrow.conf
-	@[ -e $(DESTDIR)/etc/skyrow/skyrow.json ] || echo '{}' >$(DESTDIR)/etc/skyrow/skyrow.json
+	@[ -e $(DESTDIR)/etc/skyrow/skyrow.json ] || \
+		install -m 644 packaging/skyrow.json $(DESTDIR)/etc/skyrow/skyrow.json
+
+package: ## Make a Debian package, its SBOM and SHA256SUMS in .build/package
+	@scripts/setup package
+	@$(BUILD)
+	@scripts/package $(ARGS)
+
+test-package: ## Install, use, upgrade, remove and purge the package in a new Debian 12; needs root
+	@scripts/setup package
+	@scripts/test-package $(ARGS)
 
 manual: setup ## Make Documentation/Settings.md and the man pages from the program
 	@swift build --product skyrow

@@ -58,7 +58,7 @@ finish() {
     if [ "$status" != 0 ]; then podman exec $host journalctl --unit skyrow --no-pager --lines 15 >&2 2>/dev/null || true; fi
     take_down
     podman rm --force --time 20 $host >/dev/null 2>&1 || true
-    rm -rf "$work/production" "$work/context" "$work/unit"
+    rm -rf "$work/production" "$work/context" "$work/package"
     if [ -z "$keep" ]; then
         podman system reset --force >/dev/null 2>&1 || true
         rm -rf "$work"

@@ -51,10 +51,10 @@ fi
 step "The image, from docker/Dockerfile"
 if [ -n "$binary" ]; then
     # The stage that builds is replaced by an image that has its result; all else is the Dockerfile's.
+    scripts/package --binary "$binary" --output "$work/package"
     mkdir -p "$work/context"
-    install "$binary" "$work/context/skyrow"
-    strip "$work/context/skyrow"
-    printf 'FROM scratch\nCOPY skyrow /built/\n' | build --tag localhost/skyrow-built --file - "$work/context"
+    dpkg-deb --extract "$work/package"/skyrow_*.deb "$work/context"
+    printf 'FROM scratch\nCOPY . /built\n' | build --tag localhost/skyrow-built --file - "$work/context"
     sed '/^FROM .* AS build$/,/^FROM .* AS run$/{/AS run$/!d}; s/--from=build/--from=localhost\/skyrow-built/' \
         $here/Dockerfile >"$work/Dockerfile"
     build --tag $SERVICE_IMAGE --file "$work/Dockerfile" .

@@ -11,8 +11,8 @@ key=$(podman exec $service cat /run/keys/master-key)
 
 expect "user of the service" "$(podman exec $service id --user)" 10001
 expect "process 1" "$(podman top $service pid user args | awk '$1 == 1 {print $2, $3, $4}')" \
-    "skyrow /usr/local/bin/skyrow serve"
-! podman exec $service touch /usr/local/bin/x 2>/dev/null || fail "the file system of the service can be written"
+    "skyrow /usr/bin/skyrow serve"
+! podman exec $service touch /usr/bin/x 2>/dev/null || fail "the file system of the service can be written"
 echo "ok: the file system is read-only"
 process=$(podman inspect --format '{{.State.Pid}}' $service)
 expect "capabilities" "$(awk '/^CapEff/ {print $2}' /proc/"$process"/status)" 0000000000000000

@@ -1,6 +1,6 @@
-# The unit under a systemd that runs in a container; a part of docker/try.
+# The package under a systemd that runs in a container; a part of docker/try.
 
-step "packaging/systemd, under systemd"
+step "The package, under systemd"
 if ! has_image localhost/systemd-try; then
     build --tag localhost/systemd-try --file - $here/trial <<'END'
 FROM docker.io/library/debian:bookworm-slim
@@ -11,17 +11,18 @@ STOPSIGNAL SIGRTMIN+3
 CMD ["/lib/systemd/systemd"]
 END
 fi
-rm -rf "$work/unit"
-make --silent install-unit DESTDIR="$work/unit"
 # Units have mount namespaces of their own, which a container may make only when it is privileged.
 podman run --detach --privileged --systemd always --name $host localhost/systemd-try >/dev/null
 inside() { podman exec $host "$@"; }
 # As on a machine of its own; credentials are mounted for units from elsewhere.
 inside mount --make-rshared /
-mkdir "$work/unit/usr/local/bin"
-podman run --rm --entrypoint cat $SERVICE_IMAGE /usr/local/bin/skyrow >"$work/unit/usr/local/bin/skyrow"
-chmod 755 "$work/unit/usr/local/bin/skyrow"
-podman cp "$work/unit/." $host:/
+if [ -z "$binary" ]; then
+    # The package that the image was built from is in the stage that built it.
+    build --target build --tag localhost/skyrow-built --file $here/Dockerfile "${volumes[@]}" .
+    mkdir -p "$work/package"
+    podman run --rm localhost/skyrow-built sh -c 'cat .build/package/skyrow_*.deb' >"$work/package/skyrow_built.deb"
+fi
+podman cp "$(echo "$work/package"/skyrow_*.deb)" $host:/skyrow.deb
 answers() { inside curl --silent --fail --output /dev/null http://127.0.0.1:3000/readyz; }
 ask() {  # method, parameters
     inside curl --silent http://127.0.0.1:3000/rpc --header "X-Skygear-API-Key: $key" \
@@ -34,12 +35,11 @@ psql_inside() {
 }
 journal() { inside journalctl --unit skyrow --no-pager --output cat; }
 await "systemd" inside systemctl list-units
-inside systemd-sysusers
-inside systemctl daemon-reload
+inside dpkg --install /skyrow.deb
+expect "the unit is enabled" "$(inside systemctl is-enabled skyrow)" enabled
 inside systemd-analyze verify skyrow.service 2>&1 | grep 'skyrow.service' | grep --invert-match "Command 'man" &&
     fail "systemd-analyze has something to say"
 inside systemd-analyze security --no-pager skyrow.service | tail -n 1
-inside systemctl start skyrow
 await "an answer of the unit" answers
 key=$(inside sh -c '. /var/lib/skyrow/keys && echo $SKYROW_MASTER_KEY')
 ask schema:create "$note_type" | jq --exit-status .result >/dev/null || fail "no type could be made"
@@ -49,6 +49,16 @@ expect "the record, read by psql" "$(psql_inside "SELECT content FROM note WHERE
 echo "ok: no key in the journal"
 expect "scheduling of the threads" "$(inside sh -c "for task in /proc/$(main_process)/task/*; do chrt --pid \${task##*/}; done" |
     sed -n 's/.*scheduling policy: //p' | sort --unique)" SCHED_BATCH
+process=$(main_process)
+inside dpkg --install /skyrow.deb
+await "an answer after an upgrade" answers
+[ "$(main_process)" != "$process" ] || fail "an upgrade does not start the service again"
+expect "the record, after the upgrade" "$(psql_inside "SELECT content FROM note WHERE _id = 'first'")" Hello
+process=$(main_process)
+inside dpkg-trigger --by-package=skyrow /usr/lib/postgresql
+inside dpkg --configure --pending
+await "an answer after an upgrade of PostgreSQL" answers
+[ "$(main_process)" != "$process" ] || fail "an upgrade of PostgreSQL does not start the service again"
 inside sh -c 'echo "{\"log-level\": \"debug\"}" >/etc/skyrow/skyrow.json'
 inside systemctl reload skyrow
 await "the new log level after a reload" sh -c "podman exec $host journalctl --unit skyrow --no-pager --output cat | grep 'settings were reloaded.*log-level'"

@@ -36,7 +36,7 @@ import Testing
     @Test func itServesAsAnOrdinaryUser() throws {
         let last = Dictionary(try Self.instructions().map { ($0.name, $0.rest) }) { $1 }
         #expect(last["USER"] == "skyrow")
-        #expect(last["ENTRYPOINT"] == #"["/usr/local/bin/skyrow"]"#)
+        #expect(last["ENTRYPOINT"] == #"["/usr/bin/skyrow"]"#)
         #expect(last["CMD"] == #"["serve"]"#)
         #expect(last["HEALTHCHECK"]?.contains(#"CMD ["/usr/local/libexec/skyrow/healthcheck"]"#) == true)
     }
@@ -48,6 +48,19 @@ import Testing
         #expect(try Self.instructions().contains { $0.name == "RUN" && $0.rest.hasPrefix(command + " ") })
     }
 
+    /// Everything that is copied out of the build is in the package there.
+    @Test func itsProgramIsThatOfThePackage() throws {
+        let instructions = try Self.instructions()
+        #expect(
+            instructions.contains {
+                $0.name == "RUN" && $0.rest.hasSuffix("&& dpkg-deb --extract .build/package/skyrow_*.deb /built")
+            }
+        )
+        let copied = instructions.filter { $0.name == "COPY" && $0.rest.hasPrefix("--from=build ") }
+        let paths = copied.map { $0.rest.split(separator: " ")[1] }
+        #expect(paths == ["/built/usr/bin/skyrow", "/built/usr/share/doc/skyrow"])
+    }
+
     /// Dependencies and targets of the manifest, the scripts: all of it, and neither data nor keys.
     @Test func whatIsBuiltFromIsInTheContext() throws {
         let text = try String(contentsOfFile: "\(ImportTests.project)/.dockerignore", encoding: .utf8)
@@ -55,7 +68,9 @@ import Testing
         #expect(lines.first == "*")
         let paths = lines.dropFirst().map { $0.dropFirst() }
         #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("!") })
-        #expect(Set(paths) == ["Package.swift", "Sources", "Tests", "sql", "docker/healthcheck", "docker/make-keys"])
+        let sources: Set<Substring> = ["Package.swift", "Sources", "Tests", "sql"]
+        let package: Set<Substring> = ["CHANGELOG.md", "Documentation/man", "Makefile", "packaging", "scripts/package"]
+        #expect(Set(paths) == sources.union(package).union(["docker/healthcheck", "docker/make-keys"]))
         for path in paths {
             #expect(FileManager.default.fileExists(atPath: "\(ImportTests.project)/\(path)"), "\(path)")
         }
