@@ -35,7 +35,7 @@ psql_inside() {
 }
 journal() { inside journalctl --unit skyrow --no-pager --output cat; }
 await "systemd" inside systemctl list-units
-inside dpkg --install /skyrow.deb
+inside env DEBIAN_FRONTEND=noninteractive dpkg --install /skyrow.deb
 expect "the unit is enabled" "$(inside systemctl is-enabled skyrow)" enabled
 inside systemd-analyze verify skyrow.service 2>&1 | grep 'skyrow.service' | grep --invert-match "Command 'man" &&
     fail "systemd-analyze has something to say"
@@ -50,13 +50,13 @@ echo "ok: no key in the journal"
 expect "scheduling of the threads" "$(inside sh -c "for task in /proc/$(main_process)/task/*; do chrt --pid \${task##*/}; done" |
     sed -n 's/.*scheduling policy: //p' | sort --unique)" SCHED_BATCH
 process=$(main_process)
-inside dpkg --install /skyrow.deb
+inside env DEBIAN_FRONTEND=noninteractive dpkg --install /skyrow.deb
 await "an answer after an upgrade" answers
 [ "$(main_process)" != "$process" ] || fail "an upgrade does not start the service again"
 expect "the record, after the upgrade" "$(psql_inside "SELECT content FROM note WHERE _id = 'first'")" Hello
 process=$(main_process)
 inside dpkg-trigger --by-package=skyrow /usr/lib/postgresql
-inside dpkg --configure --pending
+inside env DEBIAN_FRONTEND=noninteractive dpkg --configure --pending
 await "an answer after an upgrade of PostgreSQL" answers
 [ "$(main_process)" != "$process" ] || fail "an upgrade of PostgreSQL does not start the service again"
 inside sh -c 'echo "{\"log-level\": \"debug\"}" >/etc/skyrow/skyrow.json'
@@ -81,3 +81,10 @@ inside sh -c 'echo "{\"prot\": 1}" >/etc/skyrow/skyrow.json'
 inside systemctl restart skyrow
 await "the end of a start with a wrong setting" inside systemctl is-failed skyrow
 expect "its status" "$(inside systemctl show --property ExecMainStatus --value skyrow)" 78
+inside sh -c 'echo "{}" >/etc/skyrow/skyrow.json'
+inside systemctl restart skyrow
+await "an answer with the right settings" answers
+inside env DEBIAN_FRONTEND=noninteractive dpkg --purge skyrow
+expect "the unit after a purge" "$(inside systemctl show --property LoadState --value skyrow)" not-found
+expect "processes that are left" "$(inside pgrep --count --uid skyrow || true)" 0
+inside test -e /var/lib/skyrow/postgres/PG_VERSION || fail "a purge that was not allowed to has removed the data"
