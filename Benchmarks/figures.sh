@@ -53,10 +53,16 @@ work_names() {
     esac
 }
 
+BUSY_MACHINE='The machine was busy with other programs: rates and latencies are worse than on a quiet one, and ratios are what to read.'
+
+# Whether others took more than half of the machine before the run.
+was_busy() { awk -v load="$LOAD_BEFORE" -v cores="$(getconf _NPROCESSORS_ONLN)" 'BEGIN { exit load * 2 <= cores }'; }
+
 # The conditions of one section, in a sentence.
 conditions() {
-    printf '%s, %s; %s rounds of %s s in turns, %s connections, %s rows; the load average before was %s.\n\n' \
-        "$(measured_commit)" "$(date --utc +%Y-%m-%d)" "$ROUNDS" "$DURATION" "$CONNECTIONS" "$ROWS" "$LOAD_BEFORE"
+    printf '%s, %s; %s rounds of %s s in turns, %s connections, %s rows; the load average before was %s.%s\n\n' \
+        "$(measured_commit)" "$(date --utc +%Y-%m-%d)" "$ROUNDS" "$DURATION" "$CONNECTIONS" "$ROWS" "$LOAD_BEFORE" \
+        "$(if was_busy; then printf '\n%s' "$BUSY_MACHINE"; fi)"
 }
 
 # put_section HEADING BODY FILE: replaces the section of FILE with that heading, or what stands before all sections when
