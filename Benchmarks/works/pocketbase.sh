@@ -91,7 +91,7 @@ postgres_memory() {
 
 pocketbase_measure() {
     local round work side
-    # As durable as SQLite's log that is not synchronised with each commit.
+    # It may lose the last commits, as SQLite does whose log is not synchronised with each of them.
     add_side relaxed "$MEASURED" relaxed
     make_database relaxed
     sql 'ALTER DATABASE relaxed SET synchronous_commit = off'
@@ -141,10 +141,11 @@ pocketbase_row() {
 pocketbase_report() {
     cat <<EOT
 $("$POCKETBASE" --version | sed 's/^pocketbase version/PocketBase/'), its settings as they come but for a batch API that is on. What differs: PocketBase is one process with SQLite
-inside, so a request crosses no second process, and it writes through one connection; its SQLite logs ahead
-with \`synchronous = NORMAL\`, so a commit that was answered can be lost when the machine loses power, where Skyrow's commit is on
-the disk. The rows "commit not awaited" are Skyrow with \`synchronous_commit = off\`, which is as durable as PocketBase. Access
-is decided by one rule that asks for a login there, and by class, record list and owner here.
+inside, so a request crosses no second process, and it writes through one connection; its SQLite logs ahead with
+\`synchronous = NORMAL\`, so a commit that was answered can be lost when the machine loses power, where Skyrow's commit is on
+the disk. The rows "commit not awaited" are Skyrow with \`synchronous_commit = off\`, which may lose the last commits too.
+Access is decided by one rule that asks for a login there, and by class, record list and owner here. Both log each request,
+PocketBase into a second SQLite database.
 
 | | Skyrow /s | PocketBase /s | ratio | spread | Skyrow p50, p99 ms | PocketBase p50, p99 ms | Skyrow + PostgreSQL µs | PocketBase µs | ratio |
 |---|---|---|---|---|---|---|---|---|---|
