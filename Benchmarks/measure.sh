@@ -9,16 +9,25 @@ process_time() {
         { sub(/^.*\) /, ""); printf "%d\n", ($12 + $13) * 1000000 / ticks }' "/proc/$1/stat"
 }
 
-# Processor time of PostgreSQL in microseconds: the postmaster, its living children, and those that have ended.
+# Processor time of PostgreSQL in microseconds: the postmaster, its living children, and those that have ended. A child that
+# ends while it is read would count twice or not at all, so it is read again then.
 postgres_time() {
-    local child
-    {
-        cat "/proc/$POSTMASTER/stat"
-        for child in $(<"/proc/$POSTMASTER/task/$POSTMASTER/children"); do cat "/proc/$child/stat" 2>/dev/null || true; done
-    } | awk -v ticks="$TICKS_PER_SECOND" '
+    local child before after=
+    until [[ ${before:-none} == "$after" ]]; do
+        before=$(ended_time)
+        {
+            cat "/proc/$POSTMASTER/stat"
+            for child in $(<"/proc/$POSTMASTER/task/$POSTMASTER/children"); do cat "/proc/$child/stat" 2>/dev/null || true; done
+        } >"$WORK/times.postgres"
+        after=$(ended_time)
+    done
+    awk -v ticks="$TICKS_PER_SECOND" '
         { sub(/^.*\) /, ""); time += $12 + $13; if (NR == 1) time += $14 + $15 }
-        END { printf "%d\n", time * 1000000 / ticks }'
+        END { printf "%d\n", time * 1000000 / ticks }' "$WORK/times.postgres"
 }
+
+# Processor time of PostgreSQL's children that have ended, in ticks.
+ended_time() { awk '{ sub(/^.*\) /, ""); print $14 + $15 }' "/proc/$POSTMASTER/stat"; }
 
 # memory PID Rss|Pss: in megabytes, one decimal.
 memory() {
