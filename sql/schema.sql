@@ -30,6 +30,14 @@ COMMENT ON COLUMN _meta.system_identifier IS
     'The number of the cluster; another one tells that the database was restored from a dump.';
 COMMENT ON COLUMN _meta.revision_offset IS 'What _revision() adds to the transaction id.';
 
+CREATE TABLE _setting (
+    name text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+);
+COMMENT ON TABLE _setting IS 'The settings of this application, which skyrow app set makes; the default application has none.';
+COMMENT ON COLUMN _setting.name IS 'The name of a setting, as skyrow config lists it.';
+COMMENT ON COLUMN _setting.value IS 'Its text, as on a command line.';
+
 -- Revisions -----------------------------------------------------------------------------------------------------------
 
 -- The offset is part of the body, so a revision reads no table, and the planner inlines the call.
@@ -543,14 +551,15 @@ COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
 
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them
--- are rare, which is why NOTIFY is affordable here and is not for records.
+-- are rare, which is why NOTIFY is affordable here and is not for records. A notice about sessions names its schema, since
+-- the applications of a database share the channel.
 
 CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT count(*) FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL) > 100 THEN
-        PERFORM pg_notify('skyrow_session', 'all');
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/all');
     ELSE
-        PERFORM pg_notify('skyrow_session', 'token:' || encode(token_hash, 'hex'))
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/token:' || encode(token_hash, 'hex'))
         FROM deleted_row WHERE expires_at > now() OR expires_at IS NULL;
     END IF;
     RETURN NULL;
@@ -561,7 +570,7 @@ CREATE TRIGGER _announce AFTER DELETE ON _session REFERENCING OLD TABLE AS delet
 
 CREATE FUNCTION _announce_user() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', 'user:' || NEW.id);
+    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.id);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
@@ -572,10 +581,10 @@ CREATE TRIGGER _announce
 CREATE FUNCTION _announce_user_role() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        PERFORM pg_notify('skyrow_session', 'user:' || OLD.user_id);
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || OLD.user_id);
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        PERFORM pg_notify('skyrow_session', 'user:' || NEW.user_id);
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.user_id);
     END IF;
     RETURN NULL;
 END $$;
@@ -585,7 +594,7 @@ CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_role
 
 CREATE FUNCTION _announce_all_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_notify('skyrow_session', 'all');
+    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/all');
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _announce_all_sessions() IS 'Tells every process that all sessions must be looked up again.';

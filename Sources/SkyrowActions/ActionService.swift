@@ -1,7 +1,7 @@
 package import Logging
 package import Metrics
 import ServiceLifecycle
-import SkyrowModel
+package import SkyrowModel
 package import SkyrowStore
 import Synchronization
 
@@ -19,8 +19,10 @@ import Synchronization
 package final class ActionService: Service, Sendable {
     package let configuration: ServiceConfiguration
     package let store: RecordStore
+    /// The application that the records are of.
+    package let application: ApplicationName
     let clock: ServiceClock
-    let keys: AccessKeys
+    private let currentKeys: Mutex<AccessKeys>
     let accessVariables = AccessVariablesCache()
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
@@ -31,22 +33,26 @@ package final class ActionService: Service, Sendable {
     let observe: @Sendable (Observation) -> Void
 
     /// - Parameters:
+    ///   - shared: what all applications of a process have together; its own when nil.
     ///   - metrics: where observations are counted.
     ///   - observe: what becomes of observations; logged and counted when missing.
     package init(
         store: RecordStore,
         configuration: ServiceConfiguration,
+        application: ApplicationName = .default,
+        shared: SharedCapacity? = nil,
         clock: ServiceClock = .system,
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
         observe: (@Sendable (Observation) -> Void)? = nil
     ) {
-        let recorder = ObservationRecorder(logger: logger, factory: metrics)
+        let recorder = ObservationRecorder(of: application, logger: logger, factory: metrics)
         let observe = observe ?? { recorder.record($0) }
         self.store = store
         self.configuration = configuration
         self.clock = clock
-        keys = AccessKeys(api: configuration.apiKey, master: configuration.masterKey)
+        self.application = application
+        currentKeys = Mutex(AccessKeys(given: configuration.keys))
         self.observe = observe
         sessions = Mutex(
             SessionCache(
@@ -55,10 +61,23 @@ package final class ActionService: Service, Sendable {
             )
         )
         sessionUses = Mutex(SessionUses(capacity: max(configuration.sessionCacheSize, 1000)))
-        passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
+        let shared = shared ?? SharedCapacity(configuration, clock: clock, observe: observe)
+        passwords = shared.passwords
+        reads = shared.reads
         guesses = Mutex(GuessLimiter(configuration.passwords.guesses))
         rateLimiter = RateLimiter(configuration.rateLimits)
-        reads = ReadAdmission(configuration.reads)
+    }
+
+    var keys: AccessKeys { currentKeys.withLock { $0 } }
+
+    /// Takes the keys that the database has the hashes of, in place of those that it had before.
+    package func accept(_ keys: [ApplicationKey]) {
+        currentKeys.withLock { $0 = $0.storing(keys) }
+    }
+
+    /// Whether the key is the API key, the master key, or none of this application's.
+    func kind(of key: String) -> AccessKeys.Kind {
+        keys.kind(of: key, at: clock.now())
     }
 
     /// Listens for ended sessions and purges what has expired, until the task is cancelled or the service group shuts
@@ -92,5 +111,27 @@ package final class ActionService: Service, Sendable {
             observe(.completed(action, error.code))
             throw error
         }
+    }
+}
+
+/// What the applications of a process have together, so that many of them take no more of the machine than one.
+package struct SharedCapacity: Sendable {
+    let passwords: PasswordHasher
+    let reads: ReadAdmission
+
+    /// - Parameter observe: what becomes of observations about passwords.
+    init(
+        _ configuration: ServiceConfiguration,
+        clock: ServiceClock = .system,
+        observe: @escaping @Sendable (Observation) -> Void
+    ) {
+        passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
+        reads = ReadAdmission(configuration.reads)
+    }
+
+    /// That of an application, for others.
+    package init(of actions: ActionService) {
+        passwords = actions.passwords
+        reads = actions.reads
     }
 }

@@ -1,6 +1,6 @@
 package import Logging
 package import Metrics
-import SkyrowModel
+package import SkyrowModel
 
 /// Turns observations into log lines and counters.
 package final class ObservationRecorder: Sendable {
@@ -14,17 +14,23 @@ package final class ObservationRecorder: Sendable {
     private let sessionsPurged: Counter
     private let keysPurged: Counter
 
-    package init(logger: Logger, factory: any MetricsFactory) {
+    package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
+        var logger = logger
+        // The lines of a service with one application stay as short as they were.
+        if application != .default { logger[metadataKey: "application"] = "\(application)" }
         self.logger = logger
         let names = ActionName.allCases.map(\.rawValue)
-        actions = OutcomeCounters("skyrow_actions_total", values: names, factory: factory)
-        refusals = OutcomeCounters("skyrow_refusals_total", values: [nil], factory: factory)
+        let label = [("application", application.rawValue)]
+        func counter(_ name: String) -> Counter { Counter(label: name, dimensions: label, factory: factory) }
+        actions = OutcomeCounters("skyrow_actions_total", of: label, values: names, factory: factory)
+        refusals = OutcomeCounters("skyrow_refusals_total", of: label, values: [nil], factory: factory)
+        // Passwords of all applications share the threads that hash them.
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
-        sessionsMissed = Counter(label: "skyrow_session_cache_misses_total", factory: factory)
-        sessionsForgotten = Counter(label: "skyrow_session_revocations_total", factory: factory)
-        sessionsPurged = Counter(label: "skyrow_purged_sessions_total", factory: factory)
-        keysPurged = Counter(label: "skyrow_purged_idempotency_keys_total", factory: factory)
+        sessionsMissed = counter("skyrow_session_cache_misses_total")
+        sessionsForgotten = counter("skyrow_session_revocations_total")
+        sessionsPurged = counter("skyrow_purged_sessions_total")
+        keysPurged = counter("skyrow_purged_idempotency_keys_total")
     }
 
     package func record(_ observation: Observation) {

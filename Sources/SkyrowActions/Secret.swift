@@ -34,24 +34,3 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var debugDescription: String { "<redacted>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
-
-/// The two keys that let applications in.
-struct AccessKeys: Sendable {
-    enum Kind: Equatable {
-        case api
-        case master
-        case neither
-    }
-
-    let api: Secret
-    let master: Secret
-
-    /// Hashes the candidate once and compares it with both keys, whichever it is, so that the time taken reveals nothing.
-    func kind(of candidate: String) -> Kind {
-        var candidate = candidate
-        let digest = candidate.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
-        let isMaster = master.matches(digest)
-        let isAPI = api.matches(digest)
-        return isMaster ? .master : isAPI ? .api : .neither
-    }
-}

@@ -1,9 +1,7 @@
-/// How a service is to behave; every value has a default but the two keys.
+/// How a service is to behave; every value has a default.
 package struct ServiceConfiguration: Sendable {
-    /// Lets applications in.
-    package var apiKey: Secret
-    /// Passes every rule.
-    package var masterKey: Secret
+    /// The key that lets clients in, and the one that passes every rule; nil where the database alone has keys.
+    package var keys: (api: Secret, master: Secret)?
     /// How long an access token is valid; nil means for ever.
     package var tokenLifetime: Duration?
     /// How long a session may go unused; nil means for ever.
@@ -24,8 +22,7 @@ package struct ServiceConfiguration: Sendable {
     package var reads: ReadLimits
 
     package init(
-        apiKey: Secret,
-        masterKey: Secret,
+        keys: (api: Secret, master: Secret)? = nil,
         tokenLifetime: Duration? = .seconds(30 * 86_400),
         sessionIdle: Duration? = .seconds(14 * 86_400),
         sessionLimit: Int = 100,
@@ -36,8 +33,7 @@ package struct ServiceConfiguration: Sendable {
         rateLimits: RateLimits = .none,
         reads: ReadLimits = ReadLimits()
     ) {
-        self.apiKey = apiKey
-        self.masterKey = masterKey
+        self.keys = keys
         self.tokenLifetime = tokenLifetime
         self.sessionIdle = sessionIdle
         self.sessionLimit = sessionLimit

@@ -383,8 +383,7 @@ import Testing
             ActionService(
                 store: fixture.service.store,
                 configuration: ServiceConfiguration(
-                    apiKey: Secret("api"),
-                    masterKey: Secret("master"),
+                    keys: (api: Secret("api"), master: Secret("master")),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 3, r: 2, p: 1))
                 ),
                 logger: .quiet,

@@ -27,13 +27,13 @@ import Testing
         }
         #expect(
             counts.sorted() == [
-                "skyrow_actions_total action=record:fetch outcome=OK: 2",
-                "skyrow_actions_total action=record:save outcome=Other: 2",
-                "skyrow_actions_total action=record:save outcome=PermissionDenied: 1",
+                "skyrow_actions_total application=app action=record:fetch outcome=OK: 2",
+                "skyrow_actions_total application=app action=record:save outcome=Other: 2",
+                "skyrow_actions_total application=app action=record:save outcome=PermissionDenied: 1",
                 "skyrow_password_hashes_total: 1",
-                "skyrow_purged_idempotency_keys_total: 0",
-                "skyrow_purged_sessions_total: 3",
-                "skyrow_refusals_total outcome=AccessKeyNotAccepted: 1",
+                "skyrow_purged_idempotency_keys_total application=app: 0",
+                "skyrow_purged_sessions_total application=app: 3",
+                "skyrow_refusals_total application=app outcome=AccessKeyNotAccepted: 1",
             ]
         )
     }
@@ -71,8 +71,7 @@ import Testing
             let service = ActionService(
                 store: store,
                 configuration: ServiceConfiguration(
-                    apiKey: Secret("the-api-key"),
-                    masterKey: Secret("the-master-key"),
+                    keys: (api: Secret("the-api-key"), master: Secret("the-master-key")),
                     passwords: ServiceFixture.cheapHashing
                 ),
                 logger: logger,

@@ -111,8 +111,7 @@ private func withRunningService(
         let service = ActionService(
             store: store,
             configuration: ServiceConfiguration(
-                apiKey: Secret("api"),
-                masterKey: Secret("master"),
+                keys: (api: Secret("api"), master: Secret("master")),
                 passwords: passwords,
                 // Shorter than what is asked of people.
                 accounts: AccountPolicy(minimumPasswordLength: 1)

@@ -115,7 +115,7 @@ func withService<Success: Sendable>(
     ) { actions, database in
         let clients = ClientIdentification(proxies: proxies)
         let responder = ServiceResponder(
-            service: actions,
+            applications: Applications(of: actions),
             endpoints: endpoints,
             cors: cors,
             clients: clients,
@@ -158,8 +158,7 @@ func withActions<Success: Sendable>(
             let actions = ActionService(
                 store: store,
                 configuration: ServiceConfiguration(
-                    apiKey: Secret(TestService.apiKey),
-                    masterKey: Secret(TestService.masterKey),
+                    keys: (api: Secret(TestService.apiKey), master: Secret(TestService.masterKey)),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
                     rateLimits: rateLimits,
                     reads: reads

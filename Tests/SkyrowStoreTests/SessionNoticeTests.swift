@@ -25,12 +25,24 @@ import Testing
         ("nonsense", .all),
     ])
     func aPayloadIsReadAsWhatItEnds(payload: String, notice: SessionNotice) {
-        #expect(SessionNotice(.notification(channel: "skyrow_session", payload: payload, processID: 1)) == notice)
+        #expect(Self.notice("app/" + payload) == notice)
+        #expect(Self.notice("blog/" + payload) == nil)
+        #expect(Self.notice("application/" + payload) == nil)
+    }
+
+    /// What is said by hand, without a schema, is said of all applications.
+    @Test(arguments: ["", "all", "nonsense"])
+    func aPayloadWithoutASchemaIsForAll(payload: String) {
+        #expect(Self.notice(payload) == .all)
+    }
+
+    private static func notice(_ payload: String) -> SessionNotice? {
+        SessionNotice(.notification(channel: "skyrow_session", payload: payload, processID: 1), of: "app")
     }
 
     @Test func aReconnectionIsToldApartFromTheFirstConnection() {
-        #expect(SessionNotice(.connected) == .listening(again: false))
-        #expect(SessionNotice(.reconnected) == .listening(again: true))
-        #expect(SessionNotice(.silent) == .all)
+        #expect(SessionNotice(.connected, of: "app") == .listening(again: false))
+        #expect(SessionNotice(.reconnected, of: "app") == .listening(again: true))
+        #expect(SessionNotice(.silent, of: "app") == .all)
     }
 }

@@ -371,7 +371,8 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
                 case .reconnected, .silent:
                     Issue.record("The connection was lost")
                 case .notification(_, "end", _):
-                    #expect(heard == Set(expected))
+                    // Other applications of the database hear them too, and leave them alone.
+                    #expect(heard == Set(expected.map { "app/\($0)" }))
                     return
                 case .notification(_, let payload, _):
                     heard.insert(payload)

@@ -8,18 +8,20 @@ package final class OutcomeCounters: Sendable {
     private let counters: LazyTable<Counter>
 
     /// - Parameters:
+    ///   - labels: further labels, the same for all.
     ///   - label: the name of the label that the places have.
     ///   - values: its values, by place; one that is nil is left out.
     package init(
         _ name: String,
+        of labels: [(String, String)] = [],
         label: String = "action",
         values: [String?],
         factory: any MetricsFactory
     ) {
         counters = LazyTable(count: values.count * OutcomeCounters.outcomes.count) { index in
             let (place, outcome) = index.quotientAndRemainder(dividingBy: OutcomeCounters.outcomes.count)
-            var dimensions = [("outcome", OutcomeCounters.outcomes[outcome])]
-            if let value = values[place] { dimensions.insert((label, value), at: 0) }
+            let named = values[place].map { [(label, $0)] } ?? []
+            let dimensions = labels + named + [("outcome", OutcomeCounters.outcomes[outcome])]
             return Counter(label: name, dimensions: dimensions, factory: factory)
         }
     }

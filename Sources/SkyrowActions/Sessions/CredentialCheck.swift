@@ -28,9 +28,15 @@ struct CredentialCheck {
 
     /// Judges everything but the session.
     ///
-    /// - Parameter keys: the service's own.
-    func start(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Step {
-        let key = try self.key(credentials, keys: keys)
+    /// - Parameters:
+    ///   - keys: the application's own.
+    ///   - now: decides about their expiry.
+    func start(
+        _ credentials: Credentials,
+        keys: AccessKeys,
+        at now: @autoclosure () -> Timestamp = ServiceClock.system.now()
+    ) throws(SkyrowError) -> Step {
+        let key = try self.key(credentials, keys: keys, at: now())
         switch requirement {
         case .key, .masterOrDevelopment:
             guard key != .none else {
@@ -98,9 +104,13 @@ struct CredentialCheck {
         "The access token is unknown or has expired; log in again."
     )
 
-    private func key(_ credentials: Credentials, keys: AccessKeys) throws(SkyrowError) -> Key {
+    private func key(
+        _ credentials: Credentials,
+        keys: AccessKeys,
+        at now: @autoclosure () -> Timestamp
+    ) throws(SkyrowError) -> Key {
         guard let key = credentials.key, !key.isEmpty else { return .none }
-        switch keys.kind(of: key) {
+        switch keys.kind(of: key, at: now()) {
         case .neither:
             throw .keyNotAccepted
         case .api:

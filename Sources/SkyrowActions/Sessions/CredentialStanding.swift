@@ -14,7 +14,7 @@ package enum CredentialStanding: Hashable, Sendable {
 extension ActionService {
     package func standing(of credentials: Credentials) -> CredentialStanding {
         if let key = credentials.key, !key.isEmpty {
-            return keys.kind(of: key) == .neither ? .missing : .accepted
+            return kind(of: key) == .neither ? .missing : .accepted
         }
         guard let token = credentials.accessToken, !token.isEmpty else { return .missing }
         let now = clock.instant()

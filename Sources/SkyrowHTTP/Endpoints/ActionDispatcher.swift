@@ -8,6 +8,13 @@ import SkyrowWire
 /// `prepare` does all that can be done while the request's bytes are at hand; `perform` waits for the rest.
 struct ActionDispatcher: Sendable {
     let service: ActionService
+    /// Why every call is refused, because of the application that it is for; nil when none is.
+    private let refusal: SkyrowError?
+
+    init(service: ActionService, refusal: SkyrowError? = nil) {
+        self.service = service
+        self.refusal = refusal
+    }
 
     /// From whom a call comes, according to its request.
     struct Sender: Sendable {
@@ -51,7 +58,8 @@ struct ActionDispatcher: Sendable {
         let credentials = sender.credentials
         let caller = Result { () throws(SkyrowError) in
             let caller = Result { () throws(SkyrowError) in
-                try service.cachedCaller(credentials, for: description.requirement)
+                if let refusal { throw refusal }
+                return try service.cachedCaller(credentials, for: description.requirement)
             }
             // Wrong credentials count too.
             try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)

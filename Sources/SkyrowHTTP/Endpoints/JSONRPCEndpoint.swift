@@ -1,20 +1,20 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowActions
+import SkyrowModel
 
 /// `POST /rpc`: a JSON-RPC message in the body, and one in the body of the response.
 ///
 /// The HTTP status is 200 for every outcome of a call: the status describes the transport, `error.code` the
 /// call. A body of notifications gets 204.
 struct JSONRPCEndpoint: Sendable {
-    private let dispatcher: ActionDispatcher
-
-    init(dispatcher: ActionDispatcher) {
-        self.dispatcher = dispatcher
-    }
-
-    func respond(to body: ByteBuffer, from sender: ActionDispatcher.Sender, context: RequestContext) async
-        -> RequestOutcome
-    {
+    func respond(
+        to body: ByteBuffer,
+        of applications: ApplicationFinder,
+        from sender: ActionDispatcher.Sender,
+        context: RequestContext
+    ) async -> RequestOutcome {
+        let dispatcher = await applications.dispatcher(sender.credentials)
         let session = JSONRPCSession(dispatcher: dispatcher, sender: sender)
         let reply = await session.handle(body, context: context)
         var response = reply.message.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
@@ -22,6 +22,7 @@ struct JSONRPCEndpoint: Sendable {
         return RequestOutcome(
             response,
             reply.subject,
+            of: dispatcher.service.application,
             error: reply.error,
             calls: reply.calls,
             userID: reply.userID

@@ -10,11 +10,11 @@ package struct MetricsResponder: HTTPResponder {
     package static let limits = HTTPLimits(body: 1024, bodiesInMemory: 1 << 20, clientShare: 100, connections: 64)
 
     private let page: MetricsPage
-    private let service: ActionService
+    private let applications: Applications
 
-    package init(page: MetricsPage, service: ActionService) {
+    package init(page: MetricsPage, applications: Applications) {
         self.page = page
-        self.service = service
+        self.applications = applications
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -28,10 +28,10 @@ package struct MetricsResponder: HTTPResponder {
             }
             guard route == .metrics else {
                 guard route == .readiness else { return RequestOutcome.health(isHealthy: true).response }
-                return RequestOutcome.readiness(isReady: service.isReady, heldBack: service.heldBack).response
+                return RequestOutcome.readiness(isReady: applications.isReady, heldBack: applications.heldBack).response
             }
             let headers = RequestHeaders(request.head.headers)
-            return await page.respond(headers: headers, isMasterKey: service.isMasterKey).response
+            return await page.respond(headers: headers, isMasterKey: applications.isMasterKey).response
         }
     }
 

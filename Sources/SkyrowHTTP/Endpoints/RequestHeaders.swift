@@ -4,6 +4,8 @@ import SkyrowModel
 /// The header fields that the endpoints read, found in one pass.
 struct RequestHeaders {
     private(set) var key: String?
+    /// To which host the request was sent, by its own account.
+    private(set) var host: String?
     private(set) var accessToken: String?
     private(set) var requestID: RequestID?
     private(set) var origin: String?
@@ -18,6 +20,7 @@ struct RequestHeaders {
         for (name, value) in headers where !value.isEmpty {
             // The length alone distinguishes most fields.
             switch name.utf8.count {
+            case 4 where name.isSameHeader(as: "host"): host = value
             case 6 where name.isSameHeader(as: "origin"): origin = value
             case 11 where name.isSameHeader(as: "traceparent"):
                 traceParents += 1

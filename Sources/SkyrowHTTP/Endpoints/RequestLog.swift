@@ -23,6 +23,8 @@ package struct RequestLogLine: Sendable {
     package let level: Logger.Level
     /// The action's name, or what else was asked.
     package let action: String
+    /// Whose the request was; nil for the default one.
+    package let application: ApplicationName?
     /// How many calls a JSON-RPC batch had.
     package let calls: Int?
     package let client: ClientAddress?
@@ -40,6 +42,7 @@ package struct RequestLogLine: Sendable {
     package init(
         level: Logger.Level,
         action: String,
+        application: ApplicationName? = nil,
         calls: Int?,
         client: ClientAddress?,
         errorCode: Int?,
@@ -53,6 +56,7 @@ package struct RequestLogLine: Sendable {
     ) {
         self.level = level
         self.action = action
+        self.application = application
         self.calls = calls
         self.client = client
         self.errorCode = errorCode
@@ -73,6 +77,7 @@ package struct RequestLogLine: Sendable {
             "request_id": .string(requestID.description),
             "status": .stringConvertible(status),
         ]
+        if let application { metadata["application"] = .string(application.rawValue) }
         if let calls { metadata["calls"] = .stringConvertible(calls) }
         if let client { metadata["client"] = .stringConvertible(client) }
         if let errorCode { metadata["error_code"] = .stringConvertible(errorCode) }
@@ -107,6 +112,7 @@ struct RequestLog: Sendable {
         let line = RequestLogLine(
             level: level,
             action: outcome.action,
+            application: outcome.application == .default ? nil : outcome.application,
             calls: outcome.calls,
             client: client.address,
             errorCode: outcome.error?.rawValue,

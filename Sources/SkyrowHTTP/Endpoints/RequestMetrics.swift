@@ -2,25 +2,55 @@ import Metrics
 import NIOCore
 import SkyrowActions
 import SkyrowModel
+import Synchronization
 
-/// Counts requests by what they asked for and how they ended, and keeps their times.
+/// Counts requests by their application, by what they asked for and how they ended, and keeps their times.
 final class RequestMetrics: Sendable {
+    private let factory: any MetricsFactory
+    private let standard: ApplicationRequestMetrics
+    private let others = Mutex<[ApplicationName: ApplicationRequestMetrics]>([:])
+
+    init(factory: any MetricsFactory) {
+        self.factory = factory
+        standard = ApplicationRequestMetrics(of: .default, factory: factory)
+    }
+
+    /// - Parameters:
+    ///   - application: one that there is, so that the label has as many values as there are applications.
+    ///   - time: from the request's last byte to its response; nil for one that never came whole.
+    func record(_ outcome: RequestOutcome, of application: ApplicationName, time: TimeAmount?) {
+        metrics(of: application).record(outcome, time: time)
+    }
+
+    private func metrics(of application: ApplicationName) -> ApplicationRequestMetrics {
+        if application == .default { return standard }
+        return others.withLock { others in
+            if let known = others[application] { return known }
+            let made = ApplicationRequestMetrics(of: application, factory: factory)
+            others[application] = made
+            return made
+        }
+    }
+}
+
+/// The same for one application.
+private final class ApplicationRequestMetrics: Sendable {
     private let requests: OutcomeCounters
     private let times: LazyTable<Metrics.Timer>
 
-    init(factory: any MetricsFactory) {
+    init(of application: ApplicationName, factory: any MetricsFactory) {
         let names = RequestSubject.all.map(\.name)
-        requests = OutcomeCounters("skyrow_requests_total", values: names, factory: factory)
+        let label = [("application", application.rawValue)]
+        requests = OutcomeCounters("skyrow_requests_total", of: label, values: names, factory: factory)
         times = LazyTable(count: names.count) { place in
             Timer(
                 label: "skyrow_request_duration_seconds",
-                dimensions: [("action", names[place])],
+                dimensions: label + [("action", names[place])],
                 factory: factory
             )
         }
     }
 
-    /// - Parameter time: from the request's last byte to its response; nil for one that never came whole.
     func record(_ outcome: RequestOutcome, time: TimeAmount?) {
         requests.increment(outcome.subject.ordinal, outcome.error)
         if let time { times[outcome.subject.ordinal].recordNanoseconds(time.nanoseconds) }

@@ -8,6 +8,8 @@ import SkyrowWire
 struct RequestOutcome: Sendable {
     var response: HTTPResponse
     var subject: RequestSubject
+    /// Whose the request was, as far as that was found out.
+    var application: ApplicationName
     /// The first failure; entries of a batch that failed alone do not count.
     var error: ErrorCode?
     /// How many calls a JSON-RPC batch had.
@@ -19,12 +21,14 @@ struct RequestOutcome: Sendable {
     init(
         _ response: HTTPResponse,
         _ subject: RequestSubject,
+        of application: ApplicationName = .default,
         error: ErrorCode? = nil,
         calls: Int? = nil,
         userID: UserID? = nil
     ) {
         self.response = response
         self.subject = subject
+        self.application = application
         self.error = error
         self.calls = calls
         self.userID = userID

@@ -10,13 +10,13 @@ import Tracing
 /// Responds to every request of the service: health, preflights, and the two endpoints of the actions.
 ///
 /// ```swift
-/// let responder = ServiceResponder(service: service, logger: logger)
+/// let responder = ServiceResponder(applications: applications, logger: logger)
 /// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
 /// ```
 package struct ServiceResponder: HTTPResponder {
-    private let service: ActionService
-    private let rpc: JSONRPCEndpoint
-    private let skygear: SkygearEndpoint
+    private let applications: Applications
+    private let rpc = JSONRPCEndpoint()
+    private let skygear = SkygearEndpoint()
     private let endpoints: EndpointTable
     private let cors: CORSPolicy
     private let clients: ClientIdentification
@@ -40,7 +40,7 @@ package struct ServiceResponder: HTTPResponder {
     ///   - metricsPage: what `/metrics` returns; without one there is no such path.
     ///   - tracing: makes the spans of requests.
     package init(
-        service: ActionService,
+        applications: Applications,
         endpoints: [String: any HTTPEndpoint] = [:],
         cors: CORSPolicy = .anyOrigin,
         clients: ClientIdentification = ClientIdentification(),
@@ -53,10 +53,7 @@ package struct ServiceResponder: HTTPResponder {
         metricsPage: MetricsPage? = nil,
         tracing: RequestTracing? = .bootstrapped
     ) {
-        self.service = service
-        let dispatcher = ActionDispatcher(service: service)
-        rpc = JSONRPCEndpoint(dispatcher: dispatcher)
-        skygear = SkygearEndpoint(dispatcher: dispatcher)
+        self.applications = applications
         self.endpoints = EndpointTable(endpoints)
         self.cors = cors
         self.clients = clients
@@ -85,7 +82,7 @@ package struct ServiceResponder: HTTPResponder {
             outcome.traceID = context.traceID
         }
         let time = NIODeadline.now() - request.arrival
-        metrics.record(outcome, time: time)
+        metrics.record(outcome, of: outcome.application, time: time)
         log.record(outcome, method: request.head.method, id: id, client: client, time: time)
         return finished(outcome.response, headers: headers, id: id, client: client)
     }
@@ -114,10 +111,15 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
-        switch service.standing(of: RequestHeaders(head.headers).credentials) {
-        case .accepted: .accepted
-        case .unverified: .unverified
-        case .missing: .missing
+        let headers = RequestHeaders(head.headers)
+        do throws(SkyrowError) {
+            switch try applications.find(key: headers.key, host: headers.host) {
+            case .open(let actions): return RequestStanding(actions.standing(of: headers.credentials))
+            // A key that is an application's lets a body in; a token is looked up when the application is open.
+            case .resting: return headers.key != nil ? .accepted : headers.accessToken != nil ? .unverified : .missing
+            }
+        } catch {
+            return .missing
         }
     }
 
@@ -143,11 +145,11 @@ package struct ServiceResponder: HTTPResponder {
             }
         // The connection ends anyway; what is left for later calls is less.
         if head != nil, fault != .responseTimeout {
-            try? service.admit(headers.credentials, from: clients.key(of: client))
+            try? actions(for: headers)?.admit(headers.credentials, from: clients.key(of: client))
         }
         var outcome = RequestOutcome.failure(error, in: envelope, status: fault.status, .http)
         outcome.traceID = headers.traceParent?.traceID
-        metrics.record(outcome, time: nil)
+        metrics.record(outcome, of: outcome.application, time: nil)
         log.record(outcome, method: head?.method, id: id, client: client, time: nil)
         return finished(outcome.response, headers: headers, id: id, client: client)
     }
@@ -170,33 +172,52 @@ package struct ServiceResponder: HTTPResponder {
         switch Route(uri: request.head.uri) {
         case .rpc:
             guard method == .POST else { return .methodNotAllowed("POST, OPTIONS", in: .rpc(.null)) }
-            return await rpc.respond(to: request.body.bytes, from: sender, context: context)
+            guard let finder = finder(for: headers) else { return .notReady(in: .rpc(.null)) }
+            return await rpc.respond(to: request.body.bytes, of: finder, from: sender, context: context)
         case .health:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
             return .health(isHealthy: true)
         case .readiness:
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return .readiness(isReady: service.isReady && !drain.hasBegun, heldBack: service.heldBack)
+            return .readiness(isReady: applications.isReady && !drain.hasBegun, heldBack: applications.heldBack)
         case .metrics:
-            guard let metricsPage else { return undefinedRoute(from: sender) }
+            guard let metricsPage else { return undefinedRoute(headers, from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            return counted(await metricsPage.respond(headers: headers, isMasterKey: service.isMasterKey), from: sender)
+            let outcome = await metricsPage.respond(headers: headers, isMasterKey: applications.isMasterKey)
+            return counted(outcome, headers, from: sender)
         case .unserved:
-            return undefinedRoute(from: sender)
+            return undefinedRoute(headers, from: sender)
         case .skygear(let path):
-            return await skygear.respond(to: request.body.bytes, path: path, from: sender, context: context)
+            guard let finder = finder(for: headers) else { return .notReady(in: .v1) }
+            let body = request.body.bytes
+            return await skygear.respond(to: body, path: path, of: finder, from: sender, context: context)
         }
     }
 
-    private func undefinedRoute(from sender: ActionDispatcher.Sender) -> RequestOutcome {
-        counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), from: sender)
+    /// nil before the default application is open.
+    private func finder(for headers: RequestHeaders) -> ApplicationFinder? {
+        applications.default.map { ApplicationFinder(applications, standard: $0, host: headers.host) }
+    }
+
+    /// The actions of the request's application if it is open, else those of the default one.
+    private func actions(for headers: RequestHeaders) -> ActionService? {
+        if case .open(let actions)? = try? applications.find(key: headers.key, host: headers.host) { return actions }
+        return applications.default
+    }
+
+    private func undefinedRoute(_ headers: RequestHeaders, from sender: ActionDispatcher.Sender) -> RequestOutcome {
+        counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), headers, from: sender)
     }
 
     /// Counts a request that failed without a call of an action; the refusal when it is one too many.
-    private func counted(_ outcome: RequestOutcome, from sender: ActionDispatcher.Sender) -> RequestOutcome {
+    private func counted(
+        _ outcome: RequestOutcome,
+        _ headers: RequestHeaders,
+        from sender: ActionDispatcher.Sender
+    ) -> RequestOutcome {
         guard outcome.error != nil else { return outcome }
         do throws(SkyrowError) {
-            try service.admit(sender.credentials, from: sender.client)
+            try actions(for: headers)?.admit(sender.credentials, from: sender.client)
             return outcome
         } catch {
             return .failure(error, in: .v1, status: error.code.httpStatus, outcome.subject)
@@ -225,4 +246,22 @@ package struct ServiceResponder: HTTPResponder {
 
 extension SkyrowError {
     static let undefinedRoute = SkyrowError(.undefinedOperation, "Nothing is served at this path.")
+}
+
+extension RequestOutcome {
+    /// For requests that come before the default application is open.
+    fileprivate static func notReady(in envelope: Envelope) -> RequestOutcome {
+        let error = SkyrowError(.overloaded, "The service is starting; try again in a moment.")
+        return .failure(error, in: envelope, status: .serviceUnavailable, .http)
+    }
+}
+
+extension RequestStanding {
+    fileprivate init(_ standing: CredentialStanding) {
+        switch standing {
+        case .accepted: self = .accepted
+        case .unverified: self = .unverified
+        case .missing: self = .missing
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
@@ -9,14 +10,10 @@ import SkyrowWire
 /// As in Skygear 1.7.3 the path comes before the body, the method does not matter, and a request that names no action gets
 /// the home response. Where that server sent an empty body for unreadable JSON, this one sends an error envelope.
 struct SkygearEndpoint: Sendable {
-    private let dispatcher: ActionDispatcher
-
-    init(dispatcher: ActionDispatcher) {
-        self.dispatcher = dispatcher
-    }
-
     private enum Step: Sendable {
-        case action(ActionDispatcher.PreparedCall)
+        case action(ActionDispatcher.PreparedCall, ActionDispatcher)
+        /// The application that the key in the body names has to be opened first.
+        case resting(ApplicationName)
         /// No action was named, or the one that asks for the server's health.
         case home
         case failure(SkyrowError)
@@ -25,15 +22,23 @@ struct SkygearEndpoint: Sendable {
     func respond(
         to body: ByteBuffer,
         path: Substring,
+        of applications: ApplicationFinder,
         from sender: ActionDispatcher.Sender,
         context: RequestContext
     ) async -> RequestOutcome {
-        switch counted(read(body, path: path, from: sender), from: sender) {
+        var step = read(body, path: path, from: sender) { applications.find($0) }
+        if case .resting(let name) = step {
+            let opened = await applications.opened(name)
+            step = read(body, path: path, from: sender) { _ in .ready(opened) }
+        }
+        switch await counted(step, of: applications, from: sender) {
         case .home:
             return RequestOutcome(SkygearEndpoint.home, .home)
+        case .resting:
+            return .failure(.unopened, in: .v1, status: .serviceUnavailable, .unknown)
         case .failure(let error):
             return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, .unknown)
-        case .action(let call):
+        case .action(let call, let dispatcher):
             let (outcome, user) = await dispatcher.perform(call, context: context)
             let subject = RequestSubject.action(call.action)
             let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: context.account)
@@ -47,6 +52,7 @@ struct SkygearEndpoint: Sendable {
             var result = RequestOutcome(
                 HTTPResponse(status: status, body: text.body),
                 subject,
+                of: dispatcher.service.application,
                 error: text.error?.code,
                 userID: user
             )
@@ -57,10 +63,14 @@ struct SkygearEndpoint: Sendable {
     }
 
     /// What names no action counts as a call; actions are counted as they are prepared.
-    private func counted(_ step: Step, from sender: ActionDispatcher.Sender) -> Step {
+    private func counted(
+        _ step: Step,
+        of applications: ApplicationFinder,
+        from sender: ActionDispatcher.Sender
+    ) async -> Step {
         if case .action = step { return step }
         do throws(SkyrowError) {
-            try dispatcher.admit(sender)
+            try await applications.dispatcher(sender.credentials).admit(sender)
             return step
         } catch {
             return .failure(error)
@@ -69,12 +79,20 @@ struct SkygearEndpoint: Sendable {
 
     // MARK: - Reading
 
-    private func read(_ body: ByteBuffer, path: Substring, from sender: ActionDispatcher.Sender) -> Step {
+    private typealias Find = (Credentials) -> ApplicationFinder.Found
+
+    /// - Parameter find: the application of these credentials.
+    private func read(
+        _ body: ByteBuffer,
+        path: Substring,
+        from sender: ActionDispatcher.Sender,
+        _ find: Find
+    ) -> Step {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
                 // An empty body stands for an empty object.
                 return try JSONDocument.read(bytes.isEmpty ? .emptyJSONObject : bytes) {
-                    read($0, path: path, from: sender)
+                    read($0, path: path, from: sender, find)
                 }
             } catch {
                 return .failure(SkyrowError(unreadable: error))
@@ -82,9 +100,14 @@ struct SkygearEndpoint: Sendable {
         }
     }
 
-    private func read(_ root: JSONView, path: Substring, from sender: ActionDispatcher.Sender) -> Step {
+    private func read(
+        _ root: JSONView,
+        path: Substring,
+        from sender: ActionDispatcher.Sender,
+        _ find: Find
+    ) -> Step {
         do throws(SkyrowError) {
-            return try read(V1Request(root), path: path, from: sender)
+            return try read(V1Request(root), path: path, from: sender, find)
         } catch {
             return .failure(error)
         }
@@ -93,7 +116,8 @@ struct SkygearEndpoint: Sendable {
     private func read(
         _ request: V1Request,
         path: Substring,
-        from sender: ActionDispatcher.Sender
+        from sender: ActionDispatcher.Sender,
+        _ find: Find
     ) throws(SkyrowError) -> Step {
         var sender = sender
         sender.credentials = Credentials(
@@ -104,7 +128,13 @@ struct SkygearEndpoint: Sendable {
         for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
             if let action = ActionName(wireName: name) {
-                return .action(dispatcher.prepare(action, from: sender, parameters: request.parameters, rules: .v1))
+                switch find(sender.credentials) {
+                case .resting(let application): return .resting(application)
+                case .ready(let dispatcher):
+                    let parameters = request.parameters
+                    let call = dispatcher.prepare(action, from: sender, parameters: parameters, rules: .v1)
+                    return .action(call, dispatcher)
+                }
             }
         }
         guard request.action == nil else {
@@ -135,6 +165,8 @@ struct SkygearEndpoint: Sendable {
 }
 
 extension SkyrowError {
+    fileprivate static let unopened = SkyrowError(.overloaded, "The application is not open; try again in a moment.")
+
     /// The error as Skygear spells it: a list that could not be read is named by a plain string beside its errors.
     fileprivate var spelledForV1: SkyrowError {
         guard info["errors"] != nil, case .list(let arguments)? = info["arguments"], arguments.count == 1 else {

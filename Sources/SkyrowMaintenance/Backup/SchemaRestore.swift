@@ -53,7 +53,7 @@ package final class SchemaRestore {
             // On the same cluster too: it may be a copy of the one that the archive is from.
             if !steps.contains(.rebaseRevisions) { try await migration.apply(.rebaseRevisions, in: transaction) }
             _ = try await transaction.query(
-                "SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', 'all')"
+                "SELECT pg_notify('skyrow_schema', \(schema.name)), pg_notify('skyrow_session', \("\(schema.name)/all"))"
             )
             return steps
         }
@@ -91,12 +91,17 @@ private struct RestorePlace {
         """
     }
 
-    /// A service has a connection whose name has the schema.
+    /// A service has connections whose names have the schema of its default application, and serves all that are
+    /// registered besides.
     func refuseWhenServed() async throws {
+        let isRegistered = try await ApplicationRegistry.isRegistered(schema, in: transaction)
         let served = try await transaction.query(
             """
             SELECT FROM pg_catalog.pg_stat_activity
-            WHERE datname = current_database() AND application_name = \(PostgresConfiguration.serviceName(of: schema))
+            WHERE datname = current_database() AND (
+                application_name = \(PostgresConfiguration.serviceName(of: schema))
+                OR (\(isRegistered) AND starts_with(application_name, \(PostgresConfiguration.servicePrefix)))
+            )
             LIMIT 1
             """
         )

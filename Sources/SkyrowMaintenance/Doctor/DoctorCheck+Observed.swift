@@ -8,7 +8,7 @@ extension DoctorCheck {
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes, sequentialScans,
-        textOrder, textFolding, accounts, records,
+        textOrder, textFolding, triggerPaths, accounts, records,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.

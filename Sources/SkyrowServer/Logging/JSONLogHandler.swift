@@ -54,6 +54,7 @@ extension LogOutput: RequestLogOutput {
     package func write(_ line: RequestLogLine) {
         write(line.level, "Request") { writer in
             writer.member("action", line.action)
+            if let application = line.application { writer.member("application", application.rawValue) }
             if let calls = line.calls { writer.member("calls", calls) }
             if let client = line.client { writer.member("client", client.description) }
             if let code = line.errorCode { writer.member("error_code", code) }

@@ -30,22 +30,22 @@ enum MetricCatalog {
         Entry(
             "skyrow_requests_total",
             .counter,
-            ["action", "outcome"],
+            ["application", "action", "outcome"],
             "Requests served, by action and by the name of the error, or OK."
         ),
         Entry(
             "skyrow_request_duration_seconds",
             .histogram,
-            ["action"],
+            ["application", "action"],
             "Time from the last byte of a request to its response."
         ),
         Entry(
             "skyrow_actions_total",
             .counter,
-            ["action", "outcome"],
+            ["application", "action", "outcome"],
             "Actions that ran, each call of a batch for itself."
         ),
-        Entry("skyrow_refusals_total", .counter, ["outcome"], "Calls whose credentials were not enough."),
+        Entry("skyrow_refusals_total", .counter, ["application", "outcome"], "Calls whose credentials were not enough."),
     ]
 
     private static let connections: [Entry] = [
@@ -124,23 +124,26 @@ enum MetricCatalog {
     ]
 
     private static let schema: [Entry] = [
-        Entry("skyrow_schema_types", .gauge, "Record types."),
-        Entry("skyrow_schema_version", .gauge, "Counts the versions of the schema that this process has seen."),
+        Entry("skyrow_applications_open", .gauge, "Applications that are ready for requests."),
+        Entry("skyrow_schema_types", .gauge, ["application"], "Record types."),
+        Entry("skyrow_schema_version", .gauge, ["application"], "Counts the versions of the schema that this process has seen."),
         Entry(
             "skyrow_schema_reloads_total",
             .counter,
+            ["application"],
             "Times the schema, or a part of it, was read from the database."
         ),
-        Entry("skyrow_schema_reload_failures_total", .counter, "Times the schema could not be read."),
+        Entry("skyrow_schema_reload_failures_total", .counter, ["application"], "Times the schema could not be read."),
     ]
 
     private static let accounts: [Entry] = [
-        Entry("skyrow_session_cache_entries", .gauge, "Sessions that are remembered."),
-        Entry("skyrow_session_cache_hits_total", .counter, "Access tokens whose session was remembered."),
-        Entry("skyrow_session_cache_misses_total", .counter, "Access tokens that the database was asked about."),
+        Entry("skyrow_session_cache_entries", .gauge, ["application"], "Sessions that are remembered."),
+        Entry("skyrow_session_cache_hits_total", .counter, ["application"], "Access tokens whose session was remembered."),
+        Entry("skyrow_session_cache_misses_total", .counter, ["application"], "Access tokens that the database was asked about."),
         Entry(
             "skyrow_session_revocations_total",
             .counter,
+            ["application"],
             "Times that remembered sessions were dropped because they ended."
         ),
         Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait for it."),
@@ -152,8 +155,8 @@ enum MetricCatalog {
         ),
         Entry("skyrow_reads_running", .gauge, "Reads that are performed."),
         Entry("skyrow_reads_waiting", .gauge, "Reads that wait for their client's turn."),
-        Entry("skyrow_purged_sessions_total", .counter, "Expired sessions that were removed."),
-        Entry("skyrow_purged_idempotency_keys_total", .counter, "Expired idempotency keys that were removed."),
+        Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
+        Entry("skyrow_purged_idempotency_keys_total", .counter, ["application"], "Expired idempotency keys that were removed."),
     ]
 
     private static let observability: [Entry] = [

@@ -8,8 +8,7 @@ import SkyrowStore
 struct ServiceMetrics: Sendable {
     let registry: MetricRegistry
     let client: PostgresClient
-    let store: RecordStore
-    let actions: ActionService
+    let applications: Applications
     let http: HTTPServerCounts
     let log: LogOutput
     /// nil when nothing is traced.
@@ -24,7 +23,7 @@ struct ServiceMetrics: Sendable {
     }
 
     private var families: [MetricFamily] {
-        registry.families + connections + postgres(client.statistics) + schema + accounts + build
+        registry.families + connections + postgres(client.statistics) + ofApplications + shared + build
             + process.readings.families
     }
 
@@ -61,22 +60,33 @@ struct ServiceMetrics: Sendable {
         ]
     }
 
-    private var schema: [MetricFamily] {
-        let catalog = store.cache.current
-        let statistics = store.cache.statistics
+    /// What each application that is open says of itself.
+    private var ofApplications: [MetricFamily] {
+        let open = applications.allOpen.map { (name: $0.name, actions: $0.opened.actions) }
+        func family(_ name: String, _ kind: MetricKind, _ value: (ActionService) -> Int) -> MetricFamily {
+            let series = open.map { application in
+                MetricSeries(
+                    labels: [MetricLabel(name: "application", value: application.name.rawValue)],
+                    value: .integer(Int64(value(application.actions)))
+                )
+            }
+            return MetricFamily(name, kind, series)
+        }
         return [
-            .gauge("skyrow_schema_types", catalog.tables.count),
-            .gauge("skyrow_schema_version", catalog.version),
-            .counter("skyrow_schema_reloads_total", statistics.readings),
-            .counter("skyrow_schema_reload_failures_total", statistics.failures),
+            family("skyrow_schema_types", .gauge) { $0.store.cache.current.tables.count },
+            family("skyrow_schema_version", .gauge) { Int(clamping: $0.store.cache.current.version) },
+            family("skyrow_schema_reloads_total", .counter) { $0.store.cache.statistics.readings },
+            family("skyrow_schema_reload_failures_total", .counter) { $0.store.cache.statistics.failures },
+            family("skyrow_session_cache_entries", .gauge) { $0.statistics.rememberedSessions },
+            family("skyrow_session_cache_hits_total", .counter) { $0.statistics.sessionHits },
         ]
     }
 
-    private var accounts: [MetricFamily] {
-        let statistics = actions.statistics
+    /// What all applications have together.
+    private var shared: [MetricFamily] {
+        guard let statistics = applications.default?.statistics else { return [] }
         return [
-            .gauge("skyrow_session_cache_entries", statistics.rememberedSessions),
-            .counter("skyrow_session_cache_hits_total", statistics.sessionHits),
+            .gauge("skyrow_applications_open", applications.allOpen.count),
             .gauge("skyrow_password_queue_length", statistics.waitingPasswords),
             .gauge("skyrow_reads_running", statistics.reads.running),
             .gauge("skyrow_reads_waiting", statistics.reads.waiting),

@@ -4,7 +4,6 @@ import SkyrowActions
 import SkyrowHTTP
 import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
 import SkyrowSystem
 
 /// The observability of a service: metrics, the log of slow statements, traces.
@@ -58,8 +57,7 @@ struct Observability: Sendable {
     /// The metrics of a service, for those who may have them.
     func page(
         client: PostgresClient,
-        store: RecordStore,
-        actions: ActionService,
+        applications: Applications,
         http: HTTPServerCounts,
         log: LogOutput
     ) -> MetricsPage? {
@@ -67,8 +65,7 @@ struct Observability: Sendable {
         let metrics = ServiceMetrics(
             registry: registry,
             client: client,
-            store: store,
-            actions: actions,
+            applications: applications,
             http: http,
             log: log,
             traces: traces,
@@ -80,9 +77,9 @@ struct Observability: Sendable {
     }
 
     /// The server on the address that metrics have to themselves; nil when they have none.
-    func server(page: MetricsPage?, service: ActionService) -> MetricsServer? {
+    func server(page: MetricsPage?, applications: Applications) -> MetricsServer? {
         guard case .address(let host, let port) = access, let page else { return nil }
-        let responder = MetricsResponder(page: page, service: service)
+        let responder = MetricsResponder(page: page, applications: applications)
         return MetricsServer(host: host, port: port, responder: responder, logger: logger)
     }
 

@@ -78,24 +78,31 @@ package struct ServiceProcess: Sendable {
         )
         let observability = try Observability(settings, keys: keys, logger: ground.logger)
         defer { observability.flush() }
-        let store = try makeStore(on: ground, observability)
-        let actions = ActionService(
-            store: store,
-            configuration: ServiceConfiguration(keys, settings),
+        let connection = ground.embedded?.address.connection() ?? settings.database.url ?? ""
+        let (client, schema) = try makeClient(connection: connection, settings, logger: ground.logger) {
+            $0.reporting = observability.reporting
+        }
+        let factory = ApplicationFactory(
+            loader: loader,
+            keys: keys,
+            client: client,
+            schema: schema,
             logger: ground.logger,
             metrics: observability.registry
         )
+        let applications = factory.applications
         let limits = connectionLimits(logger: ground.logger)
         let counts = HTTPServerCounts(limits: limits)
-        let page = observability.page(
-            client: store.client,
-            store: store,
-            actions: actions,
-            http: counts,
-            log: ground.log
-        )
+        let page = observability.page(client: client, applications: applications, http: counts, log: ground.log)
         let drain = Drain(time: settings.times.drain)
-        let responder = makeResponder(actions, on: ground, observability, page: page, drain: drain, limits: limits)
+        let responder = makeResponder(
+            applications,
+            on: ground,
+            observability,
+            page: page,
+            drain: drain,
+            limits: limits
+        )
         let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
             announce(
                 Announcement(settings: settings, keys: keys, port: port, directory: ground.directory, program: program)
@@ -105,37 +112,19 @@ package struct ServiceProcess: Sendable {
         }
         // In the order in which each needs the one before. Shutdown goes the other way: first the service says that it
         // will end, then the server stops, the database last.
-        let prepared = StoreService(store: store)
+        let prepared = ApplicationsService(applications)
         var services: [any Service] = []
         if let embedded = ground.embedded { services.append(embedded) }
-        services.append(store.client)
-        if let metrics = observability.server(page: page, service: actions) { services.append(metrics) }
-        services += [prepared, PreparedService(actions, after: prepared), PreparedService(server, after: prepared)]
+        services.append(client)
+        if let metrics = observability.server(page: page, applications: applications) { services.append(metrics) }
+        services += [prepared, PreparedService(server, after: prepared)]
         if let certificate = ground.certificate { services.append(certificate) }
         services += [drain, MemoryTrimming()]
-        try await run(services, until: reload(of: actions, on: ground), logger: ground.logger)
-    }
-
-    /// A store on a client that reports its statements; the client is still to be run.
-    private func makeStore(on ground: Ground, _ observability: Observability) throws(ToolError) -> RecordStore {
-        let connection = ground.embedded?.address.connection() ?? settings.database.url ?? ""
-        let (client, schema) = try makeClient(connection: connection, settings, logger: ground.logger) {
-            $0.reporting = observability.reporting
-        }
-        return RecordStore(
-            client: client,
-            schema: schema,
-            mode: settings.records.isDevelopment ? .development : .production,
-            loginKeys: settings.accounts.loginKeys,
-            loginKeyReaders: settings.accounts.loginKeyReaders,
-            sharedAccessLists: settings.records.sharedAccessLists,
-            maximumAccessEntries: settings.records.maximumAccessEntries,
-            logger: ground.logger
-        )
+        try await run(services, until: reload(of: applications, factory, on: ground), logger: ground.logger)
     }
 
     private func makeResponder(
-        _ actions: ActionService,
+        _ applications: Applications,
         on ground: Ground,
         _ observability: Observability,
         page: MetricsPage?,
@@ -143,7 +132,7 @@ package struct ServiceProcess: Sendable {
         limits: HTTPLimits
     ) -> ServiceResponder {
         ServiceResponder(
-            service: actions,
+            applications: applications,
             cors: settings.listening.corsOrigins,
             clients: ClientIdentification(settings),
             strictTransport: settings.tls.strictTransport,
@@ -178,7 +167,11 @@ package struct ServiceProcess: Sendable {
         }
     }
 
-    private func reload(of actions: ActionService, on ground: Ground) -> SettingsReload {
+    private func reload(
+        of applications: Applications,
+        _ factory: ApplicationFactory,
+        on ground: Ground
+    ) -> SettingsReload {
         SettingsReload(
             signals: ground.hangups,
             loader: loader,
@@ -187,7 +180,7 @@ package struct ServiceProcess: Sendable {
             logger: ground.logger
         ) { [level] in
             level.level = $0.logging.level
-            actions.rateLimiter.limits = RateLimits($0)
+            factory.reload(applications)
         }
     }
 
@@ -257,7 +250,7 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// A client of the application's database, which `run()` must be called on.
+/// A client of the applications' database, which `run()` must be called on, and the schema of the default one.
 package func makeClient(
     connection: String,
     _ settings: Settings,
@@ -270,7 +263,7 @@ package func makeClient(
     } catch {
         throw .usage("\(error)")
     }
-    var configuration = PostgresConfiguration(connection: connection, schema: schema, settings)
+    var configuration = PostgresConfiguration(connection: connection, settings)
     configuration.applicationName = PostgresConfiguration.serviceName(of: schema)
     adjust(&configuration)
     return (PostgresClient(configuration: configuration, logger: logger), schema)

@@ -43,11 +43,12 @@ extension ClientIdentification {
 }
 
 extension PostgresConfiguration {
-    package init(connection: String, schema: SQLIdentifier, _ settings: Settings) {
+    package init(connection: String, _ settings: Settings) {
         self.init(connection: connection)
         let pools = settings.pools
         let times = settings.times
-        searchPath = [schema]
+        // Applications share the connections, so no name is looked up in the schema of one of them.
+        searchPath = []
         namedStatements = settings.database.preparedStatements
         if settings.database.url != nil { listenConnection = settings.database.listenURL }
         readConnections = pools.readConnections
@@ -65,11 +66,11 @@ extension PostgresConfiguration {
 }
 
 extension ServiceConfiguration {
-    package init(_ keys: ServiceKeys, _ settings: Settings) {
+    /// - Parameter keys: those of the default application; nil for one whose keys the database has.
+    package init(_ keys: ServiceKeys?, _ settings: Settings) {
         let accounts = settings.accounts
         self.init(
-            apiKey: Secret(keys.apiKey),
-            masterKey: Secret(keys.masterKey),
+            keys: keys.map { (api: Secret($0.apiKey), master: Secret($0.masterKey)) },
             tokenLifetime: accounts.sessionLifetime,
             sessionIdle: accounts.sessionIdle,
             sessionLimit: accounts.sessionLimit,

@@ -1,28 +1,32 @@
 import ServiceLifecycle
-import SkyrowStore
+import SkyrowActions
 import Synchronization
 
-/// Brings the database up to date, lets the services that need it begin, and keeps the catalogue fresh.
-struct StoreService: Service {
-    let store: RecordStore
+/// Opens the default application, lets the services that need it begin, and follows what changes of the applications.
+struct ApplicationsService: Service {
+    let applications: Applications
     let gate = StartGate()
+
+    init(_ applications: Applications) {
+        self.applications = applications
+    }
 
     func run() async throws {
         defer { gate.settle(false) }
-        try await store.prepare()
+        try await applications.prepare()
         gate.settle(true)
-        await cancelWhenGracefulShutdown { await store.run() }
+        try await applications.run()
     }
 }
 
-/// A service that begins when the store is prepared.
+/// A service that begins when the default application is open.
 struct PreparedService: Service {
     private let base: any Service
     private let gate: StartGate
 
-    init(_ base: any Service, after store: StoreService) {
+    init(_ base: any Service, after applications: ApplicationsService) {
         self.base = base
-        gate = store.gate
+        gate = applications.gate
     }
 
     func run() async throws {

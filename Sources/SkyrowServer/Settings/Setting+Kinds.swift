@@ -80,13 +80,13 @@ extension Setting where Value == String? {
 }
 
 /// Durations as people write them: a whole number and a unit of `ms`, `s`, `m`, `h` or `d`; seconds when there is none.
-enum DurationText {
+package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000),
     ]
 
     /// nil for anything else, and beyond some thousand years.
-    static func duration(_ text: String) -> Duration? {
+    package static func duration(_ text: String) -> Duration? {
         let unit = units.first { text.hasSuffix($0.name) } ?? ("", 1000)
         guard let count = Int64(text.dropLast(unit.name.count)), (0...100_000_000).contains(count) else { return nil }
         return .milliseconds(count * unit.milliseconds)

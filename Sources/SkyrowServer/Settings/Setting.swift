@@ -42,6 +42,13 @@ package struct Setting<Value: Sendable>: AnySetting {
         return copy
     }
 
+    /// This setting, which each application may have of its own.
+    var ofApplications: Setting {
+        var copy = self
+        copy.row.isOfApplications = true
+        return copy
+    }
+
     /// This setting, never printed, and read from a file as well.
     package func secret(hasFlag: Bool) -> Setting {
         var copy = self
@@ -80,6 +87,8 @@ package struct SettingRow: Hashable, Sendable {
     var isInFile = true
     /// Whether the service takes a new value on SIGHUP.
     package var reloads = false
+    /// Whether each application may have a value of its own.
+    package var isOfApplications = false
 
     /// `--maximum-body`
     package var flag: String? { hasFlag ? "--\(name)" : nil }

@@ -27,7 +27,12 @@ extension SettingsTable {
     }
 
     /// What a command needs that works on the database beside the service.
-    package static let databaseGroups: [any SettingGroup.Type] = [GeneralSettings.self, DatabaseSettings.self]
+    package static let databaseGroups: [any SettingGroup.Type] = [
+        GeneralSettings.self, DatabaseSettings.self, ApplicationSettings.self,
+    ]
+
+    /// What the service needs: it serves all applications.
+    package static let serviceGroups = groups.filter { $0 != ApplicationSettings.self }
 
     /// Every row, with those that name files of secrets.
     package static let rows: [SettingRow] = groups.flatMap { $0.settings }.flatMap { setting in

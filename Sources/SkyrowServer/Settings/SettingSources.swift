@@ -1,6 +1,10 @@
+import SkyrowModel
 import SkyrowSystem
 
 /// Where settings come from: flags, which win over the environment, which wins over the file.
+///
+/// What an application has of its own wins over all of these, which are the whole service's: its section of the file
+/// first, then its table in the database.
 package struct SettingSources: Sendable {
     /// What a setting was said to be.
     struct Found: Hashable, Sendable {
@@ -11,14 +15,29 @@ package struct SettingSources: Sendable {
     private let flags: [String: String]
     private let environment: [String: String]
     private let file: SettingsFile?
+    private let application: ApplicationSource?
+
+    /// What an application has of its own.
+    struct ApplicationSource: Sendable {
+        var name: ApplicationName
+        /// What its table in the database holds, by the settings' names.
+        var stored: [String: String]
+    }
 
     /// - Parameters:
     ///   - flags: by the settings' names.
     ///   - environment: a variable that is empty counts as none.
-    init(flags: [String: String], environment: [String: String], file: SettingsFile? = nil) {
+    ///   - application: the one that the settings are for; nil for the service.
+    init(
+        flags: [String: String],
+        environment: [String: String],
+        file: SettingsFile? = nil,
+        application: ApplicationSource? = nil
+    ) {
         self.flags = flags
         self.environment = environment.filter { !$0.value.isEmpty }
         self.file = file
+        self.application = application
     }
 
     /// The text of a setting, or of the file that a secret is in; nil without any source.
@@ -47,6 +66,13 @@ package struct SettingSources: Sendable {
 
     /// The text of the strongest source that has one, and the source's place in their order.
     private func look(up row: SettingRow) -> (found: Found, place: Int)? {
+        if let application, row.isOfApplications {
+            let name = application.name
+            if let file, let text = file.applications[name]?[row.name] {
+                return (Found(text: text, origin: .file(file.path, key: "applications.\(name).\(row.name)")), 0)
+            }
+            if let text = application.stored[row.name] { return (Found(text: text, origin: .table(name)), 0) }
+        }
         let texts: [(text: String?, origin: SettingOrigin)] = [
             (flags[row.name], .flag("--\(row.name)")),
             (environment[row.variable], .environment(row.variable)),
@@ -74,6 +100,15 @@ package struct SettingSources: Sendable {
         let keys = rows.filter(\.isInFile).map(\.name)
         for key in file.texts.keys.sorted() where !keys.contains(key) {
             throw .configuration("'\(key)' in \(file.path) is no setting\(hint(nearestName(to: key, of: keys)))")
+        }
+        let ofApplications = rows.filter(\.isOfApplications).map(\.name)
+        for (name, texts) in file.applications.sorted(by: { $0.key < $1.key }) {
+            for key in texts.keys.sorted() where !ofApplications.contains(key) {
+                throw .configuration(
+                    "'applications.\(name).\(key)' in \(file.path) is no setting of an application"
+                        + hint(nearestName(to: key, of: ofApplications))
+                )
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import SkyrowJSON
+package import SkyrowModel
 package import SkyrowSystem
 
 /// A settings file: one JSON object whose keys are the settings' names.
@@ -6,10 +7,15 @@ package import SkyrowSystem
 /// ```json
 /// {"port": 8080, "data-directory": "/var/lib/skyrow", "login-keys": ["email"], "development": false}
 /// ```
+///
+/// The key `applications` holds an object for each application that has settings of its own:
+/// `{"applications": {"shop": {"development": true}}}`.
 package struct SettingsFile: Hashable, Sendable {
     package var path: String
     /// What stands behind each key, in the form that flags and variables have; null counts as nothing.
     package var texts: [String: String] = [:]
+    /// The same of the applications that have some.
+    package var applications: [ApplicationName: [String: String]] = [:]
 
     /// Reads the file; throws ``ToolError`` when it cannot be read or is no such object.
     package init(reading path: String) throws(ToolError) {
@@ -30,25 +36,63 @@ package struct SettingsFile: Hashable, Sendable {
         } catch {
             throw .configuration("The settings file \(path) is no JSON. \(error).")
         }
-        texts = try document.withRoot { root throws(ToolError) in
+        (texts, applications) = try document.withRoot { root throws(ToolError) in
             guard root.isObject else { throw .configuration("The settings file \(path) must hold one JSON object.") }
-            var texts: [String: String] = [:]
-            var names: Set<String> = []
-            for (key, value) in root.members {
-                let name = key.string ?? ""
-                guard names.insert(name).inserted else {
-                    throw .configuration("'\(name)' is in \(path) twice: keep one of them.")
-                }
-                if value.isNull { continue }
-                guard let text = SettingsFile.text(value) else {
-                    throw .configuration(
-                        "'\(name)' in \(path) must be a text, a number, true, false or a list of texts."
-                    )
-                }
-                texts[name] = text
+            var applications: [ApplicationName: [String: String]] = [:]
+            let texts = try SettingsFile.texts(of: root, in: path) { key, value throws(ToolError) in
+                guard key == "applications" else { return false }
+                applications = try SettingsFile.applications(of: value, in: path)
+                return true
             }
-            return texts
+            return (texts, applications)
         }
+    }
+
+    /// - Parameter special: takes a member that is no setting; false for all others.
+    private static func texts(
+        of object: JSONView,
+        prefix: String = "",
+        in path: String,
+        special: (String, JSONView) throws(ToolError) -> Bool = { _, _ in false }
+    ) throws(ToolError) -> [String: String] {
+        var texts: [String: String] = [:]
+        var names: Set<String> = []
+        for (key, value) in object.members {
+            let name = key.string ?? ""
+            guard names.insert(name).inserted else {
+                throw .configuration("'\(prefix)\(name)' is in \(path) twice: keep one of them.")
+            }
+            if try special(name, value) || value.isNull { continue }
+            guard let text = SettingsFile.text(value) else {
+                throw .configuration(
+                    "'\(prefix)\(name)' in \(path) must be a text, a number, true, false or a list of texts."
+                )
+            }
+            texts[name] = text
+        }
+        return texts
+    }
+
+    private static func applications(of value: JSONView, in path: String) throws(ToolError)
+        -> [ApplicationName: [String: String]]
+    {
+        guard value.isObject else {
+            throw .configuration("'applications' in \(path) must be an object with an object for each application.")
+        }
+        var applications: [ApplicationName: [String: String]] = [:]
+        for (key, settings) in value.members {
+            let text = key.string ?? ""
+            guard let name = try? ApplicationName(text), name != .default, settings.isObject else {
+                throw .configuration(
+                    "'applications.\(text)' in \(path) must be the name of an application other than app, with an object."
+                )
+            }
+            let texts = try texts(of: settings, prefix: "applications.\(name).", in: path)
+            guard applications.updateValue(texts, forKey: name) == nil else {
+                throw .configuration("'applications.\(name)' is in \(path) twice: keep one of them.")
+            }
+        }
+        return applications
     }
 
     /// A scalar's text, or those of a list with commas between them.

@@ -1,3 +1,4 @@
+package import SkyrowModel
 package import SkyrowSystem
 
 /// The sources of a command's settings, kept to read the file again later.
@@ -21,13 +22,30 @@ package struct SettingsLoader: Sendable {
     ///
     /// Throws ``ToolError`` about the first thing that is wrong.
     package func load() throws(ToolError) -> Settings {
+        try Settings(SettingSources(flags: flags, environment: environment, file: try file()), groups: groups)
+    }
+
+    /// The settings that hold for an application: what it has of its own, and the service's for the rest.
+    ///
+    /// - Parameter stored: what its table in the database holds, by the settings' names.
+    package func load(of application: ApplicationName, stored: [String: String]) throws(ToolError) -> Settings {
+        // The default application is the service's own.
+        guard application != .default else { return try load() }
+        let sources = SettingSources(
+            flags: flags,
+            environment: environment,
+            file: try file(),
+            application: SettingSources.ApplicationSource(name: application, stored: stored)
+        )
+        return try Settings(sources, groups: groups)
+    }
+
+    private func file() throws(ToolError) -> SettingsFile? {
         // Where the file is cannot stand in the file.
         let outside = try Settings(
             SettingSources(flags: flags, environment: environment),
             groups: [GeneralSettings.self]
         )
-        var file: SettingsFile?
-        if let path = outside.general.config { file = try SettingsFile(reading: path) }
-        return try Settings(SettingSources(flags: flags, environment: environment, file: file), groups: groups)
+        return try outside.general.config.map { path throws(ToolError) in try SettingsFile(reading: path) }
     }
 }

@@ -4,6 +4,7 @@
 package struct SettingsTable: Sendable {
     package let general = GeneralSettings()
     package let database = DatabaseSettings()
+    package let application = ApplicationSettings()
     package let listening = ListeningSettings()
     package let tls = TLSSettings()
     package let proxies = ProxySettings()

@@ -36,10 +36,18 @@ extension Migration {
         Migration(version: 7, name: "0007_tombstone_names", script: text(PackageResources._007_tombstone_names_sql)),
         Migration(version: 8, name: "0008_text_order", script: text(PackageResources._008_text_order_sql)),
         Migration(version: 9, name: "0009_type_parts", script: text(PackageResources._009_type_parts_sql)),
+        Migration(
+            version: 10,
+            name: "0010_application_settings",
+            script: text(PackageResources._010_application_settings_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.
     package static let present: String = text(PackageResources.schema_sql)
+
+    /// `sql/applications.sql`, which belongs to no application.
+    package static let applications: String = text(PackageResources.applications_sql)
 
     private static func text(_ utf8: [UInt8]) -> String {
         String(decoding: utf8, as: UTF8.self)

@@ -13,25 +13,35 @@ package enum SessionNotice: Hashable, Sendable {
     /// The same for every user.
     case all
 
-    init(_ event: PostgresNotificationEvent) {
+    /// nil for what is said about another application's sessions.
+    init?(_ event: PostgresNotificationEvent, of schema: SQLIdentifier) {
         switch event {
         case .connected: self = .listening(again: false)
         case .reconnected: self = .listening(again: true)
         // What is remembered is looked up again after a second in any case.
         case .silent: self = .all
-        case .notification(_, let payload, _): self.init(payload: payload)
+        case .notification(_, let payload, _):
+            let prefix = "\(schema.name)/"
+            if payload.hasPrefix(prefix) {
+                self.init(text: payload.dropFirst(prefix.count))
+            } else if payload.contains("/") {
+                return nil
+            } else {
+                // Said by hand, of every application.
+                self = .all
+            }
         }
     }
 
     /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; anything else is taken as `all`, the safe side.
-    init(payload: String) {
+    private init(text: Substring) {
         // PostgreSQL writes lowercase digits, so that other ones are not its own.
-        if payload.hasPrefix("token:"), let hash = Hexadecimal.bytes(payload.utf8.dropFirst(6)), hash.count == 32,
-            Hexadecimal.text(hash) == payload.dropFirst(6)
+        if text.hasPrefix("token:"), let hash = Hexadecimal.bytes(text.utf8.dropFirst(6)), hash.count == 32,
+            Hexadecimal.text(hash) == text.dropFirst(6)
         {
             self = .token(hash: hash)
-        } else if payload.hasPrefix("user:") {
-            self = .user(UserID(String(payload.dropFirst(5))))
+        } else if text.hasPrefix("user:") {
+            self = .user(UserID(String(text.dropFirst(5))))
         } else {
             self = .all
         }
@@ -41,6 +51,7 @@ package enum SessionNotice: Hashable, Sendable {
 extension SessionTable {
     /// The changes of sessions from now on, by any process; ends when the database client shuts down.
     package func notices() -> some AsyncSequence<SessionNotice, Never> & Sendable {
-        store.client.listen("skyrow_session").map { SessionNotice($0) }
+        let schema = store.schema
+        return store.client.listen("skyrow_session").compactMap { SessionNotice($0, of: schema) }
     }
 }

@@ -38,7 +38,7 @@ struct BackupCommand: AsyncParsableCommand {
                 time: ServiceClock.system.now(),
                 progress: Progress.maker
             )
-            let settings = try options.loader.load()
+            let settings = try await options.loader.loadForApplication()
             let printsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
                 let summary = try await run(database.forBackup())

@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
             // Settings of the service decide what it needs.
             var loader = options.loader
             loader.groups = SettingsTable.groups
-            let report = try await examine(try loader.load(), try chosen())
+            let report = try await examine(try await loader.loadForApplication(), try chosen())
             print(output.isJSON ? report.json : report.text)
             exitCode = report.exitCode
         }

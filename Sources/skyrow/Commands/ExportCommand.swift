@@ -59,7 +59,7 @@ struct ExportCommand: AsyncParsableCommand {
                 isForSpreadsheets: isForSpreadsheets,
                 isDirectory: { isDirectory($0) }
             )
-            let database = try options.loader.load()
+            let database = try await options.loader.loadForApplication()
             let printsJSON = summary.isJSON
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)

@@ -89,7 +89,7 @@ struct ImportCommand: AsyncParsableCommand {
                 isDryRun: isDryRun,
                 progress: Progress.maker
             )
-            let database = try options.loader.load()
+            let database = try await options.loader.loadForApplication()
             let survey = try await run.survey()
             let isJSON = output.isJSON
             try await withStore(database) { store throws(ToolError) in
@@ -108,7 +108,7 @@ struct ImportCommand: AsyncParsableCommand {
             throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")
         }
         let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, progress: Progress.maker)
-        let database = try options.loader.load()
+        let database = try await options.loader.loadForApplication()
         let isJSON = output.isJSON
         try await withStore(database) { store throws(ToolError) in
             let summary = try await run(on: store) { if !isJSON { show(run) } }

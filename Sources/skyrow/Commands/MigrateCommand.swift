@@ -24,7 +24,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let settings = try options.loader.load()
+            let settings = try await options.loader.loadForApplication()
             let isDryRun = isDryRun
             let isJSON = output.isJSON
             try await withClient(settings) { client, schema, logger throws(ToolError) in

@@ -16,3 +16,15 @@ func jsonObject(_ members: (JSONWriter) -> Void) -> String {
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self)
 }
+
+extension JSONWriter {
+    func member(_ name: String, _ text: String) {
+        key(name)
+        string(text)
+    }
+
+    func member(_ name: String, _ flag: Bool) {
+        key(name)
+        boolean(flag)
+    }
+}

@@ -30,7 +30,7 @@ struct PsqlCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let settings = try options.loader.load()
+            let settings = try await options.loader.loadForApplication()
             if isAdministrator, settings.database.url != nil {
                 throw ToolError.usage(
                     "--administrator is for the embedded PostgreSQL: name the role in --database-url."

@@ -45,7 +45,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let settings = try options.loader.load()
+            let settings = try await options.loader.loadForApplication()
             let archive = try BackupReader(opening: file)
             let run = try RestoreRun(
                 archive,

@@ -30,8 +30,11 @@ func withAccounts(
 ) async throws(ToolError) {
     var loader = options.loader
     loader.groups.append(AccountSettings.self)
-    let settings = try loader.load()
-    let given = settings.given(AccountSettings().loginKeys.row) == nil ? nil : settings.accounts.loginKeys
+    let settings = try await loader.loadForApplication()
+    // Those of the service are not another application's.
+    let isDefault = settings.application.name == .default
+    let isGiven = isDefault && settings.given(AccountSettings().loginKeys.row) != nil
+    let given = isGiven ? settings.accounts.loginKeys : nil
     try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         if !preparing { try await requireMigrated(client, schema, logger: logger) }
         let store: RecordStore

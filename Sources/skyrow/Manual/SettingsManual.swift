@@ -33,6 +33,9 @@ enum SettingsManual {
               can be read from a file instead, and an end of line there does not count.
             - SIGHUP has the service read the file again. Settings marked with ↻ then take their new values; of others that have
               changed the log says that they wait for the next start. Something wrong in the file leaves all as it was.
+            - Settings marked with ◇ can differ by [application](Operations.md#applications): the file has them under
+              `{"applications": {"shop": {"development": false}}}`, `skyrow app set` in the database, and both win over what the
+              service has. `skyrow config --application shop` shows what holds.
             - In Kubernetes, a Service of the name `skyrow` gives every pod variables such as `SKYROW_PORT=tcp://…`, which are taken
               for settings: call the Service otherwise, or set `enableServiceLinks: false`.
 
@@ -53,7 +56,7 @@ enum SettingsManual {
     }
 
     private static func line(_ row: SettingRow) -> String {
-        let name = "`\(row.flag ?? row.name)`" + (row.reloads ? " ↻" : "")
+        let name = "`\(row.flag ?? row.name)`" + (row.reloads ? " ↻" : "") + (row.isOfApplications ? " ◇" : "")
         let defaultValue = row.defaultValue.isEmpty ? "" : "`\(row.defaultValue)`"
         let expectation = "Must be \(row.expectation)."
         let cells = [name, "`\(row.variable)`", defaultValue, "\(row.sentence) \(expectation)"]

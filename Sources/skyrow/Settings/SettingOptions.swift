@@ -96,9 +96,19 @@ protocol SettingScope {
     static var groups: [any SettingGroup.Type] { get }
 }
 
-/// All of them.
+/// Those of the service.
 enum ServiceScope: SettingScope {
+    static var groups: [any SettingGroup.Type] { SettingsTable.serviceGroups }
+}
+
+/// All of them.
+enum EveryScope: SettingScope {
     static var groups: [any SettingGroup.Type] { SettingsTable.groups }
+}
+
+/// Those of a command that works on the applications.
+enum RegistryScope: SettingScope {
+    static var groups: [any SettingGroup.Type] { [GeneralSettings.self, DatabaseSettings.self] }
 }
 
 /// Those of a command that works on the database beside the service.
@@ -107,6 +117,8 @@ enum DatabaseScope: SettingScope {
 }
 
 typealias ServiceOptions = SettingOptions<ServiceScope>
+typealias EveryOption = SettingOptions<EveryScope>
+typealias RegistryOptions = SettingOptions<RegistryScope>
 typealias DatabaseOptions = SettingOptions<DatabaseScope>
 
 /// A name of the table as ArgumentParser asks for it.

@@ -66,6 +66,7 @@ extension SettingOrigin {
         case .flag: "flag"
         case .environment: "environment"
         case .file: "file"
+        case .table: "table"
         }
     }
 }

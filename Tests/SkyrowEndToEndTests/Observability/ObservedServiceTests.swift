@@ -24,12 +24,12 @@ import Testing
             let metrics = try ScrapedMetrics(page)
             expectCatalog(metrics)
             try expectDashboard(metrics)
-            #expect(metrics.values[#"skyrow_requests_total{action="record:fetch",outcome="OK"}"#] == 3)
-            #expect(metrics.values[#"skyrow_requests_total{action="unknown",outcome="MethodNotFound"}"#] == 1)
-            #expect(metrics.values[#"skyrow_request_duration_seconds_count{action="record:fetch"}"#] == 4)
-            #expect(metrics.values[#"skyrow_refusals_total{outcome="AccessKeyNotAccepted"}"#] == 1)
+            #expect(metrics.values[#"skyrow_requests_total{application="app",action="record:fetch",outcome="OK"}"#] == 3)
+            #expect(metrics.values[#"skyrow_requests_total{application="app",action="unknown",outcome="MethodNotFound"}"#] == 1)
+            #expect(metrics.values[#"skyrow_request_duration_seconds_count{application="app",action="record:fetch"}"#] == 4)
+            #expect(metrics.values[#"skyrow_refusals_total{application="app",outcome="AccessKeyNotAccepted"}"#] == 1)
             #expect(metrics.values["skyrow_postgres_up"] == 1)
-            #expect(try #require(metrics.values["skyrow_schema_types"]) == 2)
+            #expect(try #require(metrics.values[#"skyrow_schema_types{application="app"}"#]) == 2)
             // Names of types, fields and users are nobody's business here.
             #expect(!page.contains("note") && !page.contains("ann"))
         }

@@ -98,7 +98,7 @@ import Testing
     func anAddressOfItsOwnHasNothingElse(method: String, path: String, status: UInt, body: String?) async {
         let responder = MetricsResponder(
             page: MetricsPage(access: .everybody) { "m 1\n" },
-            service: Self.unconnectedService()
+            applications: Applications(of: Self.unconnectedService())
         )
         let response = await responder.respond(to: Self.request(method, path, headers: []))
         #expect(response.status.code == status)
@@ -107,7 +107,7 @@ import Testing
 
     @Test func anAddressOfItsOwnKeepsAKeyIfThereIsOne() async {
         let page = MetricsPage(access: .keyHolders(Secret(Self.metricsKey))) { "m 1\n" }
-        let responder = MetricsResponder(page: page, service: Self.unconnectedService())
+        let responder = MetricsResponder(page: page, applications: Applications(of: Self.unconnectedService()))
         let refused = await responder.respond(to: Self.request("GET", "/metrics", headers: []))
         #expect(refused.status == .unauthorized)
         let header = [("Authorization", "Bearer \(Self.metricsKey)")]
@@ -117,7 +117,7 @@ import Testing
     @Test func anAddressOfItsOwnTellsItsOwnLimits() async throws {
         let responder = MetricsResponder(
             page: MetricsPage(access: .everybody) { "m 1\n" },
-            service: Self.unconnectedService()
+            applications: Applications(of: Self.unconnectedService())
         )
         try await withServer(responder, limits: MetricsResponder.limits) { server in
             try await withConnection(port: server.port) { connection in
@@ -134,7 +134,7 @@ import Testing
     private static func response(_ method: String, headers: [(String, String)], of page: MetricsPage?) async
         -> HTTPResponse
     {
-        let responder = ServiceResponder(service: unconnectedService(), logger: .silent, metricsPage: page)
+        let responder = ServiceResponder(applications: Applications(of: unconnectedService()), logger: .silent, metricsPage: page)
         return await responder.respond(to: request(method, "/metrics", headers: headers))
     }
 
@@ -161,8 +161,7 @@ import Testing
         return ActionService(
             store: RecordStore(client: client, schema: "app", mode: .production, logger: .silent),
             configuration: ServiceConfiguration(
-                apiKey: Secret(TestService.apiKey),
-                masterKey: Secret(TestService.masterKey)
+                keys: (api: Secret(TestService.apiKey), master: Secret(TestService.masterKey))
             ),
             logger: .silent
         )

@@ -69,6 +69,24 @@ import Testing
         }
     }
 
+    @Test func triggerFunctionsNeedASearchPathOfTheirOwn() async throws {
+        try await withRecords { fixture in
+            func trigger(_ name: String, _ options: String) -> String {
+                """
+                CREATE FUNCTION app.\(name)() RETURNS trigger LANGUAGE plpgsql \(options) AS 'BEGIN RETURN NEW; END';
+                CREATE TRIGGER \(name) BEFORE INSERT ON app.note FOR EACH ROW EXECUTE FUNCTION app.\(name)();
+                """
+            }
+            try await fixture.psql(trigger("with_path", "SET search_path = app") + trigger("without_path", ""))
+            let found = try await examine(fixture.database.url, [.triggerPaths])["trigger-paths"] ?? []
+            #expect(found.map(\.commands).count == 1)
+            let command = try #require(found.first?.commands.first)
+            #expect(command.contains("without_path()"))
+            try await fixture.psql("SET search_path = app; \(command)")
+            #expect(try await examine(fixture.database.url, [.triggerPaths])["trigger-paths"] == [])
+        }
+    }
+
     @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
         try await withRecords { fixture in
             let findings = try await examine(fixture.database.url)

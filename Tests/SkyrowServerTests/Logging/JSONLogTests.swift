@@ -92,6 +92,7 @@ import Testing
         RequestLogLine(
             level: .error,
             action: "a \"quote\"",
+            application: try? ApplicationName("shop"),
             calls: 2,
             client: nil,
             errorCode: 10_000,

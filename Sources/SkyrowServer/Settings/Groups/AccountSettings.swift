@@ -19,7 +19,7 @@ package struct AccountSettings: SettingGroup {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { try? FieldName(String($0)) }
         let keys = names.compactMap { $0 }
         return keys.count == names.count && Set(keys).count == keys.count ? keys : nil
-    }
+    }.ofApplications
 
     package let loginKeyReaders = Setting(
         "login-key-readers",
@@ -41,7 +41,7 @@ package struct AccountSettings: SettingGroup {
             else { return nil }
         }
         return readers
-    }
+    }.ofApplications
 
     package let loginScripts = Setting(
         "login-scripts",
@@ -52,7 +52,7 @@ package struct AccountSettings: SettingGroup {
         "Whether a new login key has letters of one script (and those written with it), or of `any`."
     ) {
         AccountPolicy.Scripts(rawValue: $0)
-    }
+    }.ofApplications
 
     package let passwordMinimum = Setting.integer(
         "password-minimum",
@@ -60,7 +60,7 @@ package struct AccountSettings: SettingGroup {
         in: 1...1000,
         unit: "count",
         "The fewest characters of a new password; older ones go on."
-    )
+    ).ofApplications
 
     package let sessionLifetime = Setting<Duration?>(
         "session-lifetime",
@@ -74,7 +74,7 @@ package struct AccountSettings: SettingGroup {
         return DurationText.duration(text).flatMap {
             (.seconds(60)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
         }
-    }
+    }.ofApplications
 
     package let sessionIdle = Setting<Duration?>(
         "session-idle",
@@ -88,7 +88,7 @@ package struct AccountSettings: SettingGroup {
         return DurationText.duration(text).flatMap {
             (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
         }
-    }
+    }.ofApplications
 
     package let sessionLimit = Setting.integer(
         "session-limit",
@@ -96,7 +96,7 @@ package struct AccountSettings: SettingGroup {
         in: 1...10_000,
         unit: "count",
         "How many sessions a user may have; a further one ends the one that was not used for longest."
-    )
+    ).ofApplications
 
     package let sessionCache = Setting.integer(
         "session-cache",
@@ -144,7 +144,7 @@ package struct AccountSettings: SettingGroup {
         How many wrong passwords a client may try for an account before it must pause, for a second at first and twice as \
         long each time, up to a quarter of an hour; 0 for no limit.
         """
-    )
+    ).ofApplications
 
     package let guessLimitAccount = GuessLimitSetting.limit(
         "guess-limit-account",
@@ -153,7 +153,7 @@ package struct AccountSettings: SettingGroup {
         How many passwords an hour may be tried for an account by all clients that have not logged in to it before; 0 for \
         no limit.
         """
-    )
+    ).ofApplications
 }
 
 /// Limits of which 0 means that there is none.

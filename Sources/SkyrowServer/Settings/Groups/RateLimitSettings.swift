@@ -29,7 +29,7 @@ package struct RateLimitSettings: SettingGroup {
             sentence
         ) { text in
             text == "off" ? .some(nil) : RateLimitText.limit(text).map { .some($0) }
-        }.reloading
+        }.reloading.ofApplications
     }
 }
 

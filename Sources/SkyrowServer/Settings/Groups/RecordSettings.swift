@@ -10,7 +10,7 @@ package struct RecordSettings: SettingGroup {
         "development",
         false,
         "Whether types and fields appear when they are first saved."
-    )
+    ).ofApplications
 
     package let maximumAccessEntries = Setting.integer(
         "maximum-access-entries",
@@ -18,7 +18,7 @@ package struct RecordSettings: SettingGroup {
         in: 1...AccessList.utmostMaximum,
         unit: "count",
         "How many entries an `_access` list may have. Long lists make every query that meets them slower."
-    )
+    ).ofApplications
 
     package let sharedAccessLists = Setting<[RecordTypeName]>(
         "shared-access-lists",
@@ -31,7 +31,7 @@ package struct RecordSettings: SettingGroup {
         let names = text.split(separator: ",", omittingEmptySubsequences: true).map { try? RecordTypeName(String($0)) }
         let types = names.compactMap { $0 }
         return types.count == names.count ? types : nil
-    }
+    }.ofApplications
 
     package let isPublicDevelopment = Setting.flag(
         "public-development",

@@ -1,0 +1,60 @@
+package import SkyrowModel
+import SkyrowStore
+
+/// Which application a request is for, as a value: found by its key, else by the name of the host it was sent to.
+///
+/// A request that names neither, or names a host that no application has, is for the default application, whose own keys
+/// are not here: it judges what none of the others claims.
+struct ApplicationTable: Sendable {
+    private struct Key {
+        let application: ApplicationName
+        let expiresAt: Timestamp?
+    }
+
+    private var keys: [TokenHash: Key] = [:]
+    private var hosts: [HostName: ApplicationName] = [:]
+    private var disabled: Set<ApplicationName> = []
+
+    init(_ applications: [RegisteredApplication] = []) {
+        for application in applications {
+            for key in application.keys {
+                guard let hash = TokenHash(bytes: key.hash) else { continue }
+                keys[hash] = Key(application: application.name, expiresAt: key.expiresAt)
+            }
+            for host in application.hosts { hosts[host] = application.name }
+            if application.isDisabled { disabled.insert(application.name) }
+        }
+    }
+
+    /// Whether every request is for the default application.
+    var isEmpty: Bool { keys.isEmpty && hosts.isEmpty }
+
+    /// Throws `103 AccessKeyNotAccepted` for a key that has expired or is of another application than the host, and for an
+    /// application that is disabled.
+    ///
+    /// - Parameters:
+    ///   - host: the text of the `Host` field.
+    ///   - now: decides about expiry.
+    func application(
+        key: String?,
+        host: String?,
+        at now: @autoclosure () -> Timestamp
+    ) throws(SkyrowError) -> ApplicationName {
+        let claimed = hosts.isEmpty ? nil : host.flatMap { HostName(field: $0) }.flatMap { hosts[$0] }
+        let name: ApplicationName
+        if let key, !key.isEmpty {
+            let found = keys[TokenHash(of: key)]
+            if let end = found?.expiresAt, end <= now() { throw .keyNotAccepted }
+            name = found?.application ?? .default
+            guard claimed == nil || claimed == name else { throw .keyNotAccepted }
+        } else {
+            name = claimed ?? .default
+        }
+        guard !disabled.contains(name) else { throw .applicationDisabled }
+        return name
+    }
+}
+
+extension SkyrowError {
+    package static let applicationDisabled = SkyrowError(.accessKeyNotAccepted, "This application is disabled.")
+}

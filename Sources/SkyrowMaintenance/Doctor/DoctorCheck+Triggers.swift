@@ -1,0 +1,42 @@
+internal import SkyrowPostgres
+import SkyrowStore
+
+// Triggers of an operator's own (Documentation/Decisions/0031-applications.md).
+
+extension DoctorCheck {
+    package static let triggerPaths = DoctorCheck(
+        "trigger-paths",
+        "The search paths of trigger functions",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT DISTINCT function.oid::regprocedure::text AS function
+                FROM pg_catalog.pg_trigger AS held
+                JOIN pg_catalog.pg_class AS home ON home.oid = held.tgrelid
+                JOIN pg_catalog.pg_proc AS function ON function.oid = held.tgfoid
+                JOIN pg_catalog.pg_language AS language ON language.oid = function.prolang
+                WHERE home.relnamespace = \(scope.namespace) AND NOT held.tgisinternal AND lanname IN ('plpgsql', 'sql')
+                    AND NOT starts_with(function.proname, '_')
+                    AND NOT EXISTS (
+                        SELECT FROM unnest(function.proconfig) AS setting WHERE starts_with(setting, 'search_path=')
+                    )
+                ORDER BY 1
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "The trigger function \(row["function"]) has no search path of its own.",
+                    meaning:
+                        "The service's connections have an empty one, since all applications share them: a table or a "
+                        + "function that it names without a schema is not found, and the write that fires it fails.",
+                    remedy: "Give it the path that psql has, which is the application's.",
+                    commands: ["ALTER FUNCTION \(row["function"]) SET search_path FROM CURRENT;"]
+                )
+            }
+        }
+    )
+}

@@ -1,0 +1,107 @@
+import Logging
+import CoreMetrics
+import SkyrowActions
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowStore
+import SkyrowSystem
+import Synchronization
+
+/// Makes the applications of a service, each with the settings that hold for it.
+struct ApplicationFactory: Sendable {
+    let loader: SettingsLoader
+    /// Those of the default application.
+    let keys: ServiceKeys
+    let client: PostgresClient
+    /// That of the default application.
+    let schema: SQLIdentifier
+    let logger: Logger
+    let metrics: any MetricsFactory
+    /// What all applications have together, made with the first.
+    private let shared = SharedOnce()
+
+    init(
+        loader: SettingsLoader,
+        keys: ServiceKeys,
+        client: PostgresClient,
+        schema: SQLIdentifier,
+        logger: Logger,
+        metrics: any MetricsFactory
+    ) {
+        self.loader = loader
+        self.keys = keys
+        self.client = client
+        self.schema = schema
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    /// The applications, none of which is open yet.
+    var applications: Applications {
+        Applications(registry: registry, logger: logger) { [self] registered in
+            try await opened(registered)
+        }
+    }
+
+    private var registry: ApplicationRegistry {
+        ApplicationRegistry(client: client, defaultSchema: schema, logger: logger)
+    }
+
+    /// Has the applications that are open take new limits, as far as their settings can be read.
+    func reload(_ applications: Applications) {
+        for (name, opened) in applications.allOpen {
+            guard let settings = try? loader.load(of: name, stored: opened.settings) else { continue }
+            opened.actions.rateLimiter.limits = RateLimits(settings)
+        }
+    }
+
+    /// Brings the application's tables up to date and makes its actions.
+    private func opened(_ registered: RegisteredApplication?) async throws -> Applications.Opened {
+        let name = registered?.name ?? .default
+        let schema = registered?.schema ?? schema
+        var stored: [String: String] = [:]
+        if name != .default {
+            let migration = MigrationRun(client: client, schema: schema, logger: logger)
+            // What was dropped by hand is not made anew, without its records, behind the operator's back.
+            guard try await !migration.pendingSteps().contains(.install) else {
+                throw ToolError.failure("The schema \(schema.name) does not hold the tables of the application \(name).")
+            }
+            try await migration()
+            stored = try await registry.settings(of: schema)
+        }
+        let settings = try loader.load(of: name, stored: stored)
+        try settings.refusePublicDevelopment()
+        let store = RecordStore(
+            client: client,
+            schema: schema,
+            mode: settings.records.isDevelopment ? .development : .production,
+            loginKeys: settings.accounts.loginKeys,
+            loginKeyReaders: settings.accounts.loginKeyReaders,
+            sharedAccessLists: settings.records.sharedAccessLists,
+            maximumAccessEntries: settings.records.maximumAccessEntries,
+            logger: logger
+        )
+        try await store.prepare()
+        let actions = ActionService(
+            store: store,
+            configuration: ServiceConfiguration(name == .default ? keys : nil, settings),
+            application: name,
+            shared: shared.value,
+            logger: logger,
+            metrics: metrics
+        )
+        shared.setIfNil(SharedCapacity(of: actions))
+        return Applications.Opened(actions: actions, settings: stored)
+    }
+}
+
+/// What the default application has, which is opened before all others, for the others.
+private final class SharedOnce: Sendable {
+    private let capacity = Mutex<SharedCapacity?>(nil)
+
+    var value: SharedCapacity? { capacity.withLock { $0 } }
+
+    func setIfNil(_ value: SharedCapacity) {
+        capacity.withLock { if $0 == nil { $0 = value } }
+    }
+}

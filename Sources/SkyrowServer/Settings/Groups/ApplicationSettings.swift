@@ -1,0 +1,19 @@
+package import SkyrowModel
+
+/// Which application a command beside the service works on.
+package struct ApplicationSettings: SettingGroup {
+    package static let title = "Application"
+
+    package init() {}
+
+    package let name = Setting(
+        "application",
+        ApplicationName.default,
+        shown: ApplicationName.default.rawValue,
+        .text("name"),
+        mustBe: "the name of an application, as `skyrow app list` shows it",
+        "The application that a command works on; `app` is the one of the setting `schema`."
+    ) {
+        try? ApplicationName($0)
+    }.outsideFiles
+}

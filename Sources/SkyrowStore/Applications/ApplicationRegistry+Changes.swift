@@ -1,0 +1,284 @@
+internal import Logging
+package import SkyrowModel
+package import SkyrowPostgres
+
+extension ApplicationRegistry {
+    /// Makes an application with its schema and reserved tables, or nothing.
+    ///
+    /// - Parameters:
+    ///   - adoptsSchema: whether a schema that holds records of Skyrow already becomes this application's.
+    /// - Throws: 108 for a schema that is not free, 109 for a name, a schema, a key or a host that is taken.
+    package func create(
+        _ name: ApplicationName,
+        schema: SQLIdentifier,
+        adoptsSchema: Bool = false,
+        keys: [NewApplicationKey],
+        hosts: [HostName] = [],
+        settings: [String: String] = [:]
+    ) async throws(SkyrowError) {
+        guard name != .default else {
+            throw SkyrowError(.duplicated, "The application app is the service's own: its settings say what it is.")
+        }
+        guard schema != defaultSchema else {
+            throw SkyrowError(.duplicated, "The schema \(schema.name) is that of the application app.")
+        }
+        try await changing { transaction in
+            try await install(in: transaction)
+            try await refuseTaken(name, schema, in: transaction)
+            try await refuseForeignSchema(schema, adopts: adoptsSchema, in: transaction)
+            try await transaction.execute(
+                "INSERT INTO _skyrow.application (name, schema) VALUES (\(name.rawValue), \(schema.name))"
+            )
+            for key in keys { try await add(key, to: name, in: transaction) }
+            for host in hosts { try await add(host, to: name, in: transaction) }
+            try await transaction.lockSchema(schema)
+            _ = try await MigrationRun(client: client, schema: schema, logger: logger)(in: transaction)
+            for (setting, value) in settings { try await set(setting, to: value, in: schema, transaction) }
+        }
+    }
+
+    /// Forgets an application with its keys and host names; its schema stays, or goes with all of its records.
+    package func delete(_ name: ApplicationName, dropsSchema: Bool) async throws(SkyrowError) {
+        let schema = try await application(named: name).schema
+        try await changing { transaction in
+            try await affecting(name) {
+                try await transaction.execute("DELETE FROM _skyrow.application WHERE name = \(name.rawValue)")
+            }
+            guard dropsSchema else { return }
+            try await transaction.lockSchema(schema)
+            try await transaction.execute("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+        }
+    }
+
+    /// Throws 108 for the default application, which is there as long as the service runs.
+    package func setDisabled(_ isDisabled: Bool, _ name: ApplicationName) async throws(SkyrowError) {
+        guard name != .default else {
+            throw .invalidArgument("The application app is the service's own: end the service instead.")
+        }
+        try await changingExisting { transaction in
+            try await affecting(name) {
+                try await transaction.execute(
+                    "UPDATE _skyrow.application SET disabled = \(isDisabled) WHERE name = \(name.rawValue)"
+                )
+            }
+        }
+    }
+
+    /// Adds a key; with `overlap` the others of its kind end after so many seconds, unless they end before.
+    package func add(
+        _ key: NewApplicationKey,
+        to name: ApplicationName,
+        endingOthersIn overlap: Int64? = nil
+    ) async throws(SkyrowError) {
+        try await changingExisting { transaction in
+            try await requireApplication(name, in: transaction)
+            if let overlap {
+                try await transaction.execute(
+                    """
+                    UPDATE _skyrow.application_key
+                    SET expires_at = least(expires_at, now() + make_interval(secs => \(Double(overlap))))
+                    WHERE application = \(name.rawValue) AND kind = \(key.kind.rawValue)
+                    """
+                )
+            }
+            try await add(key, to: name, in: transaction)
+        }
+    }
+
+    /// Removes the key whose text begins so; throws 108 unless it is one, and one of several of its kind.
+    package func removeKey(beginning hint: String, of name: ApplicationName) async throws(SkyrowError) {
+        try await changingExisting { transaction in
+            try await requireApplication(name, in: transaction)
+            let removed = try await transaction.execute(
+                """
+                DELETE FROM _skyrow.application_key
+                WHERE application = \(name.rawValue) AND hint = \(String(hint.prefix(ApplicationRegistry.hintLength)))
+                """
+            )
+            guard removed == 1 else {
+                throw SkyrowError(.resourceNotFound, "The application \(name) has no key that begins with \(hint).")
+            }
+        }
+    }
+
+    package func add(_ host: HostName, to name: ApplicationName) async throws(SkyrowError) {
+        try await changingExisting { transaction in
+            try await requireApplication(name, in: transaction)
+            try await add(host, to: name, in: transaction)
+        }
+    }
+
+    package func remove(_ host: HostName, from name: ApplicationName) async throws(SkyrowError) {
+        try await changingExisting { transaction in
+            try await requireApplication(name, in: transaction)
+            let removed = try await transaction.execute(
+                """
+                DELETE FROM _skyrow.application_host
+                WHERE host = \(host.rawValue) AND application = \(name.rawValue)
+                """
+            )
+            guard removed == 1 else {
+                throw SkyrowError(.resourceNotFound, "The application \(name) has no host name \(host).")
+            }
+        }
+    }
+
+    /// Sets a setting of an application, or removes it.
+    package func set(_ setting: String, to value: String?, of name: ApplicationName) async throws(SkyrowError) {
+        let schema = try await application(named: name).schema
+        try await changing { transaction in
+            if let value {
+                try await set(setting, to: value, in: schema, transaction)
+            } else {
+                try await transaction.execute("DELETE FROM \(schema)._setting WHERE name = \(setting)")
+            }
+        }
+    }
+
+    /// The settings that an application has of its own, by their names.
+    package func settings(of schema: SQLIdentifier) async throws(SkyrowError) -> [String: String] {
+        try await reporting {
+            let result = try await client.read("SELECT name, value FROM \(schema)._setting")
+            let names: [String] = try result.decodeColumn(0)
+            return Dictionary(zip(names, try result.decodeColumn(1))) { first, _ in first }
+        }
+    }
+
+    /// How many characters of a key are kept to recognise it by: too few to find the others.
+    package static let hintLength = 8
+}
+
+// MARK: - Steps
+
+extension ApplicationRegistry {
+    /// Runs `body` in a transaction that announces a change.
+    private func changing(_ body: (PostgresTransaction) async throws -> Void) async throws(SkyrowError) {
+        try await reporting {
+            try await client.withTransaction { transaction in
+                try await body(transaction)
+                _ = try await transaction.query("SELECT pg_notify(\(ApplicationRegistry.channel.name), '')")
+            }
+        }
+    }
+
+    /// The same where there may be no registry yet.
+    private func changingExisting(_ body: (PostgresTransaction) async throws -> Void) async throws(SkyrowError) {
+        try await changing { transaction in
+            try await install(in: transaction)
+            try await body(transaction)
+        }
+    }
+
+    private func install(in transaction: PostgresTransaction) async throws {
+        try await transaction.lockSchema("_skyrow")
+        let isThere = try await transaction.query(ApplicationRegistry.installed)
+        if try isThere.decode(row: 0, column: 0, as: Bool.self) { return }
+        try await transaction.executeScript(SQL(trustedText: Migration.applications))
+    }
+
+    /// The default application is registered when it gets a key or a host name beside those of its settings.
+    private func requireApplication(_ name: ApplicationName, in transaction: PostgresTransaction) async throws {
+        if name == .default {
+            try await transaction.execute(
+                """
+                INSERT INTO _skyrow.application (name, schema) VALUES (\(name.rawValue), \(defaultSchema.name))
+                ON CONFLICT (name) DO NOTHING
+                """
+            )
+        }
+        let found = try await transaction.query(
+            "SELECT FROM _skyrow.application WHERE name = \(name.rawValue) FOR UPDATE"
+        )
+        if found.isEmpty { throw ApplicationRegistry.unknown(name) }
+    }
+
+    private func set(
+        _ setting: String,
+        to value: String,
+        in schema: SQLIdentifier,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            """
+            INSERT INTO \(schema)._setting (name, value) VALUES (\(setting), \(value))
+            ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value
+            """
+        )
+    }
+
+    private func affecting(_ name: ApplicationName, _ body: () async throws -> Int) async throws {
+        if try await body() == 0 { throw ApplicationRegistry.unknown(name) }
+    }
+
+    private func add(
+        _ key: NewApplicationKey,
+        to name: ApplicationName,
+        in transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute(
+            """
+            INSERT INTO _skyrow.application_key (hash, application, kind, hint)
+            VALUES (\(key.hash), \(name.rawValue), \(key.kind.rawValue), \(key.hint))
+            """
+        )
+    }
+
+    private func add(_ host: HostName, to name: ApplicationName, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "INSERT INTO _skyrow.application_host (host, application) VALUES (\(host.rawValue), \(name.rawValue))"
+        )
+    }
+
+    /// Throws 109 for what another application has, before anything is said about the schema itself.
+    private func refuseTaken(
+        _ name: ApplicationName,
+        _ schema: SQLIdentifier,
+        in transaction: PostgresTransaction
+    ) async throws {
+        let found = try await transaction.query(
+            """
+            SELECT name = \(name.rawValue) FROM _skyrow.application
+            WHERE name = \(name.rawValue) OR schema = \(schema.name) ORDER BY 1 DESC
+            """
+        )
+        guard !found.isEmpty else { return }
+        throw try found.decode(row: 0, column: 0, as: Bool.self)
+            ? ApplicationRegistry.nameTaken : ApplicationRegistry.schemaTaken
+    }
+
+    /// Throws 108 for a schema that is PostgreSQL's, another role's, or of another purpose.
+    private func refuseForeignSchema(
+        _ schema: SQLIdentifier,
+        adopts: Bool,
+        in transaction: PostgresTransaction
+    ) async throws {
+        let name = schema.name
+        let reserved = ["information_schema", "public", "postgis", "skyrow_admin"]
+        guard !name.hasPrefix("pg_"), !name.hasPrefix("_"), !reserved.contains(name) else {
+            throw SkyrowError.invalidArgument("The schema \(name) is not one for an application: name another.")
+        }
+        let found = try await transaction.query(
+            """
+            SELECT pg_catalog.pg_has_role(nspowner, 'USAGE'),
+                EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = home.oid AND relname = '_migration'),
+                EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = home.oid)
+                    OR EXISTS (SELECT FROM pg_catalog.pg_proc WHERE pronamespace = home.oid)
+                    OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE typnamespace = home.oid)
+            FROM pg_catalog.pg_namespace AS home WHERE nspname = \(PostgresName(name))
+            """
+        )
+        if found.isEmpty { return }
+        guard try found.decode(row: 0, column: 0) else {
+            throw SkyrowError.invalidArgument("The schema \(name) belongs to another role: name another.")
+        }
+        if try found.decode(row: 0, column: 1) {
+            guard adopts else {
+                throw SkyrowError.invalidArgument(
+                    "The schema \(name) holds records already: --existing makes them this application's."
+                )
+            }
+        } else if try found.decode(row: 0, column: 2) {
+            throw SkyrowError.invalidArgument("The schema \(name) holds what is not Skyrow's: name another.")
+        }
+    }
+}

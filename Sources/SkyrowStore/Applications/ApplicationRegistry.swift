@@ -1,0 +1,165 @@
+package import Logging
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The applications besides the default one, in the schema `_skyrow` of the database that all of them share.
+///
+/// ```swift
+/// let registry = ApplicationRegistry(client: client, defaultSchema: "app", logger: logger)
+/// let shop = try await registry.application(named: ApplicationName("shop"))
+/// ```
+///
+/// Its methods throw `SkyrowError` with sentences for the operator: 108 for what cannot be, 109 for a name, a schema, a
+/// key or a host that another application has, 110 for an application that there is not.
+package struct ApplicationRegistry: Sendable {
+    /// On which changes are announced.
+    static let channel: SQLIdentifier = "skyrow_application"
+
+    let client: PostgresClient
+    /// The schema of the default application, which the settings of the service say.
+    let defaultSchema: SQLIdentifier
+    let logger: Logger
+
+    package init(client: PostgresClient, defaultSchema: SQLIdentifier, logger: Logger) {
+        self.client = client
+        self.defaultSchema = defaultSchema
+        self.logger = logger
+    }
+
+    /// Whether a statement would find an open connection; cheap.
+    package var isReady: Bool { client.isReady }
+
+    /// How many statements wait for locks that others hold, while connections are kept for the rest.
+    package var heldBack: (reads: Int, writes: Int) { client.heldBack }
+
+    // MARK: Reading
+
+    /// All of them, by name; none where none was ever made.
+    ///
+    /// The default one is among them when it has keys or host names beside those of its settings. One that another
+    /// service of the database has as its default is not.
+    package func applications() async throws(SkyrowError) -> [RegisteredApplication] {
+        try await reporting {
+            guard try await client.read(ApplicationRegistry.installed).decode(row: 0, column: 0, as: Bool.self) else {
+                return []
+            }
+            let found = try await client.read(
+                """
+                SELECT name, schema, disabled, created_at FROM _skyrow.application
+                WHERE name <> \(ApplicationName.default.rawValue) OR schema = \(defaultSchema.name) ORDER BY name
+                """
+            )
+            let keys = try await self.keys()
+            let hosts = try await self.hosts()
+            return try (0..<found.rowCount).map { row in
+                let name = try ApplicationName(try found.decode(row: row, column: 0))
+                return RegisteredApplication(
+                    name: name,
+                    schema: try SQLIdentifier(try found.decode(row: row, column: 1, as: String.self)),
+                    isDisabled: try found.decode(row: row, column: 2),
+                    createdAt: try Timestamp(found, row: row, column: 3) ?? .negativeInfinity,
+                    keys: keys[name] ?? [],
+                    hosts: (hosts[name] ?? []).sorted()
+                )
+            }
+        }
+    }
+
+    /// Throws `110 ResourceNotFound` when there is none of that name.
+    package func application(named name: ApplicationName) async throws(SkyrowError) -> RegisteredApplication {
+        guard let found = try await applications().first(where: { $0.name == name }) else {
+            throw ApplicationRegistry.unknown(name)
+        }
+        return found
+    }
+
+    /// Says when something has changed, from the first moment on; ends when the database client shuts down.
+    package func changes() -> some AsyncSequence<Void, Never> & Sendable {
+        client.listen(ApplicationRegistry.channel).map { _ in () }
+    }
+
+    /// Whether an application has that schema, as a transaction sees it.
+    package static func isRegistered(_ schema: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool {
+        guard try await transaction.query(installed).decode(row: 0, column: 0, as: Bool.self) else { return false }
+        let found = try await transaction.query("SELECT FROM _skyrow.application WHERE schema = \(schema.name)")
+        return !found.isEmpty
+    }
+
+    /// Whether there is a registry in the database; one boolean.
+    static let installed: SQL = "SELECT pg_catalog.to_regclass('_skyrow.application_host') IS NOT NULL"
+
+    private func keys() async throws -> [ApplicationName: [ApplicationKey]] {
+        let result = try await client.read(
+            """
+            SELECT application, kind, hash, hint, created_at, expires_at FROM _skyrow.application_key
+            ORDER BY created_at, hash
+            """
+        )
+        var keys: [ApplicationName: [ApplicationKey]] = [:]
+        for row in 0..<result.rowCount {
+            guard let kind = ApplicationKey.Kind(rawValue: try result.decode(row: row, column: 1)) else { continue }
+            let key = ApplicationKey(
+                kind: kind,
+                hash: try result.decode(row: row, column: 2),
+                hint: try result.decode(row: row, column: 3),
+                createdAt: try Timestamp(result, row: row, column: 4) ?? .negativeInfinity,
+                expiresAt: try Timestamp(result, row: row, column: 5)
+            )
+            keys[try ApplicationName(try result.decode(row: row, column: 0)), default: []].append(key)
+        }
+        return keys
+    }
+
+    private func hosts() async throws -> [ApplicationName: [HostName]] {
+        let result = try await client.read("SELECT application, host FROM _skyrow.application_host")
+        var hosts: [ApplicationName: [HostName]] = [:]
+        for row in 0..<result.rowCount {
+            guard let host = HostName(field: try result.decode(row: row, column: 1)) else { continue }
+            hosts[try ApplicationName(try result.decode(row: row, column: 0)), default: []].append(host)
+        }
+        return hosts
+    }
+
+    // MARK: Errors
+
+    static func unknown(_ name: ApplicationName) -> SkyrowError {
+        SkyrowError(.resourceNotFound, "There is no application \(name).")
+    }
+
+    static let nameTaken = SkyrowError(.duplicated, "There is an application of that name.")
+    static let schemaTaken = SkyrowError(.duplicated, "Another application has that schema.")
+
+    /// Runs `body`; what the database refuses leaves as `SkyrowError`.
+    func reporting<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success {
+        do {
+            return try await body()
+        } catch let error as SkyrowError {
+            throw error
+        } catch let error as PostgresError {
+            throw ApplicationRegistry.refusal(error) ?? SkyrowError(error)
+        } catch {
+            throw .unexpected
+        }
+    }
+
+    private static func refusal(_ error: PostgresError) -> SkyrowError? {
+        switch (error.sqlState, error.constraint) {
+        case (.uniqueViolation?, "application_pkey"?):
+            nameTaken
+        case (.uniqueViolation?, "application_schema_key"?):
+            schemaTaken
+        case (.uniqueViolation?, "application_key_pkey"?):
+            SkyrowError(.duplicated, "An application has that key.")
+        case (.uniqueViolation?, "application_host_pkey"?):
+            SkyrowError(.duplicated, "Another application has that host name.")
+        case (.undefinedTable?, _):
+            SkyrowError(.notSupported, "The schema is not up to date with this skyrow: run 'skyrow migrate' first.")
+        case (.insufficientPrivilege?, _):
+            SkyrowError(
+                .permissionDenied,
+                "The role of the service may not do that: GRANT CREATE ON DATABASE to it, or be the owner of the schema."
+            )
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// An application as the database knows it, with what requests find it by.
+package struct RegisteredApplication: Hashable, Sendable {
+    package var name: ApplicationName
+    /// The PostgreSQL schema of its records.
+    package var schema: SQLIdentifier
+    /// Whether its keys and host names are refused.
+    package var isDisabled: Bool
+    package var createdAt: Timestamp
+    /// In the order in which they were made.
+    package var keys: [ApplicationKey]
+    /// Sorted.
+    package var hosts: [HostName]
+
+    package init(
+        name: ApplicationName,
+        schema: SQLIdentifier,
+        isDisabled: Bool = false,
+        createdAt: Timestamp,
+        keys: [ApplicationKey] = [],
+        hosts: [HostName] = []
+    ) {
+        self.name = name
+        self.schema = schema
+        self.isDisabled = isDisabled
+        self.createdAt = createdAt
+        self.keys = keys
+        self.hosts = hosts
+    }
+}
+
+/// A key of an application, of which the database has the hash alone.
+package struct ApplicationKey: Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// Lets clients in.
+        case api
+        /// Passes every rule.
+        case master
+    }
+
+    package var kind: Kind
+    /// SHA-256 of the key, 32 bytes.
+    package var hash: [UInt8]
+    /// The first characters of the key, by which people recognise it.
+    package var hint: String
+    package var createdAt: Timestamp
+    /// nil is never.
+    package var expiresAt: Timestamp?
+
+    package init(kind: Kind, hash: [UInt8], hint: String, createdAt: Timestamp, expiresAt: Timestamp? = nil) {
+        self.kind = kind
+        self.hash = hash
+        self.hint = hint
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A key that was just made: the only moment at which its text is known.
+package struct NewApplicationKey: Sendable {
+    package var kind: ApplicationKey.Kind
+    package var hash: [UInt8]
+    package var hint: String
+
+    package init(kind: ApplicationKey.Kind, hash: [UInt8], hint: String) {
+        self.kind = kind
+        self.hash = hash
+        self.hint = hint
+    }
+}

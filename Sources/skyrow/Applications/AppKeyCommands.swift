@@ -1,0 +1,177 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowModel
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+
+/// `skyrow app key`
+struct AppKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Add, rotate and remove keys of an application.",
+        subcommands: [AppKeyAddCommand.self, AppKeyRotateCommand.self, AppKeyRemoveCommand.self]
+    )
+}
+
+/// Which kind of key a command is about.
+enum KeyKind: String, ExpressibleByArgument, CaseIterable {
+    case api
+    case master
+
+    var stored: ApplicationKey.Kind {
+        switch self {
+        case .api: .api
+        case .master: .master
+        }
+    }
+}
+
+/// `skyrow app key add`
+struct AppKeyAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Make a further key, which is shown this once."
+    )
+
+    @OptionGroup var options: RegistryOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    @Option(help: "api lets clients in, master passes every rule.")
+    var kind = KeyKind.api
+
+    func run() async throws {
+        try await reportingErrors { try await addKey(to: name, kind.stored, options, output) }
+    }
+}
+
+/// `skyrow app key rotate`
+struct AppKeyRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Make a new key, and let the others of its kind end after some time.",
+        discussion: """
+            The key that the service itself was given (--api-key-file and its like) is no key of the database: it ends when \
+            that setting is changed.
+            """
+    )
+
+    @OptionGroup var options: RegistryOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    @Option(help: "api lets clients in, master passes every rule.")
+    var kind = KeyKind.api
+
+    @Option(help: ArgumentHelp("How long the old keys are still accepted, from 0s to 365d.", valueName: "duration"))
+    var overlap = "7d"
+
+    func run() async throws {
+        try await reportingErrors {
+            guard let overlap = DurationText.duration(overlap), overlap <= .seconds(365 * 86_400) else {
+                throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
+            }
+            try await addKey(to: name, kind.stored, endingOthersIn: overlap, options, output)
+        }
+    }
+}
+
+/// `skyrow app key remove`
+struct AppKeyRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a key, which is refused from then on."
+    )
+
+    @OptionGroup var options: RegistryOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    @Argument(help: "The first eight characters of the key, as app show prints them, or all of it.")
+    var key: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let name = try applicationName(name)
+            try await changingApplications(options) { registry throws(SkyrowError) in
+                try await registry.removeKey(beginning: key, of: name)
+            }
+        }
+    }
+}
+
+/// Makes a key and shows it.
+private func addKey(
+    to name: String,
+    _ kind: ApplicationKey.Kind,
+    endingOthersIn overlap: Duration? = nil,
+    _ options: RegistryOptions,
+    _ output: OutputOptions
+) async throws(ToolError) {
+    let name = try applicationName(name)
+    let (text, key) = NewApplicationKey.random(kind)
+    try await changingApplications(options) { registry throws(SkyrowError) in
+        try await registry.add(key, to: name, endingOthersIn: overlap?.components.seconds)
+    }
+    print(output.isJSON ? jsonObject { $0.member("\(kind.rawValue)_key", text) } : text)
+}
+
+/// `skyrow app host`
+struct AppHostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host",
+        abstract: "Add and remove host names of an application.",
+        discussion: "A request without a key is for the application whose host name it was sent to.",
+        subcommands: [AppHostAddCommand.self, AppHostRemoveCommand.self]
+    )
+}
+
+/// `skyrow app host add`
+struct AppHostAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a host name.")
+
+    @OptionGroup var options: RegistryOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    @Argument(help: "The host name, without a port.")
+    var hostName: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let (name, host) = (try applicationName(name), try skyrow.hostName(hostName))
+            try await changingApplications(options) { registry throws(SkyrowError) in
+                try await registry.add(host, to: name)
+            }
+        }
+    }
+}
+
+/// `skyrow app host remove`
+struct AppHostRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a host name.")
+
+    @OptionGroup var options: RegistryOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    @Argument(help: "The host name, without a port.")
+    var hostName: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let (name, host) = (try applicationName(name), try skyrow.hostName(hostName))
+            try await changingApplications(options) { registry throws(SkyrowError) in
+                try await registry.remove(host, from: name)
+            }
+        }
+    }
+}

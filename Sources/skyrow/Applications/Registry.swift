@@ -1,0 +1,63 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+
+/// Lends the registry of the applications in the settings' database.
+func withRegistry(
+    _ settings: Settings,
+    readsOnly: Bool = false,
+    _ body: (ApplicationRegistry) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+        try await body(ApplicationRegistry(client: client, defaultSchema: schema, logger: logger))
+    }
+}
+
+extension SettingsLoader {
+    /// The settings of a command, whose schema is that of the application that `--application` names.
+    ///
+    /// Throws ``ToolError`` about the first setting that is wrong, and for an application that there is not.
+    func loadForApplication() async throws(ToolError) -> Settings {
+        let settings = try load()
+        let name = settings.application.name
+        guard name != .default else { return settings }
+        var schema = ""
+        try await withRegistry(settings, readsOnly: true) { registry throws(ToolError) in
+            schema = try await failingAsTool { () async throws(SkyrowError) in
+                try await registry.application(named: name).schema.name
+            }
+        }
+        var loader = self
+        loader.flags[DatabaseSettings().schema.row.name] = schema
+        return try loader.load()
+    }
+}
+
+/// Runs a change of the registry for a command.
+func changingApplications(
+    _ options: RegistryOptions,
+    _ body: (ApplicationRegistry) async throws(SkyrowError) -> Void
+) async throws(ToolError) {
+    try await withRegistry(try options.loader.load()) { registry throws(ToolError) in
+        try await failingAsTool { () async throws(SkyrowError) in try await body(registry) }
+    }
+}
+
+/// The name that a command line gives.
+func applicationName(_ text: String) throws(ToolError) -> ApplicationName {
+    do {
+        return try ApplicationName(text)
+    } catch {
+        throw .usage(error.message)
+    }
+}
+
+func hostName(_ text: String) throws(ToolError) -> HostName {
+    do {
+        return try HostName(text)
+    } catch {
+        throw .usage("\(text): \(error.message)")
+    }
+}
