@@ -218,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowEndToEndTests",
             dependencies: [
-                "SkyrowActions", "SkyrowClient", "SkyrowHTTP", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowServer",
+                "SkyrowActions", "SkyrowClient", "SkyrowHTTP", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowServer",
                 "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport", "SkyrowWire", "skyrow",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),

@@ -37,7 +37,9 @@ import Testing
             try await registry.create(name("shop"), schema: "store", keys: keys, hosts: hosts, settings: ["a": "b"])
             let found = try await registry.applications()
             #expect(found.map(\.name.rawValue) == ["shop"] && found[0].schema == "store" && !found[0].isDisabled)
-            #expect(found[0].keys.map(\.hint) == ["hint0001", "hint0002"] && found[0].keys.map(\.kind) == [.api, .master])
+            #expect(
+                found[0].keys.map(\.hint) == ["hint0001", "hint0002"] && found[0].keys.map(\.kind) == [.api, .master]
+            )
             #expect(found[0].hosts == hosts.sorted())
             #expect(try await registry.settings(of: "store") == ["a": "b"])
             #expect(try await f.psql("SELECT count(*) FROM store._migration") == "\(Migration.all.count)")
@@ -98,7 +100,9 @@ import Testing
             #expect(later[0].expiresAt == keys[0].expiresAt)
             #expect(later.map { $0.expiresAt != nil } == [true, false, true, false])
             try await registry.removeKey(beginning: "hint0003-and-more", of: shop)
-            #expect(try await registry.application(named: shop).keys.map(\.hint) == ["hint0001", "hint0002", "hint0004"])
+            #expect(
+                try await registry.application(named: shop).keys.map(\.hint) == ["hint0001", "hint0002", "hint0004"]
+            )
             #expect(await code { try await registry.removeKey(beginning: "hint0003", of: shop) } == .resourceNotFound)
             #expect(await code { try await registry.removeKey(beginning: "hint0001", of: blog) } == .resourceNotFound)
 

@@ -171,7 +171,10 @@ package final class Applications: Service, Sendable {
         } catch let error as SkyrowError {
             return .failure(error)
         } catch {
-            logger.error("An application could not be opened", metadata: ["application": "\(name)", "error": "\(error)"])
+            logger.error(
+                "An application could not be opened",
+                metadata: ["application": "\(name)", "error": "\(error)"]
+            )
             return .failure(SkyrowError(.unexpectedError, "The application could not be opened; the log says why."))
         }
     }
@@ -206,7 +209,9 @@ package final class Applications: Service, Sendable {
     ///
     /// Throws what `make` throws: `MigrationError`, `SkyrowError` or `PostgresError`.
     package func prepare() async throws {
-        guard case .open(let number) = state.withLock({ $0.states.request(.default, at: clock.instant()) }) else { return }
+        guard case .open(let number) = state.withLock({ $0.states.request(.default, at: clock.instant()) }) else {
+            return
+        }
         var opened = try await make(nil)
         let actions = opened.actions
         opened.upkeep = Task { await Applications.keep(actions) }
@@ -242,7 +247,7 @@ package final class Applications: Service, Sendable {
     private func reloadOrLog() async {
         do throws(SkyrowError) {
             try await reload()
-        } catch where error.code == .overloaded || Task.isCancelled {
+        } catch  where error.code == .overloaded || Task.isCancelled {
             // A database that is away says so elsewhere.
         } catch {
             logger.warning("The applications could not be read again", metadata: ["error": "\(error.message)"])
@@ -271,7 +276,7 @@ package final class Applications: Service, Sendable {
         guard let now, !now.isDisabled, now.schema == opened.actions.store.schema else { return false }
         do {
             return try await registry.settings(of: now.schema) == opened.settings
-        } catch where error.code == .notSupported {
+        } catch  where error.code == .notSupported {
             // Its tables are gone.
             return false
         }

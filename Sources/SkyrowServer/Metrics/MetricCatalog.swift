@@ -45,7 +45,12 @@ enum MetricCatalog {
             ["application", "action", "outcome"],
             "Actions that ran, each call of a batch for itself."
         ),
-        Entry("skyrow_refusals_total", .counter, ["application", "outcome"], "Calls whose credentials were not enough."),
+        Entry(
+            "skyrow_refusals_total",
+            .counter,
+            ["application", "outcome"],
+            "Calls whose credentials were not enough."
+        ),
     ]
 
     private static let connections: [Entry] = [
@@ -126,7 +131,12 @@ enum MetricCatalog {
     private static let schema: [Entry] = [
         Entry("skyrow_applications_open", .gauge, "Applications that are ready for requests."),
         Entry("skyrow_schema_types", .gauge, ["application"], "Record types."),
-        Entry("skyrow_schema_version", .gauge, ["application"], "Counts the versions of the schema that this process has seen."),
+        Entry(
+            "skyrow_schema_version",
+            .gauge,
+            ["application"],
+            "Counts the versions of the schema that this process has seen."
+        ),
         Entry(
             "skyrow_schema_reloads_total",
             .counter,
@@ -138,8 +148,18 @@ enum MetricCatalog {
 
     private static let accounts: [Entry] = [
         Entry("skyrow_session_cache_entries", .gauge, ["application"], "Sessions that are remembered."),
-        Entry("skyrow_session_cache_hits_total", .counter, ["application"], "Access tokens whose session was remembered."),
-        Entry("skyrow_session_cache_misses_total", .counter, ["application"], "Access tokens that the database was asked about."),
+        Entry(
+            "skyrow_session_cache_hits_total",
+            .counter,
+            ["application"],
+            "Access tokens whose session was remembered."
+        ),
+        Entry(
+            "skyrow_session_cache_misses_total",
+            .counter,
+            ["application"],
+            "Access tokens that the database was asked about."
+        ),
         Entry(
             "skyrow_session_revocations_total",
             .counter,
@@ -156,7 +176,12 @@ enum MetricCatalog {
         Entry("skyrow_reads_running", .gauge, "Reads that are performed."),
         Entry("skyrow_reads_waiting", .gauge, "Reads that wait for their client's turn."),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
-        Entry("skyrow_purged_idempotency_keys_total", .counter, ["application"], "Expired idempotency keys that were removed."),
+        Entry(
+            "skyrow_purged_idempotency_keys_total",
+            .counter,
+            ["application"],
+            "Expired idempotency keys that were removed."
+        ),
     ]
 
     private static let observability: [Entry] = [

@@ -1,5 +1,5 @@
-import Logging
 import CoreMetrics
+import Logging
 import SkyrowActions
 import SkyrowModel
 import SkyrowPostgres
@@ -64,7 +64,9 @@ struct ApplicationFactory: Sendable {
             let migration = MigrationRun(client: client, schema: schema, logger: logger)
             // What was dropped by hand is not made anew, without its records, behind the operator's back.
             guard try await !migration.pendingSteps().contains(.install) else {
-                throw ToolError.failure("The schema \(schema.name) does not hold the tables of the application \(name).")
+                throw ToolError.failure(
+                    "The schema \(schema.name) does not hold the tables of the application \(name)."
+                )
             }
             try await migration()
             stored = try await registry.settings(of: schema)

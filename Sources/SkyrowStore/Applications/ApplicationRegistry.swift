@@ -79,7 +79,8 @@ package struct ApplicationRegistry: Sendable {
     }
 
     /// Whether an application has that schema, as a transaction sees it.
-    package static func isRegistered(_ schema: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool {
+    package static func isRegistered(_ schema: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool
+    {
         guard try await transaction.query(installed).decode(row: 0, column: 0, as: Bool.self) else { return false }
         let found = try await transaction.query("SELECT FROM _skyrow.application WHERE schema = \(schema.name)")
         return !found.isEmpty

@@ -38,13 +38,19 @@ struct AppCreateCommand: AsyncParsableCommand {
     @Argument(help: "Its name: lower-case letters, digits and underscores.")
     var name: String
 
-    @Option(name: .customLong("in-schema"), help: ArgumentHelp("The PostgreSQL schema; by default its name.", valueName: "name"))
+    @Option(
+        name: .customLong("in-schema"),
+        help: ArgumentHelp("The PostgreSQL schema; by default its name.", valueName: "name")
+    )
     var schema: String?
 
     @Flag(help: "Take a schema that holds records already, such as one that was restored.")
     var existing = false
 
-    @Option(name: .customLong("host-name"), help: ArgumentHelp("A host name by which requests find it; may be repeated.", valueName: "name"))
+    @Option(
+        name: .customLong("host-name"),
+        help: ArgumentHelp("A host name by which requests find it; may be repeated.", valueName: "name")
+    )
     var hosts: [String] = []
 
     @Flag(name: .customLong("development"), help: "Let types and fields appear when they are first saved.")
@@ -79,7 +85,11 @@ struct AppCreateCommand: AsyncParsableCommand {
         return schema
     }
 
-    private func show(_ name: ApplicationName, _ schema: SQLIdentifier, _ keys: [(text: String, key: NewApplicationKey)]) {
+    private func show(
+        _ name: ApplicationName,
+        _ schema: SQLIdentifier,
+        _ keys: [(text: String, key: NewApplicationKey)]
+    ) {
         if output.isJSON {
             return print(
                 jsonObject { writer in

@@ -18,13 +18,15 @@ struct AppListCommand: AsyncParsableCommand {
         try await reportingErrors {
             let settings = try options.loader.load()
             try await withRegistry(settings, readsOnly: true) { registry throws(ToolError) in
-                let found = try await failingAsTool { () async throws(SkyrowError) in try await registry.applications() }
+                let found = try await failingAsTool { () async throws(SkyrowError) in try await registry.applications()
+                }
                 let standard = found.first { $0.name == .default }
                 let others = found.filter { $0.name != .default }
                 if output.isJSON {
                     return print(ApplicationText.json(others, standard, schema: settings.database.schema))
                 }
-                let rows = [["app", settings.database.schema, "the service's own", ApplicationText.hosts(standard)]]
+                let rows =
+                    [["app", settings.database.schema, "the service's own", ApplicationText.hosts(standard)]]
                     + others.map {
                         [$0.name.rawValue, $0.schema.name, ApplicationText.state($0), ApplicationText.hosts($0)]
                     }

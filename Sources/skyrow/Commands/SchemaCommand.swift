@@ -33,7 +33,9 @@ struct SchemaShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) { store, _ throws(ToolError) in
+            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) {
+                store,
+                _ throws(ToolError) in
                 let document = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.schemaDocument()
                 }
@@ -64,7 +66,9 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         var isSame = true
         try await reportingErrors(failure: 2) {
             let document = try SchemaDocument(readingFile: file)
-            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) { store, schema throws(ToolError) in
+            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) {
+                store,
+                schema throws(ToolError) in
                 let report = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.compareSchema(with: document)
                 }
@@ -105,7 +109,9 @@ struct SchemaApplyCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let document = try SchemaDocument(readingFile: file)
-            try await withSchemaStore(try await options.loader.loadForApplication()) { store, schema throws(ToolError) in
+            try await withSchemaStore(try await options.loader.loadForApplication()) {
+                store,
+                schema throws(ToolError) in
                 try await apply(document, to: store, schema)
             }
         }

@@ -9,7 +9,8 @@ struct SkyrowCommand: AsyncParsableCommand {
         abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
         version: SkyrowVersion.text,
         subcommands: [
-            ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self, RestoreCommand.self,
+            ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
+            RestoreCommand.self,
             SchemaCommand.self, UserCommand.self, DoctorCommand.self, PsqlCommand.self, MigrateCommand.self,
             ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]

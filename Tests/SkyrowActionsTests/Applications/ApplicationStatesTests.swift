@@ -101,7 +101,12 @@ import Testing
             case 6...7:
                 guard let number = opening.removeValue(forKey: name) else { continue }
                 let succeeds = Bool.random(using: &random)
-                let isOfUse = states.settle(name, number, succeeds ? .success(step) : .failure(.keyNotAccepted), at: now)
+                let isOfUse = states.settle(
+                    name,
+                    number,
+                    succeeds ? .success(step) : .failure(.keyNotAccepted),
+                    at: now
+                )
                 #expect(isOfUse)
                 if succeeds { open[name] = step }
             case 8:

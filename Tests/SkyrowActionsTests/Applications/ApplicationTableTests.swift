@@ -109,7 +109,8 @@ import Testing
         arguments: [
             ("shop.example", "shop.example"), ("Shop.Example:8443", "shop.example"), ("shop.example.", "shop.example"),
             ("192.0.2.1:80", "192.0.2.1"), ("[2001:DB8::1]:80", "[2001:db8::1]"), ("[2001:db8::1]", "[2001:db8::1]"),
-            ("", nil), (":80", nil), ("[::1", nil), ("a b", nil), ("a/b", nil), (String(repeating: "a", count: 254), nil),
+            ("", nil), (":80", nil), ("[::1", nil), ("a b", nil), ("a/b", nil),
+            (String(repeating: "a", count: 254), nil),
         ] as [(String, String?)]
     )
     func hostsAreReadAsRequestsNameThem(_ text: String, _ expected: String?) {
@@ -126,7 +127,13 @@ import Testing
     @Test func keysOfTheDatabaseAreOfTheirKindUntilTheyEnd() {
         func stored(_ text: String, _ kind: ApplicationKey.Kind, until end: Timestamp? = nil) -> ApplicationKey {
             let hash = TokenHash(of: text).bytes
-            return ApplicationKey(kind: kind, hash: hash, hint: "", createdAt: Timestamp(microseconds: 0), expiresAt: end)
+            return ApplicationKey(
+                kind: kind,
+                hash: hash,
+                hint: "",
+                createdAt: Timestamp(microseconds: 0),
+                expiresAt: end
+            )
         }
         let end = Timestamp(microseconds: 10)
         let both = AccessKeys(api: Secret("given-api"), master: Secret("given-master")).storing([

@@ -24,9 +24,16 @@ import Testing
             let metrics = try ScrapedMetrics(page)
             expectCatalog(metrics)
             try expectDashboard(metrics)
-            #expect(metrics.values[#"skyrow_requests_total{application="app",action="record:fetch",outcome="OK"}"#] == 3)
-            #expect(metrics.values[#"skyrow_requests_total{application="app",action="unknown",outcome="MethodNotFound"}"#] == 1)
-            #expect(metrics.values[#"skyrow_request_duration_seconds_count{application="app",action="record:fetch"}"#] == 4)
+            #expect(
+                metrics.values[#"skyrow_requests_total{application="app",action="record:fetch",outcome="OK"}"#] == 3
+            )
+            #expect(
+                metrics.values[#"skyrow_requests_total{application="app",action="unknown",outcome="MethodNotFound"}"#]
+                    == 1
+            )
+            #expect(
+                metrics.values[#"skyrow_request_duration_seconds_count{application="app",action="record:fetch"}"#] == 4
+            )
             #expect(metrics.values[#"skyrow_refusals_total{application="app",outcome="AccessKeyNotAccepted"}"#] == 1)
             #expect(metrics.values["skyrow_postgres_up"] == 1)
             #expect(try #require(metrics.values[#"skyrow_schema_types{application="app"}"#]) == 2)

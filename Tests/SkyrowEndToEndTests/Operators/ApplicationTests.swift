@@ -137,7 +137,10 @@ import Testing
             #expect(metrics.contains(#"skyrow_schema_types{application="blog"} 2"#))
             #expect(metrics.contains("skyrow_applications_open 3"))
             // The master key of an application is not the operator's.
-            #expect(try await service.get("metrics", headers: ["Authorization": "Bearer \(shop.masterKey)"]).1.statusCode == 401)
+            #expect(
+                try await service.get("metrics", headers: ["Authorization": "Bearer \(shop.masterKey)"]).1.statusCode
+                    == 401
+            )
         }
     }
 
@@ -154,7 +157,9 @@ import Testing
 
             // Keys of one with the host of another.
             let mixed = blog.key.merging(["Host": "shop.example"]) { a, _ in a }
-            #expect(try await Self.call(service, mixed, "record:query", #"{"record_type":"user"}"#).contains(#""code":103"#))
+            #expect(
+                try await Self.call(service, mixed, "record:query", #"{"record_type":"user"}"#).contains(#""code":103"#)
+            )
 
             // A key that was rotated is accepted until its end; one that was removed is not.
             let next = try await Self.run(service, "app", "key", "rotate", "shop", "--overlap", "1h").output
@@ -255,9 +260,11 @@ import Testing
         #expect(restored.status == .exited(0), "\(restored.errors)")
         let created = try await Tool.run(words: [Tool.path, "app", "create", "shop", "--existing"] + place)
         #expect(created.status == .exited(0), "\(created.errors)")
-        let show = try await Tool.run(words: [Tool.path, "psql", "-X", "-At", "--application", "shop"] + place + [
-            "-c", "SELECT content, (SELECT count(*) FROM _user), to_regclass('app.note') FROM note",
-        ])
+        let show = try await Tool.run(
+            words: [Tool.path, "psql", "-X", "-At", "--application", "shop"] + place + [
+                "-c", "SELECT content, (SELECT count(*) FROM _user), to_regclass('app.note') FROM note",
+            ]
+        )
         #expect(show.output == "of shop|1|")
     }
 

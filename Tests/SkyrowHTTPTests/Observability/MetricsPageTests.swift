@@ -134,7 +134,11 @@ import Testing
     private static func response(_ method: String, headers: [(String, String)], of page: MetricsPage?) async
         -> HTTPResponse
     {
-        let responder = ServiceResponder(applications: Applications(of: unconnectedService()), logger: .silent, metricsPage: page)
+        let responder = ServiceResponder(
+            applications: Applications(of: unconnectedService()),
+            logger: .silent,
+            metricsPage: page
+        )
         return await responder.respond(to: request(method, "/metrics", headers: headers))
     }
 
