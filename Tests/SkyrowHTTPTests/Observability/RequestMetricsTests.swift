@@ -52,15 +52,15 @@ import Testing
         try await withService(metrics: metrics) { service in
             for row in Self.rows { _ = try await service.v1(row.path, row.body, key: row.key) }
         }
-        let expected = Dictionary(Self.rows.map { ("\($0.subject) \($0.outcome)", 1) }, uniquingKeysWith: +)
+        let expected = Dictionary(Self.rows.map { ("app \($0.subject) \($0.outcome)", 1) }, uniquingKeysWith: +)
         let counters = metrics.counters(label: "skyrow_requests_total")
         let counts = counters.map { ($0.dimensions.map(\.1).joined(separator: " "), Int($0.totalValue)) }
         #expect(Dictionary(uniqueKeysWithValues: counts) == expected)
-        #expect(counters.allSatisfy { $0.dimensions.map(\.0) == ["action", "outcome"] })
+        #expect(counters.allSatisfy { $0.dimensions.map(\.0) == ["application", "action", "outcome"] })
 
         let times = metrics.timers(label: "skyrow_request_duration_seconds")
         let subjects = Dictionary(Self.rows.map { ($0.subject, 1) }, uniquingKeysWith: +)
-        #expect(Dictionary(uniqueKeysWithValues: times.map { ($0.dimensions[0].1, $0.values.count) }) == subjects)
+        #expect(Dictionary(uniqueKeysWithValues: times.map { ($0.dimensions[1].1, $0.values.count) }) == subjects)
         #expect(times.allSatisfy { $0.values.allSatisfy { $0 > 0 } })
     }
 
@@ -69,7 +69,7 @@ import Testing
         try await withService(limits: HTTPLimits(body: 1000), metrics: metrics) { service in
             _ = try await service.v1("/rpc", String(repeating: " ", count: 1001))
         }
-        let labels = [("action", "http"), ("outcome", "PayloadTooLarge")]
+        let labels = [("application", "app"), ("action", "http"), ("outcome", "PayloadTooLarge")]
         #expect(try metrics.expectCounter("skyrow_requests_total", labels).totalValue == 1)
         #expect(metrics.timers.isEmpty)
     }

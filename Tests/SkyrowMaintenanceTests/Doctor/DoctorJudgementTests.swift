@@ -166,6 +166,8 @@ import Testing
             [["type": "note", "columns": "_id, title"]],
             (.warning, "note orders text by the rules of a language: _id, title.")
         ),
+        Row(.triggerPaths, []),
+        Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() has no search path")),
         Row(.textFolding, folded),
         // A letter that is younger than the table.
         Row(.textFolding, folded + [["code": "42955", "folded": "\u{264}"]]),
