@@ -42,6 +42,8 @@ func withDatabase(
     do throws(ToolError) {
         let (client, schema) = try makeClient(connection: access.connection, settings, logger: logger) { database in
             database.applicationName = "skyrow-tool"
+            // A command works on one application, whose tables it names without their schema.
+            database.searchPath = (try? SQLIdentifier(settings.database.schema)).map { [$0] }
             // What a tool does may take hours, and its transactions wait for files and other programs.
             database.statementTimeout = nil
             database.sessionSettings["statement_timeout"] = "0"
