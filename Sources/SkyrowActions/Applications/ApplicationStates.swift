@@ -5,7 +5,7 @@ import SkyrowStore
 /// own.
 struct ApplicationStates<Opened: Sendable>: Sendable {
     enum State: Sendable {
-        /// So many requests wait for it; the number distinguishes it from an earlier opening.
+        /// With the count of the requests that wait for it; the number distinguishes it from an earlier opening.
         case opening(Int, waiting: Int)
         case open(Opened, lastUse: ContinuousClock.Instant)
         case failed(SkyrowError, at: ContinuousClock.Instant)

@@ -108,7 +108,8 @@ package final class Applications: Service, Sendable {
             switch step(for: name) {
             case .use(let actions): return actions
             case .fail(let error): throw error
-            case .open(let number): return try await open(name, number)
+            // The opening goes on when the request that began it goes away: others wait for it.
+            case .open(let number): Task { await open(name, number) }
             case .wait(let stream, let place):
                 for await _ in stream {}
                 guard Task.isCancelled else { continue }
@@ -143,30 +144,24 @@ package final class Applications: Service, Sendable {
         }
     }
 
-    private func open(_ name: ApplicationName, _ number: Int) async throws(SkyrowError) -> ActionService {
-        let registered = state.withLock { $0.registered[name] }
-        // The opening goes on when the request that began it goes away: others wait for it.
-        let outcome = await Task { [self] in await opening(name, registered) }.value
+    /// Opens an application, and lets those go on that wait for it, the request that began it among them.
+    private func open(_ name: ApplicationName, _ number: Int) async {
+        let outcome = await opening(name)
         let (isOfUse, waiting) = state.withLock { state in
             let isOfUse = state.states.settle(name, number, outcome, at: clock.instant())
             return (isOfUse, state.waiting.removeValue(forKey: name) ?? [:])
         }
+        if !isOfUse, case .success(let opened) = outcome { opened.upkeep?.cancel() }
         for continuation in waiting.values { continuation.finish() }
-        let opened = try outcome.get()
-        if !isOfUse { opened.upkeep?.cancel() }
-        return opened.actions
     }
 
-    private func opening(_ name: ApplicationName, _ registered: RegisteredApplication?) async
-        -> Result<Opened, SkyrowError>
-    {
+    private func opening(_ name: ApplicationName) async -> Result<Opened, SkyrowError> {
         do {
-            guard name == .default || registered != nil else { throw SkyrowError.keyNotAccepted }
+            guard let registered = state.withLock({ $0.registered[name] }) else { throw SkyrowError.keyNotAccepted }
             var opened = try await make(registered)
             let actions = opened.actions
-            if let registered { actions.accept(registered.keys) }
+            actions.accept(registered.keys)
             opened.upkeep = Task { await Applications.keep(actions) }
-            if name == .default { _ = standard.storeIfNil(actions) }
             return .success(opened)
         } catch let error as SkyrowError {
             return .failure(error)

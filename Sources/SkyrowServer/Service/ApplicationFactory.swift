@@ -39,7 +39,12 @@ struct ApplicationFactory: Sendable {
     /// The applications, none of which is open yet.
     var applications: Applications {
         Applications(registry: registry, logger: logger) { [self] registered in
-            try await opened(registered)
+            do {
+                return try await opened(registered)
+            } catch let error as PostgresError where registered != nil && SkyrowError(error).code == .overloaded {
+                // The first request of an application hears what any request hears while the database is away.
+                throw SkyrowError(error)
+            }
         }
     }
 

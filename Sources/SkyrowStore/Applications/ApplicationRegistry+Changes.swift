@@ -64,7 +64,7 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Adds a key; with `overlap` the others of its kind end after so many seconds, unless they end before.
+    /// Adds a key; with `overlap`, in seconds, the others of its kind end after that time unless they end before.
     package func add(
         _ key: NewApplicationKey,
         to name: ApplicationName,
