@@ -1,69 +1,41 @@
 internal import CLibpq
 
-/// Rows that were copied out of libpq one by one, as they arrived, and counted.
-///
-/// libpq holds all rows of a result before it hands over the first, unless it is asked for single rows. Copying those
-/// into blocks costs about 0.3 µs a row, bounds the memory, and makes a value's place an addition.
+/// Rows that were copied out of libpq one by one, as they arrived, and counted (``RowCollector``).
 ///
 /// A row is its places, four bytes for each column and four more, and then its values. The place of NULL is marked.
-///
-/// Written on the connection's thread until it is complete, and only read from then on.
 final class CollectedRows {
-    private let limit: PostgresRowLimit
+    private let rows: [UnsafeMutableRawPointer]
+    private let blocks: [UnsafeMutableRawPointer]
     private let columnCount: Int
-    private var rows: [UnsafeMutableRawPointer] = []
-    private var blocks: [UnsafeMutableRawPointer] = []
-    private var free: UnsafeMutableRawPointer?
-    private var freeBytes = 0
-    private var nextBlock = CollectedRows.blockSizes.lowerBound
-    private var held = 0
-    private var taken = 0
+    private let budget: any PostgresRowBudget
+    private let taken: Int
     /// Why the rows are not kept.
-    private(set) var failure: PostgresError.Code?
+    let failure: PostgresError.Code?
     /// The first row that lacks columns.
-    private(set) var firstShortRow = Int.max
+    let firstShortRow: Int
     /// The length of the longest row.
-    private(set) var longestRow = 0
+    let longestRow: Int
 
-    private static let nullMark: UInt32 = 1 << 31
-    /// Up to here, rows are not taken from the budget, which all requests share.
-    private static let allowance = 64 * 1024
-    private static let step = 256 * 1024
-    private static let blockSizes = 4 * 1024...64 * 1024
+    fileprivate static let nullMark: UInt32 = 1 << 31
 
-    init(limit: PostgresRowLimit, columnCount: Int) {
-        self.limit = limit
-        self.columnCount = columnCount
+    /// Takes over what a collector has.
+    fileprivate init(_ collector: RowCollector) {
+        rows = collector.rows
+        blocks = collector.blocks
+        columnCount = collector.columnCount
+        budget = collector.limit.budget
+        taken = collector.taken
+        failure = collector.failure
+        firstShortRow = collector.firstShortRow
+        longestRow = collector.longestRow
     }
 
     deinit {
-        dropRows()
+        for block in blocks { block.deallocate() }
+        if taken > 0 { budget.giveBackForRows(taken) }
     }
 
     var count: Int { rows.count }
-
-    /// Copies the row of a result that has one.
-    func append(_ result: OpaquePointer) {
-        guard failure == nil else { return }
-        var missing = columnCount..<columnCount
-        var size = rowSize(result, without: missing)
-        longestRow = max(longestRow, size)
-        if firstShortRow != .max || !take(size) {
-            guard case .keepsColumns(let first, let last) = limit.excess else { return dropRows() }
-            missing = min(first, columnCount)..<max(min(first, columnCount), columnCount - last)
-            size = rowSize(result, without: missing)
-            firstShortRow = min(firstShortRow, rows.count)
-        }
-        copy(result, without: missing, size: size)
-    }
-
-    /// Gives back what was taken in advance.
-    func complete() {
-        let needed = max(0, held - Self.allowance)
-        guard taken > needed else { return }
-        limit.budget.giveBackForRows(taken - needed)
-        taken = needed
-    }
 
     /// The bytes of a value; nil for NULL and beyond the end.
     @inline(__always)
@@ -76,19 +48,92 @@ final class CollectedRows {
         let end = places[column + 1] & ~Self.nullMark
         return UnsafeRawBufferPointer(start: start + Int(place), count: Int(end - place))
     }
+}
+
+/// Copies the rows of a result out of libpq, as they arrive one by one, and counts them.
+///
+/// libpq holds all rows of a result before it hands over the first, unless it is asked for single rows. Copying those
+/// into blocks bounds the memory, and makes a value's place an addition.
+///
+/// ``complete()`` must be called: only it passes the memory on.
+struct RowCollector {
+    fileprivate let limit: PostgresRowLimit
+    fileprivate let columnCount: Int
+    fileprivate var rows: [UnsafeMutableRawPointer] = []
+    fileprivate var blocks: [UnsafeMutableRawPointer] = []
+    fileprivate var taken = 0
+    /// Why the rows are not kept.
+    private(set) var failure: PostgresError.Code?
+    fileprivate var firstShortRow = Int.max
+    fileprivate var longestRow = 0
+    /// The lengths of the values of the row at hand; -1 for NULL and for what is left out.
+    private var lengths: [Int32]
+    private var free: UnsafeMutableRawPointer?
+    private var freeBytes = 0
+    private var nextBlock = RowCollector.blockSizes.lowerBound
+    private var held = 0
+
+    /// Up to here, rows are not taken from the budget, which all requests share.
+    private static let allowance = 64 * 1024
+    private static let step = 256 * 1024
+    private static let blockSizes = 4 * 1024...64 * 1024
+
+    init(limit: PostgresRowLimit, columnCount: Int) {
+        self.limit = limit
+        self.columnCount = columnCount
+        lengths = Array(repeating: 0, count: columnCount)
+    }
+
+    /// Copies the row of a result that has one.
+    mutating func append(_ result: OpaquePointer) {
+        guard failure == nil else { return }
+        var size = measure(result)
+        longestRow = max(longestRow, size)
+        if firstShortRow != .max || !take(size) {
+            guard case .keepsColumns(let first, let last) = limit.excess else { return dropRows() }
+            size = leaveOut(min(first, columnCount)..<max(min(first, columnCount), columnCount - last), of: size)
+            firstShortRow = min(firstShortRow, rows.count)
+        }
+        copy(result, size: size)
+    }
+
+    /// The rows; gives back what was taken in advance.
+    mutating func complete() -> CollectedRows {
+        let needed = max(0, held - Self.allowance)
+        if taken > needed {
+            limit.budget.giveBackForRows(taken - needed)
+            taken = needed
+        }
+        return CollectedRows(self)
+    }
 
     // MARK: -
 
-    private func rowSize(_ result: OpaquePointer, without missing: Range<Int>) -> Int {
+    /// Fills ``lengths`` and returns how much the row takes.
+    private mutating func measure(_ result: OpaquePointer) -> Int {
         var size = (columnCount + 1) * 4
-        for column in 0..<columnCount where !missing.contains(column) {
-            size += Int(PQgetlength(result, 0, Int32(truncatingIfNeeded: column)))
+        for column in 0..<columnCount {
+            let index = Int32(truncatingIfNeeded: column)
+            var length = PQgetlength(result, 0, index)
+            // libpq says 0 for NULL too.
+            if length == 0, PQgetisnull(result, 0, index) != 0 { length = -1 }
+            lengths[column] = length
+            size += Int(max(length, 0))
+        }
+        return size
+    }
+
+    private mutating func leaveOut(_ missing: Range<Int>, of size: Int) -> Int {
+        var size = size
+        for column in missing {
+            size -= Int(max(lengths[column], 0))
+            lengths[column] = -1
         }
         return size
     }
 
     /// Counts a row; false when it is one too many.
-    private func take(_ size: Int) -> Bool {
+    private mutating func take(_ size: Int) -> Bool {
         let needed = held + size - Self.allowance - taken
         if needed > 0 {
             var step = max(needed, Self.step)
@@ -107,21 +152,19 @@ final class CollectedRows {
         return true
     }
 
-    private func copy(_ result: OpaquePointer, without missing: Range<Int>, size: Int) {
+    private mutating func copy(_ result: OpaquePointer, size: Int) {
         let row = room(size)
         let places = row.bindMemory(to: UInt32.self, capacity: columnCount + 1)
         var end = (columnCount + 1) * 4
         for column in 0..<columnCount {
             let place = UInt32(truncatingIfNeeded: end)
-            let index = Int32(truncatingIfNeeded: column)
-            guard !missing.contains(column), PQgetisnull(result, 0, index) == 0,
-                let value = PQgetvalue(result, 0, index)
-            else {
-                places[column] = place | Self.nullMark
+            let length = Int(lengths[column])
+            guard length >= 0 else {
+                places[column] = place | CollectedRows.nullMark
                 continue
             }
-            let length = Int(PQgetlength(result, 0, index))
             places[column] = place
+            guard length > 0, let value = PQgetvalue(result, 0, Int32(truncatingIfNeeded: column)) else { continue }
             (row + end).copyMemory(from: value, byteCount: length)
             end += length
         }
@@ -130,7 +173,7 @@ final class CollectedRows {
     }
 
     /// Memory for a row; what is long has a block of its own.
-    private func room(_ size: Int) -> UnsafeMutableRawPointer {
+    private mutating func room(_ size: Int) -> UnsafeMutableRawPointer {
         let size = (size + 7) & ~7
         if size > Self.blockSizes.upperBound / 4 {
             let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
@@ -151,7 +194,7 @@ final class CollectedRows {
         return row
     }
 
-    private func dropRows() {
+    private mutating func dropRows() {
         for block in blocks { block.deallocate() }
         blocks = []
         rows = []

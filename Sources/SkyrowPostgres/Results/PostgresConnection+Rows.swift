@@ -20,21 +20,23 @@ extension PostgresConnection {
         _ collected: inout CollectedRows?,
         _ events: (CollectingEvent) -> Void
     ) -> OpaquePointer? {
+        guard PQresultStatus(first) == PGRES_SINGLE_TUPLE else { return first }
+        var collector = RowCollector(limit: limit, columnCount: Int(PQnfields(first)))
+        // Also where the connection is lost: the rows so far are given up with their memory.
+        defer {
+            let rows = collector.complete()
+            if rows.longestRow >= Self.swellingRow { isSwollen = true }
+            collected = rows
+        }
         var result = first
         while PQresultStatus(result) == PGRES_SINGLE_TUPLE {
-            let rows = collected ?? CollectedRows(limit: limit, columnCount: Int(PQnfields(result)))
-            collected = rows
-            let hadFailed = rows.failure != nil
-            rows.append(result)
+            let hadFailed = collector.failure != nil
+            collector.append(result)
             PQclear(result)
-            if !hadFailed, rows.failure != nil { events(.excess) }
+            if !hadFailed, collector.failure != nil { events(.excess) }
             if PQisBusy(handle) != 0 { events(.waiting) }
             guard let next = PQgetResult(handle) else { return nil }
             result = next
-        }
-        if let collected {
-            collected.complete()
-            if collected.longestRow >= Self.swellingRow { isSwollen = true }
         }
         return result
     }
