@@ -20,10 +20,22 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `"type/id"`; throws `108 InvalidArgument` for anything else.
     public init(_ text: String) throws(SkyrowError) {
-        guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else {
+        var text = text
+        let result = text.withUTF8 { utf8 in
+            Result { () throws(SkyrowError) in try RecordID(utf8: UnsafeRawBufferPointer(utf8)) }
+        }
+        self = try result.get()
+    }
+
+    /// Reads the UTF-8 of `"type/id"`.
+    package init(utf8: UnsafeRawBufferPointer) throws(SkyrowError) {
+        guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else {
             throw .invalidArgument("A record id has the form \"type/id\".", "id")
         }
-        try self.init(type: RecordTypeName(String(text[..<slash])), id: String(text[text.utf8.index(after: slash)...]))
+        try self.init(
+            type: RecordTypeName(String(decoding: utf8[..<slash], as: UTF8.self)),
+            id: String(decoding: utf8[(slash + 1)...], as: UTF8.self)
+        )
     }
 
     /// True for `"post/$1"`: a name that lives for one request and is replaced by a fresh id everywhere in it.

@@ -1,5 +1,6 @@
-import SkyrowPostgres
 import Testing
+
+@testable import SkyrowPostgres
 
 @Suite struct SQLTests {
     @Test func valuesBecomePlaceholdersAndNeverText() {
@@ -52,6 +53,25 @@ import Testing
     ])
     func literalsAreQuoted(literal: String, expected: String) {
         #expect(("COMMENT ON TABLE t IS \(literal: literal)" as SQL).text == expected)
+    }
+
+    @Test(arguments: [[], ["a"], ["a", nil, "", "b"], [nil], ["a\u{0}b", "c"]] as [[String?]])
+    func anArrayIsBoundTheSameElementByElement(texts: [String?]) {
+        var whole = PostgresBindings()
+        whole.append(texts)
+        whole.append(7)
+        var elements = PostgresBindings()
+        elements.append(array: .textArray, of: .text, count: texts.count) { place, encoder throws(PostgresError) in
+            guard let text = texts[place] else { return false }
+            try text.encode(into: &encoder)
+            return true
+        }
+        elements.append(7)
+        #expect(elements.encoder.bytes == whole.encoder.bytes)
+        #expect(elements.values.map(\.type) == [.textArray, .int8])
+        #expect(elements.values.map(\.offset) == whole.values.map(\.offset))
+        #expect(elements.values.map(\.length) == whole.values.map(\.length))
+        #expect(elements.failure == whole.failure)
     }
 
     @Test func otherValuesCanBeBoundToTheSameText() {

@@ -51,6 +51,52 @@ import Testing
         #expect(shape(plan) == [[["note/1", "note/2"]]])
     }
 
+    @Test func draftsOfOtherFieldsAndOrdersKeepTheirValues() throws {
+        let plan = plan([
+            try draft("note/1", [("title", .string("a")), ("missing", .null), ("stars", .integer(1))]),
+            try draft("note/2", [("title", .string("b")), ("missing", .null), ("stars", .integer(2))]),
+            try draft("note/3", [("title", .string("c")), ("missing", .integer(1)), ("stars", .integer(3))]),
+            try draft("note/4", [("stars", .integer(4)), ("title", .string("d"))]),
+            try draft("note/5", [("stars", .integer(5)), ("title", .string("e"))]),
+            try draft("note/6", [("stars", .sequence), ("title", .string("f"))]),
+            try draft("category/7", [("rank", .integer(7))]),
+        ])
+        #expect(plan.failures.keys.sorted() == [2])
+        #expect(
+            plan.writes.map(\.values) == [
+                [.integer(1), .string("a")], [.integer(2), .string("b")], [.integer(4), .string("d")],
+                [.integer(5), .string("e")], [.string("f")], [.integer(7)],
+            ]
+        )
+        #expect(shape(plan) == [[["note/1", "note/2", "note/4", "note/5"]], [["note/6"]], [["category/7"]]])
+    }
+
+    @Test func shapesThatAlternateAreAStatementEach() throws {
+        let plan = plan(
+            try (0..<9).map {
+                try draft("note/\($0)", [$0.isMultiple(of: 2) ? ("stars", .integer(1)) : ("title", .null)])
+            }
+        )
+        #expect(plan.units.map { $0.map(\.members) } == [[[0, 2, 4, 6, 8]], [[1, 3, 5, 7]]])
+    }
+
+    static let lacking: [(String, RecordValue, Bool)] = [
+        ("title", .string("x"), false), ("title", .null, false), ("missing", .null, false),
+        ("missing", .integer(1), true),
+        ("title", .integer(1), true), ("stars", .number(1.5), true), ("stars", .number(2), false),
+        ("score", .integer(9_007_199_254_740_993), false), ("price", .null, true),
+    ]
+
+    /// What is to be settled by a plan of the schema, which throws or changes something then.
+    @Test(arguments: lacking)
+    func aDraftThatTheSchemaDoesNotTakeIsNoticed(_ name: String, _ value: RecordValue, _ isLacking: Bool) throws {
+        let item = try draft("note/1", [(name, value)])
+        #expect(plan([try draft("note/2"), item]).lacksSchema == isLacking)
+        guard case .draft(let draft) = item else { return }
+        let changes = try? SchemaPlan(.save([draft]), in: .notes, mode: .development)
+        #expect((changes?.isEmpty ?? false) == !isLacking)
+    }
+
     @Test func threeShapesAreThreeStatements() throws {
         let shapes: [[(String, RecordValue)]] = [
             [("title", .string("x"))], [("stars", .integer(1))], [("title", .string("x")), ("done", .boolean(true))],

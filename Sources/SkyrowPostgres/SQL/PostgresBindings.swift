@@ -27,17 +27,59 @@ package struct PostgresBindings: Sendable {
 
     /// Adds the value of the next placeholder.
     package mutating func append<Value: PostgresEncodable>(_ value: Value) {
-        let offset = encoder.count
-        guard !value.isPostgresNull else {
-            values.append(.init(type: Value.postgresType, offset: offset, length: -1))
-            return
-        }
-        do throws(PostgresError) {
+        append(Value.postgresType) { encoder throws(PostgresError) in
+            guard !value.isPostgresNull else { return false }
             try value.encode(into: &encoder)
-        } catch {
-            failure = failure ?? error
+            return true
         }
-        values.append(.init(type: Value.postgresType, offset: offset, length: encoder.count - offset))
+    }
+
+    /// Adds the value of the next placeholder, which `encode` appends; it returns false for NULL.
+    package mutating func append(
+        _ type: PostgresOID,
+        _ encode: (inout PostgresEncoder) throws(PostgresError) -> Bool
+    ) {
+        let offset = encoder.count
+        var isNull = false
+        do throws(PostgresError) {
+            isNull = try !encode(&encoder)
+        } catch {
+            fail(error)
+        }
+        note(type, offset: offset, isNull: isNull)
+    }
+
+    /// Adds an array for the next placeholder, whose elements `encode` appends one by one; it returns false for NULL.
+    ///
+    /// Code that is made for one type of values calls this and not the generic form, which for each element asks its type
+    /// what to do.
+    package mutating func append(
+        array: PostgresOID,
+        of element: PostgresOID,
+        count: Int,
+        _ encode: (Int, inout PostgresEncoder) throws(PostgresError) -> Bool
+    ) {
+        let offset = encoder.count
+        do throws(PostgresError) {
+            guard let length = Int32(exactly: count) else { throw .tooManyElements }
+            let flag = encoder.appendArrayHeader(of: element, count: length)
+            for index in 0..<count {
+                let start = encoder.reserveLength()
+                if try encode(index, &encoder) {
+                    encoder.fillLength(at: start)
+                } else {
+                    encoder.fillNull(at: start, flag: flag)
+                }
+            }
+        } catch {
+            fail(error)
+        }
+        note(array, offset: offset)
+    }
+
+    /// Notes that the next value has been encoded from `offset` on.
+    private mutating func note(_ type: PostgresOID, offset: Int, isNull: Bool = false) {
+        values.append(Value(type: type, offset: offset, length: isNull ? -1 : encoder.count - offset))
     }
 
     /// Adds all values of another statement behind these.
@@ -54,21 +96,21 @@ package struct PostgresBindings: Sendable {
     /// Adds an array whose elements are values of other statements, as array_send would write it.
     mutating func append(array: PostgresOID, of element: PostgresOID, _ elements: [(bytes: [UInt8], value: Value)]) {
         let offset = encoder.count
-        encoder.append(Int32(1))
-        encoder.append(Int32(elements.contains { $0.value.length < 0 } ? 1 : 0))
-        encoder.append(element.rawValue)
-        encoder.append(Int32(truncatingIfNeeded: elements.count))
-        encoder.append(Int32(1))
+        let flag = encoder.appendArrayHeader(of: element, count: Int32(truncatingIfNeeded: elements.count))
         for (bytes, value) in elements {
-            encoder.append(Int32(truncatingIfNeeded: value.length))
-            guard value.length > 0 else { continue }
+            let start = encoder.reserveLength()
+            guard value.length >= 0 else {
+                encoder.fillNull(at: start, flag: flag)
+                continue
+            }
             bytes.withUnsafeBytes { bytes in
                 encoder.append(
                     bytes: UnsafeRawBufferPointer(rebasing: bytes[value.offset..<(value.offset + value.length)])
                 )
             }
+            encoder.fillLength(at: start)
         }
-        values.append(Value(type: array, offset: offset, length: encoder.count - offset))
+        note(array, offset: offset)
     }
 
     mutating func fail(_ error: PostgresError) {

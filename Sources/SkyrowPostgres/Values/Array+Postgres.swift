@@ -10,26 +10,25 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
             encoder.append(bytes: bytes)
             return
         }
-        guard let count = Int32(exactly: count) else {
-            throw PostgresError(code: .invalidValue, message: "An array has too many elements")
-        }
-        // array_send: dimensions, whether NULLs occur, element type; then per dimension its size and lower bound.
-        encoder.append(Int32(isEmpty ? 0 : 1))
-        encoder.append(Int32(contains { $0.isPostgresNull } ? 1 : 0))
-        encoder.append(Element.postgresType.rawValue)
-        guard !isEmpty else { return }
-        encoder.append(count)
-        encoder.append(Int32(1))
+        guard let count = Int32(exactly: count) else { throw .tooManyElements }
+        let flag = encoder.appendArrayHeader(of: Element.postgresType, count: count)
         for element in self {
+            let start = encoder.reserveLength()
             guard !element.isPostgresNull else {
-                encoder.append(Int32(-1))
+                encoder.fillNull(at: start, flag: flag)
                 continue
             }
-            let length = encoder.reserveLength()
             try element.encode(into: &encoder)
-            encoder.fillLength(at: length)
+            encoder.fillLength(at: start)
         }
     }
+}
+
+extension PostgresError {
+    static let tooManyElements = PostgresError(
+        code: .invalidValue,
+        message: "An array has too many elements"
+    )
 }
 
 /// PostgreSQL has arrays of `bytea`, so an array of bytes may be an element.

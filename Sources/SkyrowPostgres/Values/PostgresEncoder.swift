@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A growing buffer of values in PostgreSQL's binary form, which is big-endian.
 package struct PostgresEncoder: Sendable {
     package private(set) var bytes: [UInt8] = []
@@ -27,11 +29,28 @@ package struct PostgresEncoder: Sendable {
     /// - Throws: ``PostgresError`` with the code `invalidValue` when it holds a NUL byte, which PostgreSQL's text
     ///   types cannot store.
     package mutating func append(text: String) throws(PostgresError) {
-        let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
-        guard !bytes[start...].contains(0) else {
+        var text = text
+        let holdsNUL = text.withUTF8 { utf8 in
+            bytes.append(contentsOf: utf8)
+            return utf8.baseAddress.map { memchr($0, 0, utf8.count) != nil } ?? false
+        }
+        guard !holdsNUL else {
             throw PostgresError(code: .invalidValue, message: "PostgreSQL cannot store text with a NUL byte (U+0000)")
         }
+    }
+
+    /// Appends what is before the elements of an array, as array_send writes it; returns the place of the flag that is
+    /// set when one of them is NULL.
+    mutating func appendArrayHeader(of element: PostgresOID, count: Int32) -> Int {
+        // Dimensions, the flag, the type; then per dimension its size and lower bound.
+        append(Int32(count == 0 ? 0 : 1))
+        let flag = bytes.count
+        append(Int32(0))
+        append(element.rawValue)
+        guard count > 0 else { return flag }
+        append(count)
+        append(Int32(1))
+        return flag
     }
 
     /// Appends a field of a row in the binary form of `COPY`: its length, then its value; -1 for NULL.
@@ -61,5 +80,11 @@ package struct PostgresEncoder: Sendable {
         for index in 0..<4 {
             bytes[position + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(index)))
         }
+    }
+
+    /// Makes NULL of the element of an array whose length is at a place from ``reserveLength()``.
+    mutating func fillNull(at position: Int, flag: Int) {
+        for index in 0..<4 { bytes[position + index] = 0xFF }
+        bytes[flag + 3] = 1
     }
 }

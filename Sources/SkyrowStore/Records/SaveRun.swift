@@ -31,38 +31,39 @@ struct SaveRun {
         if let outage {
             // A transaction that lost its connection, or its place to others, is over as a whole.
             if case .transaction = context.runner { throw outage }
-            if progress.saved.isEmpty, progress.failures.values.allSatisfy({ $0 == outage }) { throw outage }
+            if progress.isEmpty, progress.failures.values.allSatisfy({ $0 == outage }) { throw outage }
         }
-        var outcomes: [RecordOutcome] = plan.ids.indices.map { index in
-            let failure = plan.failures[index]
-            return .failure(failure?.error ?? .unexpected, id: failure?.id)
-        }
-        for (position, write) in plan.writes.enumerated() {
-            if let row = progress.saved[position] {
-                outcomes[write.index] = .record(row)
-            } else {
-                outcomes[write.index] = .failure(
-                    progress.failures[position] ?? .unexpected,
-                    id: write.id.description
-                )
+        // The writes are in the order of the request.
+        var position = 0
+        return plan.ids.indices.map { index -> RecordOutcome in
+            guard position < plan.writes.count, plan.writes[position].index == index else {
+                let failure = plan.failures[index]
+                return .failure(failure?.error ?? .unexpected, id: failure?.id)
             }
+            defer { position += 1 }
+            return outcome(of: position)
         }
-        return outcomes
+    }
+
+    private func outcome(of position: Int) -> RecordOutcome {
+        if let row = progress.row(of: position) { return .record(row) }
+        return .failure(progress.failures[position] ?? .unexpected, id: plan.writes[position].id.description)
     }
 
     // MARK: Writing
 
     /// Writes a unit; when PostgreSQL refuses a value of it, what remains without the records that are to blame.
     private mutating func write(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
-        let positions = unit.flatMap(\.members)
         do {
             try await run(unit, on: runner)
         } catch let refusal as RefusedTargets {
+            let positions = unit.flatMap(\.members)
             // What refers to them is judged anew, now that they are no part of the statement.
             progress.refused.formUnion(refusal.positions)
             let others = positions.filter { !refusal.positions.contains($0) }
             for part in plan.units(writing: others) { try await write(part, on: runner) }
         } catch let error as PostgresError {
+            let positions = unit.flatMap(\.members)
             if error.isAboutSchema { return overtake(positions, error) }
             guard error.isAboutValues, positions.count > 1 else { return fail(positions, error, unit) }
             guard attemptsLeft > 0 else { return giveUp(positions) }
@@ -85,10 +86,10 @@ struct SaveRun {
     }
 
     private mutating func run(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
-        let positions = unit.flatMap(\.members)
-        guard unit.count > 1 || refersWithin(positions) else {
+        guard unit.count > 1 || refersWithin(unit[0].members) else {
             return try await run(unit[0], on: runner)
         }
+        let positions = unit.flatMap(\.members)
         // What a transaction that is rolled back, and perhaps tried again, has done counts only after its commit.
         let before = self
         var after = self
@@ -113,7 +114,7 @@ struct SaveRun {
     private func requireWrittenTargets(of positions: [Int], refusedBefore: Set<Int>) throws(RefusedTargets) {
         let refused = progress.refused.subtracting(refusedBefore)
         guard context.access.hidesRecords, !refused.isEmpty else { return }
-        let written = positions.filter { progress.saved[$0] != nil }
+        let written = positions.filter { progress.row(of: $0) != nil }
         if plan.hasReferences(from: written, to: refused) { throw RefusedTargets(positions: refused) }
     }
 
@@ -137,24 +138,21 @@ struct SaveRun {
             limit: limit,
             contention: contention
         )
-        if plan.writes.count == 1 {
-            if result.isEmpty {
-                progress.refused.formUnion(group.members)
-            } else {
-                let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields)
-                progress.saved[group.members[0]] = rows[0]
-            }
-            return
-        }
-        let rows = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields).byWireID()
-        for member in group.members {
-            if let row = rows[TextKey(plan.writes[member].id.id)] {
-                progress.saved[member] = row
+        let stored = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields)
+        let isOnlyOne = plan.writes.count == 1
+        // What comes back for the only record is its row, whatever id a trigger gave it.
+        let rows =
+            isOnlyOne
+            ? [result.isEmpty ? nil : stored[0]]
+            : stored.rows(of: group.members.count) { plan.writes[group.members[$0]].id.id }
+        for (member, row) in zip(group.members, rows) {
+            if let row {
+                progress.note(row, of: member)
             } else {
                 progress.refused.insert(member)
             }
         }
-        if instant == nil { instant = rows.values.first?.updatedAt }
+        if instant == nil, !isOnlyOne, !result.isEmpty { instant = stored[0].updatedAt }
     }
 
     /// Refuses the records of a unit that refer to nothing; returns the others.

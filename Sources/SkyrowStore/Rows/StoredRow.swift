@@ -31,6 +31,35 @@ package final class StoredRows: Sendable {
         StoredRow(rows: self, row: row)
     }
 
+    /// The row of each of some ids that clients see, nil for one that has none.
+    ///
+    /// - Parameter id: gives one of the ids. Rows that come in the order of the ids, as they mostly do, are found by a
+    ///   comparison each.
+    func rows(of count: Int, _ id: (Int) -> String) -> [StoredRow?] {
+        var found: [StoredRow?] = []
+        found.reserveCapacity(count)
+        var next = 0
+        var rest: [TextKey: StoredRow]?
+        for place in 0..<count {
+            let id = id(place)
+            if next < result.rowCount, has(id, in: next) {
+                found.append(self[next])
+                next += 1
+            } else {
+                let others = rest ?? byWireID()
+                rest = others
+                found.append(others[TextKey(id)])
+            }
+        }
+        return found
+    }
+
+    private func has(_ id: String, in row: Int) -> Bool {
+        result.withColumn(row, plan.idColumn) { stored in
+            stored.map { StoredID.wireID(of: $0).elementsEqual(id.utf8) } ?? false
+        }
+    }
+
     /// The rows by the id that clients see; the first of those that have the same.
     func byWireID() -> [TextKey: StoredRow] {
         var rows = [TextKey: StoredRow](minimumCapacity: result.rowCount)

@@ -23,13 +23,16 @@ package struct BatchPlan: Sendable {
     package private(set) var units: [[Group]] = []
     /// The ids that the temporary ones of the request stand for.
     package private(set) var freshIDs: [RecordID: RecordID]
-    /// Whether a record names a type or field that the catalogue does not have.
+    /// Whether the schema would have to change for one of the records: their types, fields and the types of these are not
+    /// those of the catalogue (``SchemaPlan``).
     package private(set) var lacksSchema = false
 
     /// The writes each write has to come after, since it refers to them or comes after one of the same id.
     private var dependencies: [[Int]] = []
-    /// The first write of each id.
-    private var firstWrites: [RecordID: Int] = [:]
+    /// The first and the last write of each id.
+    private var writesOfIDs: [RecordID: (first: Int, last: Int)] = [:]
+    /// The writes that set a field for references.
+    private var referring: [Int] = []
     private let database: DatabaseScope
 
     /// Plans a request.
@@ -53,8 +56,11 @@ package struct BatchPlan: Sendable {
             freshIDs[draft.id] = try? RecordID(type: draft.id.type, id: makeID())
         }
         self.freshIDs = freshIDs
-        var rounds: [RecordID: Int] = [:]
-        var lastWrites: [RecordID: Int] = [:]
+        ids.reserveCapacity(items.count)
+        writes.reserveCapacity(items.count)
+        dependencies.reserveCapacity(items.count)
+        writesOfIDs.reserveCapacity(items.count)
+        var layout: DraftLayout?
         for (index, item) in items.enumerated() {
             switch item {
             case .failure(let error, let id):
@@ -64,32 +70,17 @@ package struct BatchPlan: Sendable {
                 let id = freshIDs[draft.id] ?? draft.id
                 ids.append(id)
                 do throws(SkyrowError) {
-                    let write = try Self.write(
-                        draft,
-                        id: id,
-                        index: index,
-                        round: rounds[id, default: 0],
-                        catalog: catalog,
-                        database: database,
-                        freshIDs: freshIDs,
-                        maximumAccessEntries: maximumAccessEntries
-                    )
-                    rounds[id, default: 0] += 1
-                    if firstWrites[id] == nil { firstWrites[id] = writes.count }
-                    dependencies.append(lastWrites[id].map { [$0] } ?? [])
-                    lastWrites[id] = writes.count
-                    writes.append(write)
+                    try add(draft, id: id, index: index, catalog: catalog, maximumAccessEntries, layout: &layout)
                 } catch {
                     failures[index] = (error, id.description)
                     if Self.lacksSchema(draft, catalog) { lacksSchema = true }
                 }
             }
         }
-        for position in writes.indices {
+        for position in referring {
             for value in writes[position].values {
-                guard case .reference(let target) = value, let first = firstWrites[target], first != position else {
-                    continue
-                }
+                guard case .reference(let target) = value, let first = writesOfIDs[target]?.first, first != position
+                else { continue }
                 dependencies[position].append(first)
             }
         }
@@ -98,19 +89,19 @@ package struct BatchPlan: Sendable {
 
     /// The position of the first write of a record, nil when the request does not write it.
     package func firstWrite(of id: RecordID) -> Int? {
-        firstWrites[id]
+        writesOfIDs[id]?.first
     }
 
     /// Whether one of these writes refers to another one of them.
     package func hasReferences(among positions: [Int]) -> Bool {
-        hasReferences(from: positions, to: Set(positions))
+        !referring.isEmpty && hasReferences(from: positions, to: Set(positions))
     }
 
     /// Whether one of some writes refers to one of others, itself apart.
     package func hasReferences(from positions: [Int], to targets: Set<Int>) -> Bool {
         positions.contains { position in
             writes[position].values.contains { value in
-                guard case .reference(let id) = value, id != writes[position].id, let target = firstWrites[id] else {
+                guard case .reference(let id) = value, id != writes[position].id, let target = firstWrite(of: id) else {
                     return false
                 }
                 return targets.contains(target)
@@ -120,7 +111,7 @@ package struct BatchPlan: Sendable {
 
     /// Leaves the access list of a record as it is stored.
     package mutating func keepAccess(of position: Int) {
-        writes[position].access = nil
+        writes[position].keepAccess()
     }
 
     /// Parts some writes so that each part can be written without those after it, in an order in which they can be
@@ -142,21 +133,34 @@ package struct BatchPlan: Sendable {
             var round: Int
             var shape: SaveShape
         }
+        func key(_ position: Int) -> Key {
+            Key(type: writes[position].table.name, round: writes[position].round, shape: writes[position].shape)
+        }
         var groups: [Group] = []
+        // Filled as soon as there are two groups; most requests have one.
         var places: [Key: Int] = [:]
-        var groupOf: [Int: Int] = [:]
+        var last = 0
         for position in positions {
-            let write = writes[position]
-            let key = Key(type: write.table.name, round: write.round, shape: write.shape)
-            let place = places[key] ?? groups.count
-            if place == groups.count {
-                groups.append(Group(table: write.table, shape: key.shape, members: []))
-                places[key] = place
+            if let other = groups.isEmpty ? nil : groups[last].members.first,
+                writes[other].round == writes[position].round, groups[last].table === writes[position].table,
+                groups[last].shape == writes[position].shape
+            {
+                groups[last].members.append(position)
+                continue
             }
-            groups[place].members.append(position)
-            groupOf[position] = place
+            if groups.count == 1 { places[key(groups[0].members[0])] = 0 }
+            last = groups.isEmpty ? 0 : places[key(position)] ?? groups.count
+            if last == groups.count {
+                groups.append(Group(table: writes[position].table, shape: writes[position].shape, members: []))
+                if last > 0 { places[key(position)] = last }
+            }
+            groups[last].members.append(position)
         }
         guard groups.count > 1 else { return groups.map { [$0] } }
+        var groupOf: [Int: Int] = [:]
+        for (place, group) in groups.enumerated() {
+            for position in group.members { groupOf[position] = place }
+        }
         var edges = [Set<Int>](repeating: [], count: groups.count)
         for position in positions {
             guard let place = groupOf[position] else { continue }
@@ -174,67 +178,48 @@ package struct BatchPlan: Sendable {
 
     private static func lacksSchema(_ draft: RecordDraft, _ catalog: SchemaCatalog) -> Bool {
         guard let table = catalog[draft.id.type] else { return true }
-        return draft.fields.contains { $0.value != .null && table[$0.name] == nil }
+        return draft.fields.contains { field in
+            guard let column = table[field.name] else { return field.value != .null }
+            return !column.isWritable || column.type.admission(of: field.value) != .fits
+        }
     }
 
-    private static func write(
+    /// - Parameter layout: that of the draft before, and of this one afterwards.
+    private mutating func add(
         _ draft: RecordDraft,
         id: RecordID,
         index: Int,
-        round: Int,
         catalog: SchemaCatalog,
-        database: DatabaseScope,
-        freshIDs: [RecordID: RecordID],
-        maximumAccessEntries: Int
-    ) throws(SkyrowError) -> RecordWrite {
-        guard let table = catalog[id.type] else {
+        _ maximumAccessEntries: Int,
+        layout: inout DraftLayout?
+    ) throws(SkyrowError) {
+        let known = layout.flatMap { $0.fits(draft) ? $0 : nil }
+        guard let table = known?.table ?? catalog[id.type] else {
             throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
         }
         if let refusal = table.rules.refusal(saving: draft, in: database) { throw refusal }
-        var columns: [(place: Int, value: RecordValue)] = []
-        for field in draft.fields {
-            guard let place = table.position(of: field.name) else {
-                // Nothing is there to be unset.
-                if case .null = field.value { continue }
-                throw SkyrowError(
-                    .incompatibleSchema,
-                    "There is no field of this name in the record type.",
-                    info: ["arguments": .list([.string(field.name.rawValue)])]
-                )
-            }
-            let value = try field.value.resolved { target throws(SkyrowError) in
-                guard let fresh = freshIDs[target] else {
-                    throw .invalidArgument("A temporary id is referred to, but no record has it.", field.name.rawValue)
-                }
-                return fresh
-            }
-            if let value = try table.columns[place].accepted(value) { columns.append((place, value)) }
-        }
-        columns.sort { $0.place < $1.place }
+        let fitting: DraftLayout
+        if let known { fitting = known } else { fitting = try DraftLayout(of: draft, in: table) }
+        layout = fitting
+        let (columns, values) = try fitting.values(of: draft, freshIDs)
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
-        return RecordWrite(
-            index: index,
-            id: id,
-            table: table,
-            access: draft.access,
-            precondition: draft.precondition,
-            columns: columns.map(\.place),
-            values: columns.map(\.value),
-            round: round
+        let position = writes.count
+        if fitting.hasReferences { referring.append(position) }
+        let before = writesOfIDs.updateValue((first: position, last: position), forKey: id)
+        if let before { writesOfIDs[id] = (before.first, position) }
+        dependencies.append(before.map { [$0.last] } ?? [])
+        writes.append(
+            RecordWrite(
+                index: index,
+                id: id,
+                table: table,
+                access: draft.access,
+                precondition: draft.precondition,
+                columns: columns,
+                values: values,
+                round: before.map { writes[$0.last].round + 1 } ?? 0
+            )
         )
-    }
-}
-
-extension RecordValue {
-    /// The value with the ids that the temporary ones in it stand for.
-    fileprivate func resolved(
-        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
-    ) throws(SkyrowError) -> RecordValue {
-        switch self {
-        case .reference(let target) where target.isTemporary: .reference(try resolve(target))
-        case .json(let text): .json(try text.resolved(resolve))
-        default: self
-        }
     }
 }
 

@@ -7,16 +7,33 @@ package struct RecordWrite: Sendable {
     package let id: RecordID
     package let table: RecordTable
     /// nil when the draft has no list, which keeps the stored one.
-    package internal(set) var access: AccessList?
+    package private(set) var access: AccessList?
     package let precondition: SavePrecondition?
-    /// The columns to set by their place in the table, in that order, and their values.
-    package let columns: [Int]
+    /// What the statement's text depends on.
+    package private(set) var shape: SaveShape
+    /// The values of the columns that are set.
     package let values: [RecordValue]
     /// The number of records before it in the request that have the same id.
     package let round: Int
 
-    /// What the statement's text depends on.
-    package var shape: SaveShape {
+    /// - Parameter columns: the columns to set by their place in the table, in that order.
+    package init(
+        index: Int,
+        id: RecordID,
+        table: RecordTable,
+        access: AccessList?,
+        precondition: SavePrecondition?,
+        columns: [Int],
+        values: [RecordValue],
+        round: Int
+    ) {
+        self.index = index
+        self.id = id
+        self.table = table
+        self.access = access
+        self.precondition = precondition
+        self.values = values
+        self.round = round
         let kind: SaveShape.Kind
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
@@ -24,8 +41,25 @@ package struct RecordWrite: Sendable {
         case (nil, .saves): kind = .upsert
         case (.isNew, .accounts), (nil, .accounts): kind = .update
         }
-        return SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
+        shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
     }
+
+    /// The columns to set by their place in the table, in that order.
+    package var columns: [Int] { shape.columns }
+
+    /// Leaves the access list as it is stored.
+    mutating func keepAccess() {
+        access = nil
+        shape.setsAccess = false
+    }
+}
+
+/// Records of one shape that one statement writes, by their positions among all writes of a request.
+package struct WriteGroup: Sendable {
+    package let writes: [RecordWrite]
+    package let positions: [Int]
+
+    package var count: Int { positions.count }
 }
 
 /// The form of a save: records of one type and shape go into one statement.
@@ -51,18 +85,19 @@ extension RecordColumn {
     ///
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
-        guard isWritable else { throw conflict("can be read only") }
-        switch type.admission(of: value) {
-        case .fits: break
-        case .fitsWidened: throw misfit("holds integers")
-        case .conflicts: throw conflict("is of the type \(type.name)")
-        }
-        if case .null = value { return value }
-        do throws(FieldMisfit) { return try type.column.accepted(value) } catch { throw misfit(error.reason) }
+        guard isWritable else { throw readOnly }
+        do throws(ValueMisfit) { return try type.column.write(value) } catch { throw refusal(error) }
     }
 
-    private func misfit(_ reason: String) -> SkyrowError {
-        .invalidArgument("The value does not fit: the field \(field) \(reason).", field.rawValue)
+    /// What a value is refused with that the column cannot take.
+    var readOnly: SkyrowError { conflict("can be read only") }
+
+    func refusal(_ misfit: ValueMisfit) -> SkyrowError {
+        switch misfit {
+        case .type: conflict("is of the type \(type.name)")
+        case .value(let reason):
+            .invalidArgument("The value does not fit: the field \(field) \(reason).", field.rawValue)
+        }
     }
 
     private func conflict(_ reason: String) -> SkyrowError {
@@ -71,5 +106,26 @@ extension RecordColumn {
             "The value does not fit: the field \(field) \(reason).",
             info: ["arguments": .list([.string(field.rawValue)])]
         )
+    }
+}
+
+/// Why a column does not take a value.
+enum ValueMisfit: Error {
+    /// It is of another type.
+    case type
+    /// A clause that follows the field's name says why.
+    case value(String)
+}
+
+extension ColumnType {
+    /// The value as a column of this type takes it; nil leaves the column alone.
+    func write(_ value: RecordValue) throws(ValueMisfit) -> RecordValue? {
+        if case .null = value { return value }
+        switch admission(of: value) {
+        case .fits: break
+        case .fitsWidened: throw .value("holds integers")
+        case .conflicts: throw .type
+        }
+        do throws(FieldMisfit) { return try accepted(value) } catch { throw .value(error.reason) }
     }
 }

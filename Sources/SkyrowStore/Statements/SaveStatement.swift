@@ -17,7 +17,7 @@ struct SaveStatement {
     /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
         let text = text(for: group)
-        let members = group.members.map { plan.writes[$0] }
+        let members = WriteGroup(writes: plan.writes, positions: group.members)
         return group.table.shapes.template(.save(text), on: group.table).binding { parameter, values in
             append(parameter, of: members, in: group, to: &values)
         }
@@ -56,14 +56,17 @@ struct SaveStatement {
 
     /// Appends the values of a column in the type that its fields have.
     private func append(
-        _ members: [RecordWrite],
+        _ members: WriteGroup,
         _ place: Int,
         of group: BatchPlan.Group,
         to values: inout PostgresBindings
     ) {
         let type = group.table.columns[group.shape.columns[place]].type
         if case .reference = type {
-            values.append(column: members) { storedReference($0.values[place], of: $0) }
+            values.append(each: members.count) {
+                let write = members.writes[members.positions[$0]]
+                return storedReference(write.values[place], of: write)
+            }
         } else {
             type.column.bind(members, at: place, to: &values)
         }
@@ -72,14 +75,21 @@ struct SaveStatement {
     /// Appends the value of a parameter.
     private func append(
         _ parameter: StatementParameter,
-        of members: [RecordWrite],
+        of members: WriteGroup,
         in group: BatchPlan.Group,
         to values: inout PostgresBindings
     ) {
+        let (writes, positions) = (members.writes, members.positions)
         switch parameter {
-        case .ids: values.append(column: members) { StoredID($0.id.id, in: database).text }
-        case .accessLists: values.append(column: members) { $0.access.map { PostgresJSONB($0.storedJSON) } }
-        case .revisions: values.append(column: members) { $0.expectedRevision }
+        case .ids:
+            let prefix = StoredID.prefix(of: database)
+            values.append(each: positions.count) {
+                let id = writes[positions[$0]].id.id
+                return prefix.isEmpty ? id : prefix + id
+            }
+        case .accessLists:
+            values.append(each: positions.count) { writes[positions[$0]].access.map { PostgresJSONB($0.storedJSON) } }
+        case .revisions: values.append(each: positions.count) { writes[positions[$0]].precondition?.expectedRevision }
         case .column(let place): append(members, place, of: group, to: &values)
         case .instant: if let instant { values.append(instant) }
         case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
@@ -163,11 +173,11 @@ struct SaveStatement {
     }
 }
 
-extension RecordWrite {
+extension SavePrecondition {
     fileprivate var expectedRevision: Int64? {
-        switch precondition {
+        switch self {
         case .revision(let revision): revision
-        case .isNew, nil: nil
+        case .isNew: nil
         }
     }
 }

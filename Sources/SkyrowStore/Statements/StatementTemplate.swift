@@ -29,6 +29,8 @@ struct StatementTemplate: Sendable {
     /// being sent.
     func binding(_ bind: (StatementParameter, inout PostgresBindings) -> Void) -> SQL {
         var values = PostgresBindings()
+        // Most records have room in this many bytes.
+        values.reserveCapacity(values: parameters.count, bytes: 256)
         for (place, parameter) in parameters.enumerated() {
             bind(parameter, &values)
             // Without the rest there are too few values, which the statement reports.

@@ -43,6 +43,10 @@ package protocol ColumnType: Sendable {
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
     /// The type that holds what this and another one hold; nil when there is none.
     func joined(with other: FieldType) -> FieldType?
+    /// Binds the values in a place of some writes of one shape: one, or an array of several.
+    ///
+    /// A requirement although all types have the same, so that each has code for its own values.
+    func bind(_ group: WriteGroup, at place: Int, to bindings: inout PostgresBindings)
 
     // MARK: COPY
 
@@ -89,9 +93,8 @@ extension ColumnType {
         return "\(sqlType) \(constraint)"
     }
 
-    /// Binds the values in a place of some writes of one shape: one, or an array of several.
-    func bind(_ writes: [RecordWrite], at place: Int, to bindings: inout PostgresBindings) {
-        bindings.append(column: writes) { value(of: $0.values[place]) }
+    package func bind(_ group: WriteGroup, at place: Int, to bindings: inout PostgresBindings) {
+        bindings.append(each: group.count) { value(of: group.writes[group.positions[$0]].values[place]) }
     }
 
     /// A value that was accepted, as a parameter of a statement.
@@ -101,12 +104,17 @@ extension ColumnType {
 }
 
 extension PostgresBindings {
-    /// Appends what `read` makes of each row: one as a value, several as an array.
-    mutating func append<Row, Value: PostgresArrayElement>(column rows: [Row], _ read: (Row) -> Value) {
-        if rows.count == 1 {
-            append(read(rows[0]))
+    /// Appends a value for each of some writes, nil for NULL: one as it is, several as an array.
+    mutating func append<Value: PostgresArrayElement>(each count: Int, _ value: (Int) -> Value?) {
+        func encode(_ index: Int, _ encoder: inout PostgresEncoder) throws(PostgresError) -> Bool {
+            guard let value = value(index) else { return false }
+            try value.encode(into: &encoder)
+            return true
+        }
+        if count == 1 {
+            append(Value.postgresType) { encoder throws(PostgresError) in try encode(0, &encoder) }
         } else {
-            append(rows.map(read))
+            append(array: Value.postgresArrayType, of: Value.postgresType, count: count, encode)
         }
     }
 }

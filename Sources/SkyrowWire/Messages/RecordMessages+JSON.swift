@@ -76,8 +76,8 @@ extension RecordIDsRequest {
 extension RecordID {
     /// Reads an entry of a list of ids: `"type/id"` or an object in the newer form.
     fileprivate init(entry json: JSONView) throws(SkyrowError) {
-        if let text = json.string {
-            try self.init(text)
+        if json.isString {
+            try self.init(json: json)
         } else if let type = json["_recordType"]?.string, let id = json["_recordID"]?.string {
             try self.init(type: RecordTypeName(type), id: id)
         } else if let text = json["_id"]?.string {

@@ -13,6 +13,7 @@ extension RecordDraft {
             throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
         }
         var members = DraftMembers()
+        members.fields.reserveCapacity(json.count)
         for (key, value) in json.members {
             if key.firstByte == UInt8(ascii: "_") {
                 members.readReserved(key, value)
@@ -65,10 +66,10 @@ private struct DraftMembers {
             }
             return try RecordID(type: RecordTypeName(type), id: id)
         }
-        guard let text = id?.string else {
+        guard let id, id.isString else {
             throw .invalidArgument("A record has the member _id with \"type/id\".", "id")
         }
-        return try RecordID(text)
+        return try RecordID(json: id)
     }
 }
 
@@ -77,6 +78,10 @@ struct DraftFields {
     private(set) var list: [(name: FieldName, value: RecordValue)] = []
     /// Made when a walk through the list would take long.
     private var places: [FieldName: Int]?
+
+    mutating func reserveCapacity(_ count: Int) {
+        list.reserveCapacity(min(count, 32))
+    }
 
     /// Reads one member; throws `108 InvalidArgument` about it.
     mutating func append(_ text: String, _ json: JSONView, rules: ReadingRules) throws(SkyrowError) {

@@ -9,13 +9,24 @@ extension RecordValue {
         do throws(SkyrowError) {
             if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
                 self = .reference(try RecordID(type: RecordTypeName(type), id: id))
-            } else if let text = json["$id"]?.string {
-                self = .reference(try RecordID(text))
+            } else if let id = json["$id"], id.isString {
+                self = .reference(try RecordID(json: id))
             } else {
                 throw SkyrowError.invalidArgument("A reference has the member $id with \"type/id\".")
             }
         } catch {
             throw .invalidArgument(error.message, field())
+        }
+    }
+}
+
+extension RecordID {
+    /// Reads the string `"type/id"`, without a copy of the whole when it has no escapes.
+    init(json: JSONView) throws(SkyrowError) {
+        if json.kind == .string {
+            try self.init(utf8: UnsafeRawBufferPointer(json.slice))
+        } else {
+            try self.init(json.string ?? "")
         }
     }
 }
