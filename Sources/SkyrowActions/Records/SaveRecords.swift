@@ -5,7 +5,7 @@ extension ActionService {
     /// `record:save`: creates records and merges fields into existing ones.
     ///
     /// In this order: a caller who may not write at all is refused, items that may not be saved are refused one by one,
-    /// types and fields that are missing are made for those that may, and then the store saves.
+    /// and the store saves the others; where types and fields are missing, these are made first.
     ///
     /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
     package func save(
@@ -28,22 +28,21 @@ extension ActionService {
                 caller: caller
             )
             let judged = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
-            // A field can be dropped between making it and saving: nothing is written then, and both are done again.
+            // Whether the types and fields are there is found out with the first attempt, which writes nothing where they are
+            // not. A field can be dropped between making it and saving, so that may be so more than once.
+            var items = judged
             var attempt = 1
             while true {
-                let lacksSchema = try store.lacksSchema(for: judged)
-                // What is created for a request that was completed already would only be left over.
-                if lacksSchema, let claim, let result = try await replay(of: claim) { return result }
                 do throws(SkyrowError) {
-                    var items = judged
-                    if lacksSchema {
-                        items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
-                    }
                     return try await save(items, of: request, with: access, under: claim, encode: encode)
                 } catch {
                     guard error == .schemaMoved, attempt < Self.attemptsAtMovingSchema else { throw error }
                 }
                 attempt += 1
+                guard try store.lacksSchema(for: judged) else { continue }
+                // What is created for a request that was completed already would only be left over.
+                if let claim, let result = try await replay(of: claim) { return result }
+                items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
             }
         }
     }
@@ -51,7 +50,7 @@ extension ActionService {
     /// So often is a save tried whose fields are dropped meanwhile.
     private static let attemptsAtMovingSchema = 100
 
-    /// Saves items that fit the schema; throws `schemaMoved` when they do no longer.
+    /// Saves items that fit the schema; throws `schemaMoved` when they do not, before anything is written.
     private func save(
         _ items: [SaveRequest.Item],
         of request: SaveRequest,

@@ -11,12 +11,17 @@ extension ActionService {
         isAtomic: Bool
     ) async throws(SkyrowError) -> [SaveRequest.Item] {
         let special = store.rules
-        let items = try items.refusing(isAtomic: isAtomic) { draft in
+        // Few types have rules.
+        let hasSpecial = items.contains {
+            if case .draft(let draft) = $0 { special[draft.id.type] != nil } else { false }
+        }
+        guard hasSpecial else { return items }
+        let permitted = try items.refusing(isAtomic: isAtomic) { draft in
             special[draft.id.type].flatMap {
                 $0.refusal(saving: draft, in: access.database) ?? $0.loginKeyRefusal(draft)
             }
         }
-        return try await refusingMixedScripts(items, with: access, isAtomic: isAtomic)
+        return try await refusingMixedScripts(permitted, with: access, isAtomic: isAtomic)
     }
 
     /// Puts a refusal in the place of every draft that would give a record a login key of mixed scripts.

@@ -5,13 +5,13 @@ package import SkyrowPostgres
 extension RecordStore {
     /// Saves records, each in its own right or, when `atomic`, all or none.
     ///
-    /// The records fit the schema by now (``createMissingSchema(for:)``). Records of one type and shape are one statement and one
+    /// What the schema lacks is made before (``createMissingSchema(for:)``). Records of one type and shape are one statement and one
     /// round trip; the result has an outcome for each item, in the order of the items. Throws `102 PermissionDenied`
     /// where nothing may be written, `115 AtomicOperationFailure` when `atomic` and a record fails,
     /// and what the database itself failed with.
     ///
-    /// - Parameter fitsSchema: whether room was made for all items just now. One that does not fit then met a change of
-    ///   the schema, and `schemaMoved` is thrown before anything is written.
+    /// - Parameter fitsSchema: whether all items are to fit the schema. Where one does not, `schemaMoved` is thrown before
+    ///   anything is written.
     package func save(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
