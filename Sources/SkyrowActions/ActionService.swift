@@ -23,7 +23,7 @@ package final class ActionService: Service, Sendable {
     package let application: ApplicationName
     let clock: ServiceClock
     private let currentKeys: Mutex<AccessKeys>
-    let accessVariables = AccessVariablesCache()
+    let accesses = RecordAccessCache()
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher

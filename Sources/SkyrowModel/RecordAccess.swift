@@ -8,7 +8,9 @@
 /// let access = try RecordAccess(opening: request.database, for: .writing, by: caller, variables: variables)
 /// let outcomes = try await store.save(items, with: access, atomic: false)
 /// ```
-package struct RecordAccess: Hashable, Sendable {
+///
+/// An object, since everything that a request does refers to it, and so that one can serve many requests.
+package final class RecordAccess: Sendable {
     /// What a request does with records.
     package enum Use: Hashable, Sendable {
         /// Nothing may be written.
@@ -55,13 +57,13 @@ package struct RecordAccess: Hashable, Sendable {
     /// Throws `101 NotAuthenticated` for `_private` without a user, for `_union` without the master key and for any
     /// database that is to be written to without either; `102 PermissionDenied` for another user's database, and `111
     /// NotSupported` for `_union` where it is to be written to.
-    package init(
+    package convenience init(
         opening name: DatabaseName,
         for use: Use,
         by caller: Caller,
         variables: AccessVariables?
     ) throws(SkyrowError) {
-        let database = try Self.open(name, for: use, by: caller)
+        let database = try RecordAccess.open(name, for: use, by: caller)
         self.init(in: database, for: use, by: caller, variables: variables)
     }
 

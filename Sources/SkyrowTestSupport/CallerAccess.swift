@@ -6,12 +6,12 @@ package import SkyrowStore
 
 extension RecordAccess {
     /// What a caller may do in a database, nothing where it is not open.
-    package init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
+    package convenience init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
         self.init(in: scope, for: use, by: caller, variables: AccessVariables(of: caller))
     }
 
     /// Opens a database for writing; throws where it is not open.
-    package init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
+    package convenience init(opening scope: DatabaseScope, by caller: Caller) throws(SkyrowError) {
         let name: DatabaseName =
             switch scope {
             case .everyone: .everyone

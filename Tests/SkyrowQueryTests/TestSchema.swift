@@ -87,7 +87,7 @@ extension Predicate {
 
 extension RecordAccess {
     /// What a caller reads in a database.
-    init(_ caller: Caller, in scope: DatabaseScope = .everyone) {
+    convenience init(_ caller: Caller, in scope: DatabaseScope = .everyone) {
         self.init(in: scope, for: .reading, by: caller, variables: nil)
     }
 }

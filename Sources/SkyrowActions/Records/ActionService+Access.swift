@@ -10,12 +10,6 @@ extension ActionService {
         for use: RecordAccess.Use,
         by caller: Caller
     ) throws(SkyrowError) -> RecordAccess {
-        try RecordAccess(opening: database, for: use, by: caller, variables: variables(of: caller))
-    }
-
-    /// nil for a caller whom no access list can name.
-    private func variables(of caller: Caller) -> AccessVariables? {
-        guard !caller.isMaster, let user = caller.userID else { return nil }
-        return accessVariables.variables(of: user, roles: caller.roles)
+        try accesses.access(to: database, for: use, by: caller)
     }
 }

@@ -1,10 +1,9 @@
 internal import SkyrowJSON
 package import SkyrowModel
-internal import Synchronization
 
 /// The caller's user and roles as JSON texts, which the access condition of a statement compares record lists with.
 ///
-/// They are made once per caller and kept (``AccessVariablesCache``), and PostgreSQL parses them only when a statement
+/// They are made once per caller and kept (``RecordAccessCache``), and PostgreSQL parses them only when a statement
 /// meets a record whose list does not admit everyone anyway. Roles that could be taken for a number, a truth or another
 /// JSON value are no keys, since the look-up is by text.
 extension AccessVariables {
@@ -58,40 +57,5 @@ extension String {
     fileprivate var looksLikeJSON: Bool {
         guard let first = utf8.first else { return false }
         return "-0123456789[{".utf8.contains(first) || self == "true" || self == "false"
-    }
-}
-
-/// The access variables of callers with many roles, so that they are not made for every request.
-package final class AccessVariablesCache: Sendable {
-    private struct Entry {
-        var roles: [RoleName]
-        var variables: AccessVariables
-    }
-
-    /// Beyond this many users the least work is to begin again.
-    private static let capacity = 10_000
-
-    private let entries = Mutex<[UserID: Entry]>([:])
-
-    package init() {}
-
-    /// The variables of a user with these roles.
-    package func variables(of user: UserID, roles: [RoleName]) -> AccessVariables {
-        let audience = AccessAudience(user: user, roles: roles)
-        guard AccessVariables.isMany(roles) else { return AccessVariables(audience) }
-        if let known = entries.withLock({ $0[user] }), Self.areSame(known.roles, roles) { return known.variables }
-        let variables = AccessVariables(audience)
-        entries.withLock { entries in
-            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
-            entries[user] = Entry(roles: roles, variables: variables)
-        }
-        return variables
-    }
-
-    /// The session cache hands out the same array again and again, which is recognised by its memory.
-    private static func areSame(_ a: [RoleName], _ b: [RoleName]) -> Bool {
-        let isOneArray = a.withUnsafeBufferPointer { a in b.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress }
-        }
-        return a.count == b.count && (isOneArray || a == b)
     }
 }

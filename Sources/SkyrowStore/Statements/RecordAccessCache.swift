@@ -1,0 +1,64 @@
+package import SkyrowModel
+internal import Synchronization
+
+/// What users may do in the databases that most requests name, so that it is not settled anew for every request.
+package final class RecordAccessCache: Sendable {
+    /// What is known of a user with certain roles.
+    private final class Entry: Sendable {
+        let roles: [RoleName]
+        let variables: AccessVariables
+        /// By ``place(of:for:)``; nil for what was not asked for yet.
+        let settled: [RecordAccess?]
+
+        init(roles: [RoleName], variables: AccessVariables, settled: [RecordAccess?]) {
+            self.roles = roles
+            self.variables = variables
+            self.settled = settled
+        }
+    }
+
+    /// Beyond this many users the least work is to begin again.
+    private static let capacity = 10_000
+
+    private let entries = Mutex<[UserID: Entry]>([:])
+
+    package init() {}
+
+    /// What a caller may do in a database; throws where it is not open (``RecordAccess``).
+    package func access(
+        to database: DatabaseName,
+        for use: RecordAccess.Use,
+        by caller: Caller
+    ) throws(SkyrowError) -> RecordAccess {
+        guard case .user(let user) = caller.kind else {
+            // No access list names one who is not logged in, and the master key passes all of them.
+            return try RecordAccess(opening: database, for: use, by: caller, variables: nil)
+        }
+        var known = entries.withLock { $0[user] }
+        // The session cache gives the same array each time, whose memory `!=` recognises.
+        if let entry = known, entry.roles != caller.roles { known = nil }
+        let place = Self.place(of: database, for: use)
+        if let place, let access = known?.settled[place] { return access }
+        let variables = known?.variables ?? AccessVariables(AccessAudience(user: user, roles: caller.roles))
+        let access = try RecordAccess(opening: database, for: use, by: caller, variables: variables)
+        guard let place else { return access }
+        var settled = known?.settled ?? [nil, nil, nil, nil]
+        settled[place] = access
+        let entry = Entry(roles: caller.roles, variables: variables, settled: settled)
+        entries.withLock { entries in
+            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
+            entries[user] = entry
+        }
+        return access
+    }
+
+    /// nil for the databases of others.
+    private static func place(of database: DatabaseName, for use: RecordAccess.Use) -> Int? {
+        let first = use == .reading ? 0 : 2
+        switch database {
+        case .everyone: return first
+        case .own: return first + 1
+        case .user, .union: return nil
+        }
+    }
+}
