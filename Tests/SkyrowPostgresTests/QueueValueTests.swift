@@ -108,6 +108,21 @@ import Testing
         #expect(cache.find("SELECT 3") == nil)
     }
 
+    @Test func aStatementIsFoundInAnyMemoryAndNotOnceItIsGone() {
+        var cache = PreparedStatementCache(capacity: 20)
+        let texts = (0..<12).map { SQL(trustedText: "SELECT \($0)") }
+        let statements = texts.map { cache.add($0).added }
+        for _ in 0..<3 {
+            for (text, statement) in zip(texts, statements) {
+                #expect(cache.find(text) === statement)
+                #expect(cache.find(SQL(trustedText: text.text)) === statement)
+            }
+        }
+        cache.remove(statements[11])
+        #expect(cache.find(texts[11]) == nil)
+        #expect(cache.find(texts[10]) === statements[10])
+    }
+
     @Test func descriptionsHoldNoValues() {
         for code in PostgresError.Code.allCases {
             let error = PostgresError(

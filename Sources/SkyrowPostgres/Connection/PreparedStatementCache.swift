@@ -3,7 +3,8 @@ internal import Glibc
 /// A statement that is prepared on a connection under a name.
 final class PreparedStatement {
     let name: String
-    fileprivate let text: StatementText
+    /// In the memory in which it was asked for last.
+    fileprivate var text: StatementText
     let types: [PostgresOID]
     fileprivate var lastUse = 0
 
@@ -17,8 +18,14 @@ final class PreparedStatement {
 /// The statements prepared on one connection, found by their text and the types of their values; the least recently
 /// used one makes room for a new one.
 struct PreparedStatementCache {
+    /// How many of the statements that were used last are looked at first.
+    private static let recentCount = 8
+
     /// By the bytes of the text.
     private var statements: [StatementText: [PreparedStatement]] = [:]
+    /// Some that were used lately. Texts are kept and bound anew, so that most are recognised by their memory.
+    private var recent: [PreparedStatement] = []
+    private var nextRecent = 0
     private var count = 0
     private var uses = 0
     private var names = 0
@@ -30,13 +37,27 @@ struct PreparedStatementCache {
 
     /// The statement of that text and those types, if it is prepared.
     mutating func find(_ sql: SQL) -> PreparedStatement? {
-        guard let candidates = statements[StatementText(utf8: sql.utf8)] else { return nil }
-        for candidate in candidates where candidate.matches(sql.bindings) {
-            uses += 1
-            candidate.lastUse = uses
+        let text = StatementText(utf8: sql.utf8)
+        for candidate in recent where candidate.text.isSameMemory(as: text) && candidate.matches(sql.bindings) {
+            use(candidate)
             return candidate
         }
-        return nil
+        guard let found = statements[text]?.first(where: { $0.matches(sql.bindings) }) else { return nil }
+        use(found)
+        found.text = text
+        guard !recent.contains(where: { $0 === found }) else { return found }
+        if recent.count < Self.recentCount {
+            recent.append(found)
+        } else {
+            recent[nextRecent] = found
+            nextRecent = (nextRecent + 1) % Self.recentCount
+        }
+        return found
+    }
+
+    private mutating func use(_ statement: PreparedStatement) {
+        uses += 1
+        statement.lastUse = uses
     }
 
     /// Takes up a new statement; returns it and the one that has to go, if any.
@@ -61,6 +82,8 @@ struct PreparedStatementCache {
             let index = candidates.firstIndex(where: { $0 === statement })
         else { return }
         candidates.remove(at: index)
+        recent.removeAll { $0 === statement }
+        nextRecent = 0
         statements[statement.text] = candidates.isEmpty ? nil : candidates
         count -= 1
     }
@@ -81,6 +104,13 @@ extension PreparedStatement {
 /// A statement's text, hashed and compared as the bytes it is.
 private struct StatementText: Hashable {
     let utf8: [UInt8]
+
+    /// Whether both are one array, and so one text; two arrays may still have one text.
+    func isSameMemory(as other: StatementText) -> Bool {
+        utf8.withUnsafeBytes { left in
+            other.utf8.withUnsafeBytes { left.count == $0.count && left.baseAddress == $0.baseAddress }
+        }
+    }
 
     static func == (left: StatementText, right: StatementText) -> Bool {
         left.utf8.withUnsafeBytes { left in
