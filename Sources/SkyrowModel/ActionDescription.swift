@@ -4,7 +4,7 @@
 /// let action = ActionCatalog[.recordSave]
 /// action.need   // .userOrMaster
 /// ```
-package struct ActionDescription: Hashable, Sendable {
+package final class ActionDescription: Sendable {
     package let name: ActionName
     /// One sentence.
     package let summary: String

@@ -8,7 +8,13 @@ import Synchronization
 /// into the loop, and at most one wake-up, brings all of them.
 final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
-    private let waiting = Mutex<[UnownedJob]>([])
+    private let jobs = Mutex(Jobs())
+
+    private struct Jobs {
+        var waiting: [UnownedJob] = []
+        /// An empty array with memory for the next round.
+        var spare: [UnownedJob] = []
+    }
 
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -16,21 +22,24 @@ final class EventLoopTaskExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let isFirst = waiting.withLock { jobs in
-            jobs.append(job)
-            return jobs.count == 1
+        let isFirst = jobs.withLock { jobs in
+            jobs.waiting.append(job)
+            return jobs.waiting.count == 1
         }
         if isFirst { eventLoop.execute { self.runWaiting() } }
     }
 
     private func runWaiting() {
         // Jobs that come while these run go into the next round, behind what the loop has to read.
-        let jobs = waiting.withLock { jobs in
-            let taken = jobs
-            jobs = []
+        var taken = jobs.withLock { jobs in
+            let taken = jobs.waiting
+            jobs.waiting = jobs.spare
+            jobs.spare = []
             return taken
         }
-        for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        for job in taken { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        taken.removeAll(keepingCapacity: true)
+        jobs.withLock { $0.spare = taken }
     }
 
     func asUnownedTaskExecutor() -> UnownedTaskExecutor {

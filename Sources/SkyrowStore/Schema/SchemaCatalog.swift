@@ -2,16 +2,32 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 /// Every record type of the application as its tables were at one moment.
+///
+/// A request copies it several times, so what it holds is an object.
 package struct SchemaCatalog: Sendable {
-    /// The PostgreSQL schema of the application.
-    package let schema: SQLIdentifier
-    /// Grows with every load of this process.
-    package let version: Int
-    package let tables: [RecordTypeName: RecordTable]
-    /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
-    package let otherNames: Set<String>
-    /// The rules of the types that have some.
-    let rules: [RecordTypeName: TypeRules]
+    private final class Contents: Sendable {
+        let schema: SQLIdentifier
+        let version: Int
+        let tables: [RecordTypeName: RecordTable]
+        let otherNames: Set<String>
+        let rules: [RecordTypeName: TypeRules]
+
+        init(
+            schema: SQLIdentifier,
+            version: Int,
+            tables: [RecordTypeName: RecordTable],
+            otherNames: Set<String>,
+            rules: [RecordTypeName: TypeRules]
+        ) {
+            self.schema = schema
+            self.version = version
+            self.tables = tables
+            self.otherNames = otherNames
+            self.rules = rules
+        }
+    }
+
+    private let contents: Contents
     /// Whose view of the tables this is; nil for all of every table.
     private var reader: FieldAccess?
 
@@ -22,12 +38,28 @@ package struct SchemaCatalog: Sendable {
         otherNames: Set<String> = [],
         rules: [RecordTypeName: TypeRules] = [:]
     ) {
-        self.schema = schema
-        self.version = version
-        self.tables = Dictionary(tables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.otherNames = otherNames
-        self.rules = rules
+        contents = Contents(
+            schema: schema,
+            version: version,
+            tables: Dictionary(tables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }),
+            otherNames: otherNames,
+            rules: rules
+        )
     }
+
+    /// The PostgreSQL schema of the application.
+    package var schema: SQLIdentifier { contents.schema }
+
+    /// Grows with every load of this process.
+    package var version: Int { contents.version }
+
+    package var tables: [RecordTypeName: RecordTable] { contents.tables }
+
+    /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
+    package var otherNames: Set<String> { contents.otherNames }
+
+    /// The rules of the types that have some.
+    var rules: [RecordTypeName: TypeRules] { contents.rules }
 
     /// The table of a type, nil when there is no such type.
     package subscript(type: RecordTypeName) -> RecordTable? {
