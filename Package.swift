@@ -18,7 +18,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -35,6 +34,17 @@ let package = Package(
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
         ),
+        // libpq depends on it already.
+        .systemLibrary(
+            name: "CLibcrypto",
+            pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        .systemLibrary(
+            name: "CLibsodium",
+            pkgConfig: "libsodium",
+            providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
+        ),
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowModel"),
@@ -43,6 +53,13 @@ let package = Package(
         .target(name: "SkyrowSystem"),
 
         // Layer 1
+        .target(
+            name: "SkyrowCrypto",
+            dependencies: [
+                .target(name: "CLibcrypto", condition: server),
+                .target(name: "CLibsodium", condition: server),
+            ]
+        ),
         .target(
             name: "SkyrowPostgres",
             dependencies: [
@@ -70,9 +87,7 @@ let package = Package(
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowJSON", "SkyrowModel", "SkyrowStore",
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -103,9 +118,8 @@ let package = Package(
         .target(
             name: "SkyrowMaintenance",
             dependencies: [
-                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowSystem",
-                "SkyrowWire",
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
+                "SkyrowSystem", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -150,6 +164,7 @@ let package = Package(
             dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
         ),
         .testTarget(name: "SkyrowQueryTests", dependencies: ["SkyrowModel", "SkyrowQuery", "SkyrowTestSupport"]),
+        .testTarget(name: "SkyrowCryptoTests", dependencies: ["SkyrowCrypto", "SkyrowJSON"]),
         .testTarget(
             name: "SkyrowPostgresTests",
             dependencies: [

@@ -1,4 +1,4 @@
-import Crypto
+import SkyrowCrypto
 
 /// A text that never prints and is compared in constant time: an API key, the master key, a password.
 ///
@@ -12,17 +12,17 @@ package struct Secret: Sendable {
 
     package init(_ text: String) {
         self.text = text
-        digest = SHA256.hash(data: Array(text.utf8))
+        digest = SHA256.hash(of: text)
     }
 
-    /// Compares with a candidate's digest; swift-crypto does that in constant time.
+    /// Compares with a candidate's digest in constant time.
     func matches(_ candidate: SHA256Digest) -> Bool {
         digest == candidate
     }
 
     /// Compares with a candidate in constant time.
     package func matches(_ candidate: String) -> Bool {
-        matches(SHA256.hash(data: Array(candidate.utf8)))
+        matches(SHA256.hash(of: candidate))
     }
 
     /// The text itself, for the few places that must show or store it; the name is there for reviewers to search.

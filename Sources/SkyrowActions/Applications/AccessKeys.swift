@@ -1,4 +1,4 @@
-import Crypto
+import SkyrowCrypto
 import SkyrowModel
 import SkyrowStore
 
@@ -42,15 +42,14 @@ final class AccessKeys: Sendable {
     ///
     /// - Parameter now: decides about expiry.
     func kind(of candidate: String, at now: @autoclosure () -> Timestamp) -> Kind {
+        let digest = SHA256.hash(of: candidate)
         if let given {
-            var candidate = candidate
-            let digest = candidate.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
             let isMaster = given.master.matches(digest)
             let isAPI = given.api.matches(digest)
             if isMaster { return .master }
             if isAPI { return .api }
         }
-        guard !stored.isEmpty, let key = stored[TokenHash(of: candidate)] else { return .neither }
+        guard !stored.isEmpty, let key = stored[TokenHash(digest)] else { return .neither }
         if let end = key.expiresAt, end <= now() { return .neither }
         switch key.kind {
         case .api: return .api

@@ -1,4 +1,4 @@
-import Crypto
+import SkyrowCrypto
 import SkyrowModel
 
 /// Whose password is tried, whether there is such an account or not, as a number of one size.
@@ -20,7 +20,7 @@ struct AccountKey: Hashable, Sendable {
 
     private init(_ parts: [String]) {
         var hash = SHA256()
-        for part in parts { hash.update(data: Array(part.utf8) + [0]) }
-        (first, second) = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64).self) }
+        for part in parts { hash.update(Array(part.utf8) + [0]) }
+        (first, second, _, _) = hash.finish().words
     }
 }

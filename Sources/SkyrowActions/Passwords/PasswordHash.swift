@@ -1,5 +1,4 @@
-import Crypto
-import CryptoExtras
+import SkyrowCrypto
 import SkyrowModel
 
 #if canImport(FoundationEssentials)
@@ -50,21 +49,13 @@ struct PasswordHash: Equatable {
 
     /// Whether this is the password's hash; hashes once and compares in constant time.
     func matches(password: [UInt8]) throws -> Bool {
-        let candidate = try PasswordHash.derive(password, salt: salt, cost: cost)
-        // swift-crypto compares digests in constant time; the digests of equal outputs are equal.
-        return SHA256.hash(data: candidate) == SHA256.hash(data: output)
+        var candidate = try PasswordHash.derive(password, salt: salt, cost: cost)
+        defer { candidate.cleanse() }
+        return candidate.isEqualInConstantTime(to: output)
     }
 
     private static func derive(_ password: [UInt8], salt: [UInt8], cost: ScryptCost) throws -> [UInt8] {
-        let key = try KDF.Scrypt.deriveKey(
-            from: password,
-            salt: salt,
-            outputByteCount: outputByteCount,
-            rounds: 1 << cost.logN,
-            blockSize: cost.r,
-            parallelism: cost.p
-        )
-        return key.withUnsafeBytes { Array($0) }
+        try Scrypt.key(of: password, salt: salt, logN: cost.logN, r: cost.r, p: cost.p, count: outputByteCount)
     }
 }
 

@@ -1,3 +1,4 @@
+import SkyrowCrypto
 import SkyrowModel
 import Synchronization
 
@@ -91,9 +92,10 @@ final class PasswordHasher: Sendable {
         from client: ClientKey = .none
     ) async throws(SkyrowError) -> String {
         let cost = configuration.cost
-        let bytes = Array(password.utf8)
         return try await run(purpose, client, nil) { [observe] in
             observe(.passwordHashed)
+            var bytes = Array(password.utf8)
+            defer { bytes.cleanse() }
             var generator = SystemRandomNumberGenerator()
             return try PasswordHash(password: bytes, cost: cost, using: &generator).text
         }
@@ -117,9 +119,10 @@ final class PasswordHasher: Sendable {
         let cost = configuration.cost
         let known = stored.flatMap { PasswordHash($0) }
         let hash = known ?? decoy
-        let bytes = Array(password.utf8)
         return try await run(.logIn, client, account) { [observe] in
             observe(.passwordHashed)
+            var bytes = Array(password.utf8)
+            defer { bytes.cleanse() }
             guard try hash.matches(password: bytes), known != nil else { return .wrong }
             guard replacingWeak, hash.cost.isWeaker(than: cost) else { return .right }
             observe(.passwordHashed)

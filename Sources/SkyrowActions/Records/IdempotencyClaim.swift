@@ -1,4 +1,4 @@
-import Crypto
+import SkyrowCrypto
 import SkyrowModel
 
 /// A request's claim on an idempotency key, which belongs to its caller.
@@ -31,10 +31,10 @@ struct IdempotencyClaim: Sendable, Equatable {
         var hash = SHA256()
         // Each part ends in a byte that it cannot hold, so that no two lists of parts have the same text.
         for part in [action.rawValue, "\(isAtomic)", IdempotencyClaim.text(of: database)] {
-            hash.update(data: Array(part.utf8) + [0])
+            hash.update(Array(part.utf8) + [0])
         }
-        hash.update(data: request)
-        fingerprint = Array(hash.finalize())
+        hash.update(request)
+        fingerprint = hash.finish().bytes
     }
 
     /// User ids do not begin with an underscore, so no user has the scope of the master key.

@@ -1,4 +1,4 @@
-import Crypto
+import SkyrowCrypto
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -35,9 +35,11 @@ struct TokenHash: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     init(of token: String) {
-        var token = token
-        let digest = token.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
-        words = digest.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+        self.init(SHA256.hash(of: token))
+    }
+
+    init(_ digest: SHA256Digest) {
+        words = digest.words
     }
 
     /// From 32 stored bytes; nil for another count.

@@ -1,5 +1,5 @@
-import Crypto
 import Glibc
+import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
 package import SkyrowSystem
@@ -41,7 +41,7 @@ final class BackupWriter {
         var hash = SHA256()
         var size = 0
         try await body { bytes throws(ToolError) in
-            hash.update(data: bytes)
+            hash.update(bytes)
             size += bytes.count
             try self.write(bytes)
         }
@@ -50,7 +50,7 @@ final class BackupWriter {
         guard pwrite(output.file.number, header, header.count, off_t(start)) == header.count else {
             throw .system("Cannot write \(output.path)")
         }
-        checksums += "\(Hexadecimal.text(hash.finalize()))  \(name)\n"
+        checksums += "\(Hexadecimal.text(hash.finish().bytes))  \(name)\n"
     }
 
     /// Writes the checksums and gives the archive its name.
@@ -134,10 +134,10 @@ package struct BackupReader: Sendable {
         while offset < entry.size {
             let part = try read(file, entry.offset + offset, min(1 << 20, entry.size - offset))
             guard !part.isEmpty else { break }
-            hash.update(data: part)
+            hash.update(part)
             offset += part.count
         }
-        return Hexadecimal.text(hash.finalize())
+        return Hexadecimal.text(hash.finish().bytes)
     }
 
     private static func explain(_ fault: TarFault, _ path: String) -> ToolError {

@@ -1,5 +1,5 @@
-import Crypto
 import Glibc
+import SkyrowCrypto
 import SkyrowJSON
 import SkyrowSystem
 
@@ -43,7 +43,7 @@ final class DumpRows {
             tables.append(BackupManifest.Table(name: table, rows: 0, bytes: 0, checksum: ""))
         case .lines(let bytes, let count):
             guard let last = tables.indices.last else { return }
-            hash.update(data: bytes)
+            hash.update(bytes)
             tables[last].rows += count
             tables[last].bytes += bytes.count
             guard tables[last].name == "_migration" else { return }
@@ -53,7 +53,7 @@ final class DumpRows {
             }
         case .endOfCopy:
             guard let last = tables.indices.last else { return }
-            tables[last].checksum = Hexadecimal.text(hash.finalize())
+            tables[last].checksum = Hexadecimal.text(hash.finish().bytes)
         }
     }
 

@@ -1,0 +1,58 @@
+import CLibcrypto
+
+/// SHA-256 (FIPS 180-4) of bytes that come in parts.
+///
+/// ```swift
+/// var hash = SHA256()
+/// hash.update(part)
+/// let digest = hash.finish()
+/// ```
+package struct SHA256: Sendable {
+    private var context = SHA256_CTX()
+
+    package init() {
+        SHA256_Init(&context)
+    }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        SHA256_Update(&context, bytes.baseAddress, bytes.count)
+    }
+
+    package mutating func update(_ bytes: [UInt8]) {
+        SHA256_Update(&context, bytes, bytes.count)
+    }
+
+    /// The hash of all parts; no further part may follow.
+    package mutating func finish() -> SHA256Digest {
+        var digest = SHA256Digest()
+        withUnsafeMutableBytes(of: &digest.words) { target in
+            // OpenSSL overwrites what is left of the last part.
+            _ = SHA256_Final(target.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
+        }
+        return digest
+    }
+
+    /// The hash of the bytes of a text in UTF-8.
+    package static func hash(of text: String) -> SHA256Digest {
+        var text = text
+        var hash = SHA256()
+        text.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
+        return hash.finish()
+    }
+}
+
+/// The 32 bytes of a SHA-256, compared in constant time.
+package struct SHA256Digest: Equatable, Sendable {
+    /// The bytes, as they lie in memory.
+    package fileprivate(set) var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    package var bytes: [UInt8] {
+        withUnsafeBytes(of: words) { Array($0) }
+    }
+
+    package static func == (a: SHA256Digest, b: SHA256Digest) -> Bool {
+        withUnsafeBytes(of: a.words) { a in
+            withUnsafeBytes(of: b.words) { b in CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0 }
+        }
+    }
+}

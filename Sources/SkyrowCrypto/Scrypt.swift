@@ -1,0 +1,38 @@
+import CLibsodium
+
+/// scrypt (RFC 7914), which makes keys of passwords at a cost in time and memory.
+package enum Scrypt {
+    /// libsodium refuses the parameters or gets no memory.
+    package struct Failure: Error {}
+
+    /// A key of `count` bytes, which belongs to a secret: ``Swift/Array/cleanse()`` it when it is no longer needed.
+    ///
+    /// Takes 128·r·(2^logN + p) bytes of memory for its time. Throws ``Failure``.
+    package static func key(
+        of password: [UInt8],
+        salt: [UInt8],
+        logN: Int,
+        r: Int,
+        p: Int,
+        count: Int
+    ) throws(Failure) -> [UInt8] {
+        guard isReady, 1..<63 ~= logN, let r = UInt32(exactly: r), let p = UInt32(exactly: p) else { throw Failure() }
+        var key = [UInt8](repeating: 0, count: count)
+        let status = crypto_pwhash_scryptsalsa208sha256_ll(
+            password,
+            password.count,
+            salt,
+            salt.count,
+            1 << UInt64(logN),
+            r,
+            p,
+            &key,
+            count
+        )
+        guard status == 0 else { throw Failure() }
+        return key
+    }
+
+    /// libsodium chooses the code for this processor when it is first used; it may be called from any thread.
+    private static let isReady = sodium_init() >= 0
+}

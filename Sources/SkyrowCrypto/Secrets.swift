@@ -1,0 +1,15 @@
+import CLibcrypto
+
+extension [UInt8] {
+    /// Whether both have the same bytes, in a time that reveals their lengths and nothing else.
+    package func isEqualInConstantTime(to other: [UInt8]) -> Bool {
+        count == other.count && CRYPTO_memcmp(self, other, count) == 0
+    }
+
+    /// Overwrites the bytes of a secret with zeros, which the compiler does not leave out.
+    ///
+    /// The array must not be shared: of a shared one it overwrites a copy.
+    package mutating func cleanse() {
+        withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+    }
+}
