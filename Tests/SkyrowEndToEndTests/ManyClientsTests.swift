@@ -32,7 +32,7 @@ import Testing
         for client in [clients.first, clients.last] {
             let client = try #require(client)
             try await onThread {
-                try client.write(head.utf8)
+                try client.write(healthRequest.utf8)
                 try expectAnswer(on: client)
             }
         }
@@ -42,7 +42,8 @@ import Testing
     }
 }
 
-private let head = "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+/// What ``expectAnswer(on:)`` reads the response to.
+let healthRequest = "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 /// Connections that have been served once and stay open.
 private func idleClients(_ count: Int, port: UInt16) throws -> [FileDescriptor] {
@@ -51,7 +52,7 @@ private func idleClients(_ count: Int, port: UInt16) throws -> [FileDescriptor] 
         // Not more at a time than the system keeps for a server that is busy.
         let batch = try (0..<min(500, count - clients.count)).map { _ in
             let client = try FileDescriptor(connectingTo: port)
-            try client.write(head.utf8)
+            try client.write(healthRequest.utf8)
             return client
         }
         for client in batch { try expectAnswer(on: client) }
@@ -60,7 +61,7 @@ private func idleClients(_ count: Int, port: UInt16) throws -> [FileDescriptor] 
     return clients
 }
 
-private func expectAnswer(on client: FileDescriptor) throws {
+func expectAnswer(on client: FileDescriptor) throws {
     var response = ""
     while !response.hasSuffix("\r\n\r\n") {
         let part = try client.read(upTo: 4096)
@@ -78,7 +79,7 @@ private func residentMemory(of process: ChildProcess) throws -> Int {
 }
 
 /// Runs what blocks on a thread of its own.
-private func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
+func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
     }

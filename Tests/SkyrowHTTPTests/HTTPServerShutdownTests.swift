@@ -38,6 +38,23 @@ import Testing
         }
     }
 
+    @Test func aCancelledServerClosesItsConnectionsAtOnce() async throws {
+        let responder = ScriptedResponder()
+        let listening = Gate<Int>("the server to listen")
+        let server = HTTPServer(address: .host("127.0.0.1", port: 0), responder: responder, logger: .silent) { port in
+            listening.open(port ?? 0)
+        }
+        let serving = Task { try await server.run() }
+        try await withConnection(port: try await listening.value()) { connection in
+            try await connection.get("/wait")
+            try await responder.waiting.value()
+            serving.cancel()
+            #expect(try await connection.isClosedByServer())
+        }
+        try await waiting(for: "the server to end") { try await serving.value }
+        try await responder.cancelled.value()
+    }
+
     @Test func underLoadEveryRequestTakenUpIsAnswered() async throws {
         let responder = ScriptedResponder()
         try await withServer(responder) { server in

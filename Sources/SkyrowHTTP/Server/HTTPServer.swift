@@ -1,5 +1,4 @@
 import Glibc
-import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
@@ -58,8 +57,8 @@ package struct HTTPServer: Service {
 
     /// Throws ``ListenError`` when it cannot listen at its address.
     package func run() async throws {
-        // Loops of our own would have to outlive Hummingbird's end of the shutdown and every request that was cancelled but
-        // has not ended; the process's loops live as long as it does.
+        // Loops of our own would have to outlive every request that was cancelled but has not ended; the process's loops
+        // live as long as it does.
         let group = MultiThreadedEventLoopGroup.singleton
         let channel = ServerChannel(
             group: group,
@@ -69,19 +68,55 @@ package struct HTTPServer: Service {
             counts: counts,
             responder: responder
         )
-        let onRunning = onRunning
-        let server = Server(
-            childChannelSetup: channel,
-            configuration: ServerConfiguration(address: address.bindAddress, backlog: 1024),
-            onServerRunning: { await onRunning($0.localAddress?.port) },
-            eventLoopGroup: group,
-            logger: logger
-        )
+        let connections = AcceptedConnections()
+        let listener: any Channel
         do {
-            try await server.run()
+            listener = try await listen(on: group, channel, connections)
         } catch let error as IOError {
             throw ListenError(code: error.errnoCode)
         }
+        listener.closeFuture.whenComplete { _ in connections.drain() }
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await onRunning(listener.localAddress?.port)
+                await connections.ended()
+            } onGracefulShutdown: {
+                listener.close(promise: nil)
+            }
+        } onCancel: {
+            listener.close(promise: nil)
+            connections.abort()
+        }
+    }
+
+    private func listen(
+        on group: MultiThreadedEventLoopGroup,
+        _ channel: ServerChannel,
+        _ connections: AcceptedConnections
+    ) async throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { listener in
+                listener.eventLoop.makeCompletedFuture {
+                    try listener.pipeline.syncOperations.addHandlers(
+                        // Without files left, say, it accepts again a second later.
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false),
+                        AcceptedConnectionsHandler(connections)
+                    )
+                }
+            }
+            // A client may close its side and wait for its responses.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel.setUp($0) }
+        let listener =
+            switch address {
+            case .host(let host, let port): try await bootstrap.bind(host: host, port: port).get()
+            case .unixSocket(let path):
+                try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+            }
+        logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])
+        return listener
     }
 }
 
@@ -91,13 +126,4 @@ package struct ListenError: Error, CustomStringConvertible {
     package let code: CInt
 
     package var description: String { String(cString: strerror(code)) }
-}
-
-extension ListenAddress {
-    fileprivate var bindAddress: BindAddress {
-        switch self {
-        case .host(let host, let port): .hostname(host, port: port)
-        case .unixSocket(let path): .unixDomainSocket(path: path)
-        }
-    }
 }

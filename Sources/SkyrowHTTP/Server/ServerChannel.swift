@@ -1,17 +1,10 @@
-import HummingbirdCore
-import Logging
 import NIOCore
 import NIOHTTP1
 
-/// The pipeline of a connection in place of Hummingbird's own: the HTTP decoder and `HTTP1Connection`, nothing else.
+/// The pipeline of a connection: the HTTP decoder and `HTTP1Connection`, nothing else.
 ///
-/// Hummingbird's server accepts connections, hands them here, and waits for them to close when it shuts down. With a
-/// certificate TLS comes first, and its handshake decides between HTTP/1.1 and HTTP/2.
-struct ServerChannel: ServerChildChannel {
-    struct Value: ServerChildChannelValue {
-        let channel: any Channel
-    }
-
+/// With a certificate TLS comes first, and its handshake decides between HTTP/1.1 and HTTP/2.
+struct ServerChannel: Sendable {
     private let contexts: [ObjectIdentifier: NIOLoopBoundBox<EventLoopContext>]
     private let certificate: ServerCertificate?
     private let clients: ClientIdentification
@@ -42,14 +35,11 @@ struct ServerChannel: ServerChildChannel {
         self.counts = counts
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        channel.eventLoop.makeCompletedFuture {
-            try addHandlers(to: channel, logger: logger)
-            return Value(channel: channel)
-        }
+    func setUp(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture { try addHandlers(to: channel) }
     }
 
-    private func addHandlers(to channel: any Channel, logger: Logger) throws {
+    private func addHandlers(to channel: any Channel) throws {
         let client = Client(
             address: channel.remoteAddress.flatMap(ClientAddress.init),
             isSecure: certificate != nil
@@ -78,15 +68,6 @@ struct ServerChannel: ServerChildChannel {
             try opening.addTLS(certificate, to: channel)
         } else {
             try opening.addHTTP1(to: channel)
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        // The handlers do the work; the server waits for this to return before it ends.
-        await withTaskCancellationHandler {
-            try? await value.channel.closeFuture.get()
-        } onCancel: {
-            value.channel.close(promise: nil)
         }
     }
 }
