@@ -3,7 +3,8 @@
 MAKEFLAGS += --no-print-directory
 SKYROW = .build/release/skyrow
 # With the standard library inside, the executable runs where there is no Swift, starts sooner and takes less memory.
-BUILD = swift build --configuration release --static-swift-stdlib --product skyrow
+# Without DWARF it is built sooner; symbols stay. BUILD_OPTIONS="-debug-info-format dwarf" has lines too.
+BUILD = swift build --configuration release --static-swift-stdlib -debug-info-format none --product skyrow
 
 PREFIX = /usr/local
 COMPLETIONS = $(addprefix $(DESTDIR)$(PREFIX)/share/,\
@@ -16,7 +17,7 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./data; ARGS="--port 8080" is passed on
-	@$(BUILD)
+	@$(BUILD) $(BUILD_OPTIONS)
 	@exec $(SKYROW) serve --development $(ARGS)
 
 test: setup ## Build and run every test; ARGS="--filter Name" is passed on
@@ -27,14 +28,14 @@ test-tsan: setup ## Run the tests of what threads share under the thread sanitiz
 
 attack: ## Attack a release build as strangers would, and check that others notice nothing (Documentation/Security.md)
 	@scripts/setup attack
-	@$(BUILD)
+	@$(BUILD) $(BUILD_OPTIONS)
 	@Tests/Attack/run --binary $(SKYROW) $(ARGS)
 
 setup: ## Install the system packages that are missing (run and test do this)
 	@scripts/setup
 
 build: setup ## Build the release
-	@$(BUILD)
+	@$(BUILD) $(BUILD_OPTIONS)
 
 install: build install-files ## Install the program, its man pages and completions below PREFIX (/usr/local)
 
@@ -58,9 +59,11 @@ install-unit:
 	@[ -e $(DESTDIR)/etc/skyrow/skyrow.json ] || \
 		install -m 644 packaging/skyrow.json $(DESTDIR)/etc/skyrow/skyrow.json
 
+# skyrow-dbgsym has the lines.
+package: BUILD_OPTIONS = -debug-info-format dwarf
 package: ## Make a Debian package, its SBOM and SHA256SUMS in .build/package
 	@scripts/setup package
-	@$(BUILD)
+	@$(BUILD) $(BUILD_OPTIONS)
 	@scripts/package $(ARGS)
 
 test-package: ## Install, use, upgrade, remove and purge the package in a new Debian 12; needs root
