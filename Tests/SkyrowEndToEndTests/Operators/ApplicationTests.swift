@@ -292,6 +292,53 @@ import Testing
         }
     }
 
+    @Test func limitsCountWhatIsAskedOfOneApplication() async throws {
+        try await withService { service in
+            let shop = try await Self.make(service, "shop")
+            let blog = try await Self.make(service, "blog")
+            for name in ["shop", "blog"] {
+                let result = try await Self.run(service, "app", "set", name, "rate-limit-client", "5/h")
+                #expect(result.status == .exited(0), "\(result.errors)")
+            }
+            // One client, whose five calls of the one application are none of the other.
+            for application in [shop, blog] {
+                try await Self.waiting(for: #""records""#, service, application.key)
+                var answered = 1
+                while answered < 20 {
+                    let query = #"{"record_type":"user"}"#
+                    let answer = try await Self.call(service, application.key, "record:query", query)
+                    if answer.contains(#""code":131"#) { break }
+                    #expect(answer.contains(#""records""#), "\(answer)")
+                    answered += 1
+                }
+                #expect(answered == 5, "\(application.name)")
+            }
+        }
+    }
+
+    @Test func anApplicationOpensWhenTheDatabaseIsBack() async throws {
+        let cluster = try await TemporaryCluster.start()
+        let folder = try TemporaryDirectory()
+        try await withTemporaryDatabaseAndPsql(on: cluster) { database in
+            let service = try await RunningService.start(
+                in: folder.path + "/data",
+                arguments: ["--development", "--database-url", database.url],
+                logLevel: "critical"
+            )
+            let shop = try await Self.make(service, "shop", "--database-url", database.url)
+            let blog = try await Self.make(service, "blog", "--database-url", database.url)
+            // Who knows of the second knows of the first, which no request has opened.
+            try await Self.waiting(for: #""records""#, service, blog.key)
+            try await cluster.stop(mode: "fast")
+            try await Self.waiting(for: #""code":135"#, service, shop.key)
+            let answer = try await Self.call(service, shop.key, "record:query", #"{"record_type":"user"}"#)
+            #expect(answer.contains(#""code":135"#), "\(answer)")
+            try await cluster.launch()
+            try await Self.waiting(for: #""records""#, service, shop.key)
+            #expect(await service.terminate() == .exited(0))
+        }
+    }
+
     @Test func aDroppedSchemaIsNotMadeAnew() async throws {
         try await withService { service in
             let shop = try await Self.make(service, "shop")
