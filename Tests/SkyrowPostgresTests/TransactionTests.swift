@@ -127,16 +127,24 @@ private struct BodyError: Error {}
         try await withPostgresClient(cluster.url()) { client in
             let haveFirst = Counter()
             let attempts = Counter()
+            let committed = Counter()
             try await withThrowingTaskGroup { group in
                 for (first, second) in [(Int32(1), Int32(2)), (2, 1)] {
                     group.addTask {
+                        let ownAttempts = Counter()
                         try await client.withTransaction { transaction in
                             attempts.increment()
+                            ownAttempts.increment()
+                            // It could have its first row again before the other wakes up: a second deadlock.
+                            if ownAttempts.value > 1 {
+                                try await waiting(until: "the other has committed") { committed.value >= 1 }
+                            }
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(first)")
                             haveFirst.increment()
                             try await waiting(until: "both transactions have their first lock") { haveFirst.value >= 2 }
                             try await transaction.execute("UPDATE note SET stars = stars + 1 WHERE id = \(second)")
                         }
+                        committed.increment()
                     }
                 }
                 try await group.waitForAll()
