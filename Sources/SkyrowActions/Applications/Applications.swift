@@ -1,5 +1,5 @@
 package import Logging
-package import ServiceLifecycle
+import ServiceLifecycle
 package import SkyrowModel
 package import SkyrowStore
 import Synchronization

@@ -130,7 +130,8 @@ package struct SQL: Sendable {
         self.placeholders.reserveCapacity(placeholders)
     }
 
-    fileprivate mutating func bind(_ value: some PostgresEncodable) {
+    /// Appends `$n`, bound to the value.
+    package mutating func bind(_ value: some PostgresEncodable) {
         bindings.append(value)
         appendPlaceholder(bindings.count)
     }

@@ -99,7 +99,9 @@ extension ColumnType {
 
     /// A value that was accepted, as a parameter of a statement.
     func parameter(_ value: RecordValue) -> SQL {
-        "\(self.value(of: value))"
+        var sql = SQL()
+        sql.bind(self.value(of: value))
+        return sql
     }
 }
 
