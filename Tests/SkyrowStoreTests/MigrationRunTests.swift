@@ -121,6 +121,20 @@ import Testing
         }
     }
 
+    @Test(arguments: ["SQL_ASCII", "LATIN1"])
+    func aDatabaseThatCannotHoldEveryTextIsRefusedAndLeftAlone(encoding: String) async throws {
+        let cluster = try await TemporaryCluster.shared()
+        let name = "encoded_\(encoding.lowercased())"
+        try await cluster.psql("CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
+        try await withPostgresClient(cluster.url(database: name)) { client in
+            let expected = MigrationError.databaseIsNotUTF8(encoding: encoding)
+            await #expect(throws: expected) { try await run(client) }
+            let found = try await client.read("SELECT to_regnamespace('app') IS NULL")
+            #expect(try found.decode(row: 0, column: 0, as: Bool.self))
+        }
+        try await cluster.psql("DROP DATABASE \(name) WITH (FORCE)")
+    }
+
     @Test func anOwnerWhoIsNoSuperuserIsEnough() async throws {
         try await withTemporaryDatabaseAndPsql { database in
             try await withOwner(of: database) { url in

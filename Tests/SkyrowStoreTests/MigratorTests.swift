@@ -48,6 +48,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, [1], [1, 2]] as [Set<Int>?])
+    func aDatabaseThatIsNotInUTF8IsRefused(versions: Set<Int>?) {
+        let error = #expect(throws: MigrationError.databaseIsNotUTF8(encoding: "SQL_ASCII")) {
+            try migrator.steps(for: .init(versions: versions, encoding: "SQL_ASCII"))
+        }
+        #expect(error?.description.contains("SQL_ASCII") == true)
+    }
+
     @Test func theRefusalSaysBothVersions() {
         let text = MigrationError.databaseIsNewer(version: 3, supported: 2).description
         #expect(text.contains("3") && text.contains("2") && text.contains("newer skyrow"))

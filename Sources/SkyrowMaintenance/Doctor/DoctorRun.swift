@@ -89,6 +89,9 @@ package struct DoctorRun: Sendable {
                 case .rebaseRevisions, .installEventTriggers: ["step": "other", "summary": step.missing]
                 }
             }
+        } catch MigrationError.databaseIsNotUTF8 {
+            // The check of the server says so; such a database has no tables.
+            return [["step": "install"]]
         } catch let error as MigrationError {
             return [["step": "newer", "summary": error.description]]
         }

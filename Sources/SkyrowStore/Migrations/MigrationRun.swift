@@ -20,8 +20,8 @@ package struct MigrationRun {
 
     /// Brings the database up to date and returns what was done, each step in a transaction of its own.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow, and `PostgresError`, whose state
-    /// is `lockNotAvailable` when a table stays locked for longer than a minute.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow or not in UTF-8, and
+    /// `PostgresError`, whose state is `lockNotAvailable` when a table stays locked for longer than a minute.
     @discardableResult
     package func callAsFunction() async throws -> [Migrator.Step] {
         var done: [Migrator.Step] = []
@@ -104,12 +104,17 @@ package struct MigrationRun {
         let name = PostgresName(schema.name)
         let found = try await query(
             """
-            SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+            SELECT current_setting('server_encoding'), EXISTS (
+                SELECT FROM pg_catalog.pg_class WHERE relname = '_migration' AND relnamespace = (
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(name)
+                )
             )
             """
         )
-        guard !found.isEmpty else { return Migrator.DatabaseState(versions: nil) }
+        let encoding = try found.decode(row: 0, column: 0, as: String.self)
+        guard try found.decode(row: 0, column: 1, as: Bool.self) else {
+            return Migrator.DatabaseState(versions: nil, encoding: encoding)
+        }
         let result = try await query(
             """
             SELECT
@@ -131,7 +136,8 @@ package struct MigrationRun {
         return Migrator.DatabaseState(
             versions: Set(versions.map(Int.init)),
             isHomeCluster: try result.decode(row: 0, column: 1),
-            lacksEventTriggers: try result.decode(row: 0, column: 2)
+            lacksEventTriggers: try result.decode(row: 0, column: 2),
+            encoding: encoding
         )
     }
 }

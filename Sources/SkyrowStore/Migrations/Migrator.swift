@@ -19,11 +19,19 @@ package struct Migrator: Sendable {
         package var isHomeCluster: Bool
         /// Whether event triggers are missing that this role could create.
         package var lacksEventTriggers: Bool
+        /// As `server_encoding` has it.
+        package var encoding: String
 
-        package init(versions: Set<Int>?, isHomeCluster: Bool = true, lacksEventTriggers: Bool = false) {
+        package init(
+            versions: Set<Int>?,
+            isHomeCluster: Bool = true,
+            lacksEventTriggers: Bool = false,
+            encoding: String = "UTF8"
+        ) {
             self.versions = versions
             self.isHomeCluster = isHomeCluster
             self.lacksEventTriggers = lacksEventTriggers
+            self.encoding = encoding
         }
     }
 
@@ -40,8 +48,9 @@ package struct Migrator: Sendable {
 
     /// The steps in their order, none for a database that is up to date.
     ///
-    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow.
+    /// Throws ``MigrationError`` when the database is newer than this version of Skyrow or cannot hold every text.
     package func steps(for state: DatabaseState) throws(MigrationError) -> [Step] {
+        guard state.encoding == "UTF8" else { throw .databaseIsNotUTF8(encoding: state.encoding) }
         guard let versions = state.versions else { return [.install] }
         if let newest = versions.max(), newest > latestVersion {
             throw .databaseIsNewer(version: newest, supported: latestVersion)
@@ -56,6 +65,7 @@ package struct Migrator: Sendable {
 /// Why a database cannot be brought up to date.
 package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible {
     case databaseIsNewer(version: Int, supported: Int)
+    case databaseIsNotUTF8(encoding: String)
 
     package var description: String {
         switch self {
@@ -63,6 +73,11 @@ package enum MigrationError: Error, Hashable, Sendable, CustomStringConvertible 
             """
             The database is at schema version \(version), and this skyrow knows versions up to \(supported): \
             run a newer skyrow, or restore a dump that an older one can use.
+            """
+        case .databaseIsNotUTF8(let encoding):
+            """
+            The database is encoded in \(encoding), and skyrow needs UTF8: make another one with \
+            CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0.
             """
         }
     }
