@@ -196,17 +196,20 @@ package final class PostgresClient: Service {
     ///
     /// - Parameter retries: How often `body` is run again, from the start and in a new transaction, after a
     ///   serialization failure, a deadlock, or a connection that was lost before the commit.
+    /// - Parameter isTimed: Whether its statements have the time limit of the configuration; what changes tables at the start
+    ///   takes as long as the tables are large.
     /// - Throws: `body`'s own error as it is; otherwise as ``write(_:groupCommit:contention:)``.
     package func withTransaction<Success>(
         isolation: PostgresIsolation = .readCommitted,
         retries: Int = 3,
+        isTimed: Bool = true,
         _ body: (PostgresTransaction) async throws -> Success
     ) async throws -> Success {
         var random = SystemRandomNumberGenerator()
         var backoff = ReconnectBackoff()
         while true {
             let worker = try await transactions.acquire()
-            let transaction = PostgresTransaction(worker: worker, isolation: isolation)
+            let transaction = PostgresTransaction(worker: worker, isolation: isolation, isTimed: isTimed)
             do {
                 let success = try await body(transaction)
                 try await transaction.commit()

@@ -109,6 +109,32 @@ import Testing
         }
     }
 
+    @Test func aStepMayTakeLongerThanTheStatementsOfRequests() async throws {
+        let long = Migration(
+            version: Migrator().latestVersion + 1,
+            name: "long",
+            script: "SELECT pg_sleep(0.6); CREATE TABLE _late (a text)"
+        )
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            let configure = { (configuration: inout PostgresConfiguration) in
+                configuration.statementTimeout = .milliseconds(200)
+                configuration.cancellationTimeout = .milliseconds(100)
+            }
+            try await withPostgresClient(database.url, configure: configure) { client in
+                let steps = try await run(client, migrator: Migrator(migrations: Migration.all + [long]))
+                #expect(steps == [.migrate(long)])
+                // The limit is back for the next one.
+                let error = await #expect(throws: PostgresError.self) {
+                    try await client.withTransaction(retries: 0) { transaction in
+                        _ = try await transaction.query("SELECT pg_sleep(0.6)")
+                    }
+                }
+                #expect(error?.code == .statementTimeout)
+            }
+            #expect(try await database.psql("SELECT to_regclass('app._late') IS NOT NULL") == "t")
+        }
+    }
+
     @Test func aNewerDatabaseIsRefusedAndLeftAlone() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             try await database.psql("INSERT INTO app._migration (version, name) VALUES (9999, '9999_future')")

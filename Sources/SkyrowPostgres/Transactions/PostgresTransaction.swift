@@ -29,6 +29,7 @@ package enum PostgresIsolation: Sendable, CaseIterable {
 package final class PostgresTransaction {
     let worker: TransactionWorker
     private let isolation: PostgresIsolation
+    private let isTimed: Bool
     private var hasBegun = false
     private var isOver = false
     private var savepoints = 0
@@ -36,9 +37,10 @@ package final class PostgresTransaction {
     /// Whether the last failure would not happen again if the transaction were run again from its start.
     private(set) var hasTransientFailure = false
 
-    init(worker: TransactionWorker, isolation: PostgresIsolation) {
+    init(worker: TransactionWorker, isolation: PostgresIsolation, isTimed: Bool) {
         self.worker = worker
         self.isolation = isolation
+        self.isTimed = isTimed
     }
 
     /// Runs a statement and returns its rows.
@@ -144,13 +146,19 @@ package final class PostgresTransaction {
         let isFirst = !hasBegun
         hasBegun = true
         let beginStatement = isolation.beginStatement
+        let isTimed = isTimed
         do {
-            return try await worker.perform(statement, isCancellable: isCancellable) { session throws(PostgresError) in
+            return try await worker.perform(
+                statement,
+                isCancellable: isCancellable,
+                isTimed: isTimed
+            ) { session throws(PostgresError) in
                 guard isFirst else { return try body(session.currentConnection()) }
                 let connection = try session.openConnection()
-                if let begin { return try begin(connection, beginStatement) }
+                if let begin, isTimed { return try begin(connection, beginStatement) }
                 _ = try connection.runAlone(beginStatement)
                 if let settings = connection.transactionSettings { _ = try connection.runAlone(settings) }
+                if !isTimed { _ = try connection.runAlone("SET LOCAL statement_timeout = 0") }
                 return try body(connection)
             }
         } catch {

@@ -60,13 +60,15 @@ final class TransactionWorker: Sendable {
     ///   - statement: What is timed and reported, if anything.
     ///   - isCancellable: Whether cancelling the calling task cancels the statement that runs; a ROLLBACK or COMMIT has
     ///     to be seen through.
+    ///   - isTimed: Whether it is cut off when the server does not end it at its time limit.
     /// - Throws: What `body` throws, or `CancellationError`.
     func perform<Success: Sendable>(
         _ statement: SQL? = nil,
         isCancellable: Bool = true,
+        isTimed: Bool = true,
         _ body: @escaping @Sendable (TransactionSession) throws(PostgresError) -> Success
     ) async throws -> Success {
-        let job = TransactionJob()
+        let job = TransactionJob(isTimed: isTimed)
         let (result, timing) = await withTaskCancellationHandler {
             await withUnsafeContinuation {
                 (continuation: UnsafeContinuation<(Result<Success, any Error>, StatementTiming), Never>) in
@@ -124,6 +126,12 @@ final class TransactionWorker: Sendable {
 /// Something that is done with the connection of a transaction, and whether it is still wanted.
 final class TransactionJob: Sendable {
     let isCancelled = Atomic<Bool>(false)
+    /// Whether it has to end in the time that statements have.
+    let isTimed: Bool
+
+    init(isTimed: Bool) {
+        self.isTimed = isTimed
+    }
 }
 
 /// The connection of a ``TransactionWorker``, on the worker's own thread.
@@ -144,7 +152,7 @@ final class TransactionSession {
     ) -> Result<Success, any Error> {
         // After a first look whether the idle connection has ended, which is free of doubt only while nothing runs.
         _ = gate.suspectIfReadable()
-        gate.begin(job, deadline: hangDeadline)
+        gate.begin(job, deadline: job.isTimed ? hangDeadline : .distantFuture)
         defer { _ = gate.end() }
         currentJob = job
         defer { currentJob = nil }

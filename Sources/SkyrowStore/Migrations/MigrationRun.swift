@@ -53,7 +53,7 @@ package struct MigrationRun {
     /// Processes of an older version work on meanwhile, so it must not hold them up behind a table it waits for.
     private func applyNext() async throws -> Migrator.Step? {
         try await patiently(attempts: Self.attempts) {
-            try await client.withTransaction { transaction in
+            try await client.withTransaction(isTimed: false) { transaction in
                 try await transaction.lockSchema(schema)
                 let steps = try await migrator.steps(for: state { try await transaction.query($0) })
                 guard let step = steps.first else { return nil }
