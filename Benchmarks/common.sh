@@ -24,7 +24,8 @@ source "$HERE/figures.sh"
 WORKS='fetch query save batch'
 ROWS=100000
 CONNECTIONS=32
-FIRST_PORT=38123
+# Below those that the system gives to clients: one that asks whether something listens there would get it for itself.
+FIRST_PORT=28123
 BINARY=
 GIVEN_BINARY=
 COMMIT=
@@ -33,7 +34,7 @@ COMMON_OPTIONS='
   --rounds N           rounds of each measurement
   --duration SECONDS   length of each measurement
   --rows N             records that fetch and query choose among (100000)
-  --port N             the first port that is used (38123)'
+  --port N             the first port that is used (28123)'
 
 # Takes an option that several programs have, which is two words; fails of any other.
 common_option() {

@@ -21,6 +21,9 @@ make_keys() {
     MASTER_KEY=$(random_key)
 }
 
+# What the service is run by, such as valgrind; nothing else takes its process over.
+RUNNER=()
+
 # Starts the service with the given further arguments, without the limit of calls that one client has, and waits for its
 # first response; sets STARTED_MS.
 start_service() {
@@ -29,7 +32,7 @@ start_service() {
     if (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; then die "Something else listens on port $PORT; use --port."; fi
     export SKYROW_API_KEY=$API_KEY SKYROW_MASTER_KEY=$MASTER_KEY
     began=${EPOCHREALTIME/[.,]/}
-    "$BINARY" serve --host 127.0.0.1 --port "$PORT" --development --rate-limit-client off "$@" >>"$WORK/service.log" 2>&1 &
+    "${RUNNER[@]}" "$BINARY" serve --host 127.0.0.1 --port "$PORT" --development --rate-limit-client off "$@" >>"$WORK/service.log" 2>&1 &
     SERVICE=$!
     until responds; do
         kill -0 "$SERVICE" 2>/dev/null || die "The service ended: $(tail -n 5 "$WORK/service.log")"
