@@ -115,10 +115,7 @@ struct AppDeleteCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Flag(name: .customLong("drop-schema"), help: "Delete its records and accounts, too.")
     var dropsSchema = false
@@ -128,8 +125,8 @@ struct AppDeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let name = try applicationName(name)
             if !yes {
+                let name = try applicationName(application.name)
                 let question =
                     dropsSchema
                     ? "Delete the application \(name) with all of its records and accounts?"
@@ -139,7 +136,7 @@ struct AppDeleteCommand: AsyncParsableCommand {
                 }
                 guard isMeant else { throw ToolError.failure("Nothing was changed.") }
             }
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.delete(name, dropsSchema: dropsSchema)
             }
         }
@@ -153,15 +150,11 @@ struct AppDisableCommand: AsyncParsableCommand {
         abstract: "Refuse the keys and host names of an application, until it is enabled again."
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     func run() async throws {
         try await reportingErrors {
-            let name = try applicationName(name)
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.setDisabled(true, name)
             }
         }
@@ -175,15 +168,11 @@ struct AppEnableCommand: AsyncParsableCommand {
         abstract: "Serve an application again that was disabled."
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     func run() async throws {
         try await reportingErrors {
-            let name = try applicationName(name)
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.setDisabled(false, name)
             }
         }

@@ -34,17 +34,14 @@ struct AppKeyAddCommand: AsyncParsableCommand {
         abstract: "Make a further key, which is shown this once."
     )
 
-    @OptionGroup var options: RegistryOptions
+    @OptionGroup var application: ChangedApplication
     @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
 
     @Option(help: "api lets clients in, master passes every rule.")
     var kind = KeyKind.api
 
     func run() async throws {
-        try await reportingErrors { try await addKey(to: name, kind.stored, options, output) }
+        try await reportingErrors { try await addKey(to: application, kind.stored, output) }
     }
 }
 
@@ -59,11 +56,8 @@ struct AppKeyRotateCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: RegistryOptions
+    @OptionGroup var application: ChangedApplication
     @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
 
     @Option(help: "api lets clients in, master passes every rule.")
     var kind = KeyKind.api
@@ -76,7 +70,7 @@ struct AppKeyRotateCommand: AsyncParsableCommand {
             guard let overlap = DurationText.duration(overlap), overlap <= .seconds(365 * 86_400) else {
                 throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
             }
-            try await addKey(to: name, kind.stored, endingOthersIn: overlap, options, output)
+            try await addKey(to: application, kind.stored, endingOthersIn: overlap, output)
         }
     }
 }
@@ -88,18 +82,14 @@ struct AppKeyRemoveCommand: AsyncParsableCommand {
         abstract: "Remove a key, which is refused from then on."
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The first eight characters of the key, as app show prints them, or all of it.")
     var key: String
 
     func run() async throws {
         try await reportingErrors {
-            let name = try applicationName(name)
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.removeKey(beginning: key, of: name)
             }
         }
@@ -108,15 +98,13 @@ struct AppKeyRemoveCommand: AsyncParsableCommand {
 
 /// Makes a key and shows it.
 private func addKey(
-    to name: String,
+    to application: ChangedApplication,
     _ kind: ApplicationKey.Kind,
     endingOthersIn overlap: Duration? = nil,
-    _ options: RegistryOptions,
     _ output: OutputOptions
 ) async throws(ToolError) {
-    let name = try applicationName(name)
     let (text, key) = NewApplicationKey.random(kind)
-    try await changingApplications(options) { registry throws(SkyrowError) in
+    try await application.change { registry, name throws(SkyrowError) in
         try await registry.add(key, to: name, endingOthersIn: overlap?.components.seconds)
     }
     print(output.isJSON ? jsonObject { $0.member("\(kind.rawValue)_key", text) } : text)
@@ -136,18 +124,15 @@ struct AppHostCommand: AsyncParsableCommand {
 struct AppHostAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a host name.")
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The host name, without a port.")
     var hostName: String
 
     func run() async throws {
         try await reportingErrors {
-            let (name, host) = (try applicationName(name), try skyrow.hostName(hostName))
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            let host = try skyrow.hostName(hostName)
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.add(host, to: name)
             }
         }
@@ -158,18 +143,15 @@ struct AppHostAddCommand: AsyncParsableCommand {
 struct AppHostRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a host name.")
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The host name, without a port.")
     var hostName: String
 
     func run() async throws {
         try await reportingErrors {
-            let (name, host) = (try applicationName(name), try skyrow.hostName(hostName))
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            let host = try skyrow.hostName(hostName)
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.remove(host, from: name)
             }
         }

@@ -15,10 +15,7 @@ struct AppSetCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The name of the setting, such as login-keys.")
     var setting: String
@@ -28,12 +25,12 @@ struct AppSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let name = try ownName(name)
+            try application.requireOwnSettings()
             let setting = try ownSetting(setting)
             guard setting.read(value) != nil else {
                 throw ToolError.usage("\(setting.row.name) must be \(setting.row.expectation); it is '\(value)'.")
             }
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.set(setting.row.name, to: value, of: name)
             }
         }
@@ -47,32 +44,28 @@ struct AppUnsetCommand: AsyncParsableCommand {
         abstract: "Let an application have the service's value of a setting again."
     )
 
-    @OptionGroup var options: RegistryOptions
-
-    @Argument(help: "The name of the application.")
-    var name: String
+    @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The name of the setting.")
     var setting: String
 
     func run() async throws {
         try await reportingErrors {
-            let name = try ownName(name)
+            try application.requireOwnSettings()
             let setting = try ownSetting(setting).row.name
-            try await changingApplications(options) { registry throws(SkyrowError) in
+            try await application.change { registry, name throws(SkyrowError) in
                 try await registry.set(setting, to: nil, of: name)
             }
         }
     }
 }
 
-/// An application that has settings of its own.
-private func ownName(_ text: String) throws(ToolError) -> ApplicationName {
-    let name = try applicationName(text)
-    guard name != .default else {
+extension ChangedApplication {
+    /// Throws for the default application, whose settings are the service's.
+    fileprivate func requireOwnSettings() throws(ToolError) {
+        guard try applicationName(name) == .default else { return }
         throw .usage("The settings of the application app are the service's: flags, variables and the settings file.")
     }
-    return name
 }
 
 /// A setting that an application can have of its own.

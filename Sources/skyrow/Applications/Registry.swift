@@ -1,3 +1,4 @@
+import ArgumentParser
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowServer
@@ -42,6 +43,21 @@ func changingApplications(
 ) async throws(ToolError) {
     try await withRegistry(try options.loader.load()) { registry throws(ToolError) in
         try await failingAsTool { () async throws(SkyrowError) in try await body(registry) }
+    }
+}
+
+/// The application that a command changes.
+struct ChangedApplication: ParsableArguments {
+    @OptionGroup var options: RegistryOptions
+
+    @Argument(help: "The name of the application.")
+    var name: String
+
+    func change(
+        _ body: (ApplicationRegistry, ApplicationName) async throws(SkyrowError) -> Void
+    ) async throws(ToolError) {
+        let name = try applicationName(name)
+        try await changingApplications(options) { registry throws(SkyrowError) in try await body(registry, name) }
     }
 }
 
