@@ -171,6 +171,12 @@ final class RunningService: Sendable {
         return result.output
     }
 
+    /// What it said on standard error, if a fault of its own has ended it: where that was, among other things.
+    func crash() async -> String? {
+        guard case .killed(let signal) = process.exitIfEnded, ![SIGKILL, SIGTERM].contains(signal) else { return nil }
+        return await complaints.reduce(into: "") { $0 += $1 + "\n" }
+    }
+
     /// Ends it in order.
     func terminate() async -> ProcessExit {
         process.send(signal: SIGTERM)

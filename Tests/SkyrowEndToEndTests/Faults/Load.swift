@@ -46,7 +46,8 @@ final class Load: Sendable {
                 group.addTask { await self.save(on: service, task, outlivesService) }
             }
         }
-        state.withLock { $0.end = "the clients have ended; losses: \($0.outcomes.losses.prefix(5))" }
+        let crash = await service.crash().map { "; the service crashed: \($0)" } ?? ""
+        state.withLock { $0.end = "the clients have ended; losses: \($0.outcomes.losses.prefix(5))\(crash)" }
     }
 
     private func save(on service: RunningService, _ task: Int, _ outlivesService: Bool) async {
