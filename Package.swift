@@ -198,6 +198,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: server),
                 .product(name: "NIOHPACK", package: "swift-nio-http2", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: server),

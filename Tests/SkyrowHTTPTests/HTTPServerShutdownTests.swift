@@ -41,8 +41,8 @@ import Testing
     @Test func aCancelledServerClosesItsConnectionsAtOnce() async throws {
         let responder = ScriptedResponder()
         let listening = Gate<Int>("the server to listen")
-        let server = HTTPServer(address: .host("127.0.0.1", port: 0), responder: responder, logger: .silent) { port in
-            listening.open(port ?? 0)
+        let server = HTTPServer(host: "127.0.0.1", port: 0, responder: responder, logger: .silent) { port in
+            listening.open(port)
         }
         let serving = Task { try await server.run() }
         try await withConnection(port: try await listening.value()) { connection in

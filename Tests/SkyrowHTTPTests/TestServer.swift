@@ -34,14 +34,15 @@ func withServer<Success: Sendable>(
 ) async throws -> Success {
     let listening = Gate<Result<Int, any Error>>("the server to listen")
     let server = HTTPServer(
-        address: .host("127.0.0.1", port: 0),
+        host: "127.0.0.1",
+        port: 0,
         limits: limits,
         certificate: certificate,
         responder: responder,
         clients: clients,
         counts: counts,
         logger: logger,
-        onRunning: { listening.open(.success($0 ?? 0)) }
+        onRunning: { listening.open(.success($0)) }
     )
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     let serving = Task {

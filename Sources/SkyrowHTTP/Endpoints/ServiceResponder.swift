@@ -11,7 +11,7 @@ import Tracing
 ///
 /// ```swift
 /// let responder = ServiceResponder(applications: applications, logger: logger)
-/// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
+/// let server = HTTPServer(host: "127.0.0.1", port: 3000, responder: responder, logger: logger)
 /// ```
 package struct ServiceResponder: HTTPResponder {
     private let applications: Applications

@@ -8,6 +8,7 @@ final class AcceptedConnections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: any Channel] = [:]
         var isListening = true
+        var isDraining = false
         var isAborted = false
         var end: CheckedContinuation<Void, Never>?
 
@@ -23,13 +24,18 @@ final class AcceptedConnections: Sendable {
 
     private let state = Mutex(State())
 
+    /// To be called when what adds the connection's handlers is on its way to the connection's event loop.
     func add(_ channel: any Channel) {
-        let isAborted = state.withLock { state in
+        let (isDraining, isAborted) = state.withLock { state in
             state.open[ObjectIdentifier(channel)] = channel
-            return state.isAborted
+            return (state.isDraining, state.isAborted)
         }
         channel.closeFuture.whenComplete { _ in self.remove(channel) }
-        if isAborted { channel.close(promise: nil) }
+        if isAborted {
+            channel.close(promise: nil)
+        } else if isDraining {
+            Self.drain(channel)
+        }
     }
 
     private func remove(_ channel: any Channel) {
@@ -40,18 +46,29 @@ final class AcceptedConnections: Sendable {
         end?.resume()
     }
 
-    /// To be called when the listener is closed: no connection is added from here on, and each that is open closes when
-    /// it has answered what it accepted.
+    /// Each connection, also one that is added later, closes when it has answered what it accepted.
     func drain() {
-        let (open, end) = state.withLock { state in
-            state.isListening = false
-            return (Array(state.open.values), state.takeEnd())
+        let open = state.withLock { state in
+            guard !state.isDraining else { return [any Channel]() }
+            state.isDraining = true
+            return Array(state.open.values)
         }
-        for channel in open {
-            // On its loop after what adds its handlers, if it was accepted just now.
-            channel.eventLoop.execute {
-                channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            }
+        for channel in open { Self.drain(channel) }
+    }
+
+    private static func drain(_ channel: any Channel) {
+        // On its loop after what adds its handlers, if it was accepted just now.
+        channel.eventLoop.execute {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+    }
+
+    /// To be called when the listener is closed: no connection is added from here on, and those that are open drain.
+    func listenerClosed() {
+        drain()
+        let end = state.withLock { state in
+            state.isListening = false
+            return state.takeEnd()
         }
         end?.resume()
     }
@@ -64,6 +81,9 @@ final class AcceptedConnections: Sendable {
         }
         for channel in open { channel.close(promise: nil) }
     }
+
+    /// Whether the listener and all its connections are closed.
+    var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Returns when the listener and all its connections are closed. To be called once.
     func ended() async {
@@ -88,7 +108,9 @@ final class AcceptedConnectionsHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        connections.add(unwrapInboundIn(data))
+        let channel = unwrapInboundIn(data)
+        // The next handler has the connection's handlers added on its loop.
         context.fireChannelRead(data)
+        connections.add(channel)
     }
 }

@@ -4,48 +4,46 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Where a server listens.
-package enum ListenAddress: Hashable, Sendable {
-    /// Port 0 lets the system choose a free one.
-    case host(String, port: Int)
-    case unixSocket(path: String)
-}
-
 /// Serves HTTP/1.1, and with a certificate HTTPS and HTTP/2, until its shutdown.
 ///
 /// ```swift
-/// let server = HTTPServer(address: .host("127.0.0.1", port: 3000), responder: responder, logger: logger)
+/// let server = HTTPServer(host: "127.0.0.1", port: 3000, responder: responder, logger: logger)
 /// try await server.run()
 /// ```
 ///
 /// It runs on the process's own event loops, one a processor. On a graceful shutdown it stops accepting, finishes what it
 /// accepted within `limits.shutdown`, and returns.
 package struct HTTPServer: Service {
-    private let address: ListenAddress
+    private let host: String
+    private let port: Int
     private let limits: HTTPLimits
     private let certificate: ServerCertificate?
     private let responder: any HTTPResponder
     private let clients: ClientIdentification
     private let counts: HTTPServerCounts
     private let logger: Logger
-    private let onRunning: @Sendable (Int?) async -> Void
+    private let onRunning: @Sendable (Int) async -> Void
 
     /// - Parameters:
+    ///   - host: a name or an address; the first address of a name is listened at.
+    ///   - port: 0 lets the system choose a free one.
     ///   - certificate: with one, nothing but TLS is served; its own `run()` is its owner's affair.
     ///   - clients: how clients are identified; each has a share.
     ///   - counts: what its connections share, of the same limits; counts of its own when missing.
-    ///   - onRunning: called with the port, if there is one, once connections are accepted.
+    ///   - onRunning: called with the port once connections are accepted.
     package init(
-        address: ListenAddress,
+        host: String,
+        port: Int,
         limits: HTTPLimits = HTTPLimits(),
         certificate: ServerCertificate? = nil,
         responder: any HTTPResponder,
         clients: ClientIdentification = ClientIdentification(),
         counts: HTTPServerCounts? = nil,
         logger: Logger,
-        onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
-        self.address = address
+        self.host = host
+        self.port = port
         self.limits = limits
         self.certificate = certificate
         self.responder = responder
@@ -75,12 +73,14 @@ package struct HTTPServer: Service {
         } catch let error as IOError {
             throw ListenError(code: error.errnoCode)
         }
-        listener.closeFuture.whenComplete { _ in connections.drain() }
+        listener.closeFuture.whenComplete { _ in connections.listenerClosed() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await onRunning(listener.localAddress?.port)
+                await onRunning(listener.localAddress?.port ?? port)
                 await connections.ended()
             } onGracefulShutdown: {
+                // First, so that a client that is refused a connection knows that those accepted are draining.
+                connections.drain()
                 listener.close(promise: nil)
             }
         } onCancel: {
@@ -109,12 +109,7 @@ package struct HTTPServer: Service {
             // A client may close its side and wait for its responses.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel.setUp($0) }
-        let listener =
-            switch address {
-            case .host(let host, let port): try await bootstrap.bind(host: host, port: port).get()
-            case .unixSocket(let path):
-                try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
-            }
+        let listener = try await bootstrap.bind(host: host, port: port).get()
         logger.info("Connections are accepted", metadata: ["address": "\(listener.localAddress, default: "?")"])
         return listener
     }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// ```swift
 /// let certificate = try ServerCertificate(files, logger: logger)
-/// let server = HTTPServer(address: address, certificate: certificate, responder: responder, logger: logger)
+/// let server = HTTPServer(host: host, port: port, certificate: certificate, responder: responder, logger: logger)
 /// ```
 ///
 /// Connections keep the certificate they began with. Files that cannot be used leave the one before in use.

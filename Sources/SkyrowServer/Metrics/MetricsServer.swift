@@ -13,12 +13,13 @@ struct MetricsServer: Service {
     /// Throws ``ToolError`` when it cannot listen there.
     func run() async throws {
         let server = HTTPServer(
-            address: .host(host, port: port),
+            host: host,
+            port: port,
             limits: MetricsResponder.limits,
             responder: responder,
             logger: logger
-        ) { [host, port, logger] bound in
-            logger.notice("Metrics are served", metadata: ["host": "\(host)", "port": "\(bound ?? port)"])
+        ) { [host, logger] port in
+            logger.notice("Metrics are served", metadata: ["host": "\(host)", "port": "\(port)"])
         }
         do {
             try await server.run()

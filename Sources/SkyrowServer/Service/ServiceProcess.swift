@@ -155,16 +155,16 @@ package struct ServiceProcess: Sendable {
         listening: @escaping @Sendable (Int) -> Void
     ) -> HTTPServer {
         HTTPServer(
-            address: .host(settings.listening.host, port: settings.listening.port),
+            host: settings.listening.host,
+            port: settings.listening.port,
             limits: limits,
             certificate: ground.certificate,
             responder: responder,
             clients: ClientIdentification(settings),
             counts: counts,
-            logger: ground.logger
-        ) { [port = settings.listening.port] in
-            listening($0 ?? port)
-        }
+            logger: ground.logger,
+            onRunning: listening
+        )
     }
 
     private func reload(
