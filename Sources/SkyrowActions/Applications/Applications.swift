@@ -93,6 +93,7 @@ package final class Applications: Service, Sendable {
     /// - Parameter host: the text of the `Host` field.
     package func find(key: String?, host: String?) throws(SkyrowError) -> Found {
         if !hasOthers.load(ordering: .acquiring), let actions = standard.load() { return .open(actions) }
+        // The lock is not held while the key is hashed.
         let table = state.withLock { $0.table }
         let name = try table.application(key: key, host: host, at: clock.now())
         if name == .default, let actions = standard.load() { return .open(actions) }
