@@ -117,6 +117,9 @@ import Testing
             // The default application has further ones when it gets some.
             try await registry.add(Self.key(9), to: .default)
             #expect(try await registry.application(named: .default).keys.map(\.hint) == ["hint0009"])
+            #expect(await code { try await registry.delete(.default, dropsSchema: true) } == .invalidArgument)
+            #expect(try await registry.application(named: .default).keys.map(\.hint) == ["hint0009"])
+            #expect(try await f.psql("SELECT count(*) FROM app.\"user\"") == "0")
             let other = ApplicationRegistry(client: f.store.client, defaultSchema: "elsewhere", logger: .silent)
             #expect(try await other.applications().map(\.name) == [blog, shop])
         }

@@ -38,7 +38,12 @@ extension ApplicationRegistry {
     }
 
     /// Forgets an application with its keys and host names; its schema stays, or goes with all of its records.
+    ///
+    /// Throws 108 for the default application, also where it is registered for further keys.
     package func delete(_ name: ApplicationName, dropsSchema: Bool) async throws(SkyrowError) {
+        guard name != .default else {
+            throw .invalidArgument("The application app is the service's own: it cannot be deleted.")
+        }
         let schema = try await application(named: name).schema
         try await changing { transaction in
             try await affecting(name) {
@@ -85,7 +90,9 @@ extension ApplicationRegistry {
         }
     }
 
-    /// Removes the key whose text begins so; throws 108 unless it is one, and one of several of its kind.
+    /// Removes the key whose text begins so; throws 110 when there is none.
+    ///
+    /// - Parameter hint: eight characters of the key, or more.
     package func removeKey(beginning hint: String, of name: ApplicationName) async throws(SkyrowError) {
         try await changingExisting { transaction in
             try await requireApplication(name, in: transaction)

@@ -209,6 +209,7 @@ import Testing
                 (["create", "x", "--host-name", "a:80"], "without a port"),
                 (["show", "x"], "There is no application x."),
                 (["delete", "x", "--yes"], "There is no application x."),
+                (["delete", "app", "--drop-schema", "--yes"], "cannot be deleted"),
                 (["disable", "app"], "service's own"),
                 (["key", "remove", "shop", "ffffffff"], "no key that begins with"),
                 (["key", "rotate", "shop", "--overlap", "never"], "--overlap must be"),
