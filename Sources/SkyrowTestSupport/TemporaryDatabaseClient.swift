@@ -24,6 +24,16 @@ package func withPostgresClient<Success>(
     }
 }
 
+extension PostgresConfiguration {
+    /// That of a client whose statements wait until a test lets them run, however busy the machine is.
+    ///
+    /// - Parameter limit: how long a statement waits for a connection.
+    package init(connection: String, waitingUpTo limit: Duration) {
+        self.init(connection: connection)
+        acquireTimeout = limit
+    }
+}
+
 extension Logger {
     /// Swallows everything, for tests whose output is not about the log.
     package static var silent: Logger {

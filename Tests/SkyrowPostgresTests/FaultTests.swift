@@ -247,7 +247,7 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql("CREATE TABLE note (id int)")
             let client = PostgresClient(
-                configuration: PostgresConfiguration(connection: database.url),
+                configuration: PostgresConfiguration(connection: database.url, waitingUpTo: .seconds(300)),
                 logger: .silent
             )
             let accepted = (0..<40).map { number in

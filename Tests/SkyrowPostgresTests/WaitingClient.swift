@@ -10,7 +10,7 @@ func withWaitingClient<Success: Sendable>(
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     statements: [@Sendable (PostgresClient) async throws -> Success]
 ) async throws -> (outcomes: [Result<Success, any Error>], statistics: PostgresStatistics) {
-    var configuration = PostgresConfiguration(connection: url)
+    var configuration = PostgresConfiguration(connection: url, waitingUpTo: .seconds(300))
     configure(&configuration)
     let client = PostgresClient(configuration: configuration, logger: .silent)
     let tasks = statements.map { statement in Task { try await statement(client) } }

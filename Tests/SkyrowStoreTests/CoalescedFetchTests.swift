@@ -41,7 +41,7 @@ import Testing
             // Not in the order of the callers, so that neighbours differ.
             let asks = Self.asks.enumerated().sorted { ($0.offset * 37 % 83) < ($1.offset * 37 % 83) }.map(\.element)
             let table = try #require(f.store.cache.current[type("note")])
-            var configuration = PostgresConfiguration(connection: f.database.url)
+            var configuration = PostgresConfiguration(connection: f.database.url, waitingUpTo: .seconds(300))
             configuration.readConnections = 1
             configuration.maximumReadBatch = asks.count
             let client = PostgresClient(configuration: configuration, logger: .silent)
