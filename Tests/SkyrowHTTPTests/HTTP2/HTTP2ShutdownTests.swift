@@ -24,7 +24,9 @@ import Testing
     /// A large response leaves whole, though it is far from read when its stream ends.
     @Test func aLargeAnswerIsReadWholeDuringShutdown() async throws {
         let responder = ScriptedResponder()
-        try await withHTTP2Server(responder) { server, connection in
+        // However slowly the machine lets the client read.
+        let limits = HTTPLimits(linger: .seconds(120), shutdown: .seconds(120))
+        try await withHTTP2Server(responder, limits: limits) { server, connection in
             try await connection.get("/big", on: 1)
             try await responder.waiting.value()
             await server.shutDown()
