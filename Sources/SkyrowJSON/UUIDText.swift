@@ -1,7 +1,7 @@
 /// A version 4 UUID, made of random bits (RFC 9562, 5.4), as text: `6ba7b810-9dad-41d1-80b4-00c04fd430c8`.
 package struct UUIDText: Hashable, Sendable, CustomStringConvertible {
-    @usableFromInline let high: UInt64
-    @usableFromInline let low: UInt64
+    private let high: UInt64
+    private let low: UInt64
 
     /// Takes all but the six bits of version and variant from two numbers.
     package init(high: UInt64, low: UInt64) {
@@ -15,24 +15,20 @@ package struct UUIDText: Hashable, Sendable, CustomStringConvertible {
         self.init(high: generator.next(), low: generator.next())
     }
 
-    /// Calls `body` with each of the 36 characters.
-    @inlinable @inline(__always)
-    package func forEachASCII(_ body: (UInt8) -> Void) {
-        for index in 0..<32 {
-            if index == 8 || index == 12 || index == 16 || index == 20 { body(UInt8(ascii: "-")) }
-            let word = index < 16 ? high : low
-            body(Hexadecimal.digit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (index % 16))) & 15))
-        }
-    }
-
     package var description: String {
         String(unsafeUninitializedCapacity: 36) { target in
-            var count = 0
-            forEachASCII { byte in
-                target[count] = byte
-                count += 1
+            var end = 0
+            func append(_ character: UInt8) {
+                target[end] = character
+                end += 1
             }
-            return count
+            for index in 0..<16 {
+                if index == 4 || index == 6 || index == 8 || index == 10 { append(UInt8(ascii: "-")) }
+                let byte = UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - 8 * (index % 8)))
+                append(Hexadecimal.digit(byte >> 4))
+                append(Hexadecimal.digit(byte & 15))
+            }
+            return end
         }
     }
 }

@@ -50,10 +50,11 @@ public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible
 
 /// True for `[A-Za-z][A-Za-z0-9_]{0,62}`; 63 bytes is PostgreSQL's limit for an identifier.
 private func isRecordName(_ text: String) -> Bool {
-    let utf8 = text.utf8
-    guard let first = utf8.first, utf8.count <= 63, isLetter(first) else { return false }
-    return utf8.allSatisfy {
-        isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+    text.withBytes { bytes in
+        guard let first = bytes.first, bytes.count <= 63, isLetter(first) else { return false }
+        return bytes.allSatisfy {
+            isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+        }
     }
 }
 

@@ -3,14 +3,30 @@ extension String {
     ///
     /// `==` would also equate texts that differ in Unicode normalisation, and so one user with another.
     package func isSameText(as other: String) -> Bool {
-        utf8.elementsEqual(other.utf8)
+        guard utf8.count == other.utf8.count else { return false }
+        return withBytes { bytes in
+            other.withBytes { others in
+                // `elementsEqual` takes several times as long.
+                for index in bytes.indices where bytes[index] != others[index] { return false }
+                return true
+            }
+        }
+    }
+
+    /// Whether it has a NUL, which PostgreSQL cannot store.
+    package var hasNUL: Bool { withBytes { $0.contains(0) } }
+
+    /// Lends the bytes of its UTF-8 in one piece, which are read many times faster than one by one from the text.
+    @inlinable
+    package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var text = self
+        return text.withUTF8(body)
     }
 
     /// Whether it has 1 to 255 bytes and no NUL: the rule for record ids, user ids, names of roles and values of login
     /// keys, some of which ask for more.
     package var isName: Bool {
-        let utf8 = utf8
-        return (1...AccessList.maximumNameLength).contains(utf8.count) && !utf8.contains(0)
+        (1...AccessList.maximumNameLength).contains(utf8.count) && !hasNUL
     }
 }
 
@@ -31,8 +47,7 @@ package struct TextKey: Hashable, Comparable, Sendable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(0xFF as UInt8)
     }
 }

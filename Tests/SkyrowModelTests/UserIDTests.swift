@@ -8,6 +8,8 @@ import Testing
         ("ann", "ann", true), ("ann", "Ann", false), ("", "", true), ("a", "", false),
         ("\u{E9}", "\u{E9}", true), ("\u{E9}", "e\u{301}", false), ("\u{212B}", "\u{C5}", false),
         ("\u{1100}\u{1161}", "\u{AC00}", false), ("a\u{0}", "a", false),
+        ("6ba7b810-9dad-41d1-80b4-00c04fd430c8", "6ba7b810-9dad-41d1-80b4-00c04fd430c8", true),
+        ("6ba7b810-9dad-41d1-80b4-00c04fd430c8", "6ba7b810-9dad-41d1-80b4-00c04fd430c9", false),
     ]
 
     @Test(arguments: pairs)

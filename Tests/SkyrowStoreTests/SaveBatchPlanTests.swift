@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
@@ -69,6 +70,30 @@ import Testing
             ]
         )
         #expect(shape(plan) == [[["note/1", "note/2", "note/4", "note/5"]], [["note/6"]], [["category/7"]]])
+    }
+
+    /// A table keeps the layouts of its last drafts for the next request.
+    @Test func layoutsAreKept() throws {
+        let table = SchemaCatalog.table("note", (0..<12).map { ("f\($0)", .integer, .int8) })
+        func layout(_ names: [String]) throws -> DraftLayout {
+            let draft = RecordDraft(id: try RecordID("note/1"), fields: names.map { (field($0), .integer(1)) })
+            return try table.layouts.layout(of: draft, in: table)
+        }
+        let first = try layout(["f2", "f1"])
+        #expect(first.columns == [1, 4], "The columns are in the order of their names.")
+        #expect(try layout(["f2", "f1"]) === first)
+        #expect(try layout(["f1", "f2"]) !== first)
+        #expect(throws: SkyrowError.self) { try layout(["f1", "missing"]) }
+        for number in 3..<9 { _ = try layout(["f\(number)"]) }
+        #expect(try layout(["f2", "f1"]) === first, "It is one of the last eight.")
+        _ = try layout(["f9"])
+        #expect(try layout(["f2", "f1"]) !== first)
+    }
+
+    @Test func theOnlyRecordMayReferToItself() throws {
+        let plan = plan([try draft("note/1", [("next", .reference(id("note/1")))])])
+        #expect(plan.firstWrite(of: id("note/1")) == 0 && plan.firstWrite(of: id("note/2")) == nil)
+        #expect(shape(plan) == [[["note/1"]]])
     }
 
     @Test func shapesThatAlternateAreAStatementEach() throws {

@@ -66,7 +66,7 @@ extension ActionService {
 
     /// The ids as they are; throws `108` for one that PostgreSQL could not even compare.
     private func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
-        guard users.allSatisfy({ !$0.rawValue.utf8.contains(0) }) else {
+        guard users.allSatisfy({ !$0.rawValue.hasNUL }) else {
             throw .invalidArgument("A user id holds no NUL.", "users")
         }
         return users

@@ -49,7 +49,7 @@ package final class Applications: Service, Sendable {
     private let state = Mutex(State())
     /// Read before anything else, so that a service of one application pays for no others.
     private let hasOthers = Atomic(false)
-    private let standard = AtomicLazyReference<ActionService>()
+    private let standard = SharedReference<ActionService>()
 
     /// - Parameter make: brings the database of an application up to date and makes its actions; of the default one for
     ///   nil.

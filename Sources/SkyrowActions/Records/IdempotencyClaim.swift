@@ -23,7 +23,7 @@ struct IdempotencyClaim: Sendable, Equatable {
         caller: Caller
     ) throws(SkyrowError) {
         guard let key else { return nil }
-        guard (1...64).contains(key.utf8.count), !key.utf8.contains(0) else {
+        guard (1...64).contains(key.utf8.count), !key.hasNUL else {
             throw .invalidArgument("An idempotency key is 1 to 64 bytes without NUL.", "idempotency_key")
         }
         self.key = key

@@ -93,7 +93,22 @@ package struct ClientAddress: Hashable, Sendable {
 extension ClientAddress: CustomStringConvertible {
     package var description: String {
         if isIPv4 {
-            return "\(low >> 24 & 0xff).\(low >> 16 & 0xff).\(low >> 8 & 0xff).\(low & 0xff)"
+            // Each request's line in the log has it.
+            return String(unsafeUninitializedCapacity: 15) { target in
+                var end = 0
+                func append(_ byte: UInt64) {
+                    target[end] = UInt8(truncatingIfNeeded: byte)
+                    end += 1
+                }
+                for shift in [24, 16, 8, 0] as [UInt64] {
+                    let number = low >> shift & 0xff
+                    if number >= 100 { append(0x30 + number / 100) }
+                    if number >= 10 { append(0x30 + number / 10 % 10) }
+                    append(0x30 + number % 10)
+                    if shift > 0 { append(0x2e) }
+                }
+                return end
+            }
         }
         let bytes = (high.bigEndian, low.bigEndian)
         // As long as the longest text, and its end (INET6_ADDRSTRLEN).

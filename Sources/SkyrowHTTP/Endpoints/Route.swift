@@ -22,6 +22,11 @@ enum Route: Hashable {
     }
 
     init(uri: String) {
+        // As nearly every request has it, which has nothing to be looked for.
+        if uri == "/rpc" {
+            self = .rpc
+            return
+        }
         let path = Route.path(of: uri)
         switch path {
         case "/rpc": self = .rpc

@@ -98,7 +98,7 @@ package struct HTTPField: Hashable, Sendable {
     /// The value without what could end its line, here or beyond a proxy.
     var plainValue: String {
         func ends(_ byte: UInt8) -> Bool { byte == 10 || byte == 13 || byte == 0 }
-        guard value.utf8.contains(where: ends) else { return value }
+        guard value.withBytes({ $0.contains(where: ends) }) else { return value }
         return String(decoding: value.utf8.map { ends($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import SkyrowModel
 
 /// What the fields of a head say about the message, judged before a byte of its body is read.
 struct HeadExamination: Sendable {
@@ -51,12 +52,12 @@ extension String {
     /// Compares ASCII texts without regard to case.
     func isSameHeader(as lowercase: StaticString) -> Bool {
         guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
-        var expected = lowercase.utf8Start
-        for byte in utf8 {
-            let folded = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-            guard folded == expected.pointee else { return false }
-            expected += 1
+        return withBytes { bytes in
+            for (index, byte) in bytes.enumerated() {
+                let folded = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+                guard folded == lowercase.utf8Start[index] else { return false }
+            }
+            return true
         }
-        return true
     }
 }

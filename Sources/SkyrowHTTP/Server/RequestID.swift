@@ -38,16 +38,6 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
             return made.description
         }
     }
-
-    /// Calls `append` with every byte of the id, none of which JSON escapes; a made one has the shape of a UUID.
-    package func appendASCII(_ append: (UInt8) -> Void) {
-        switch form {
-        case .given(let text):
-            text.utf8.forEach(append)
-        case .made(let made):
-            made.forEachASCII(append)
-        }
-    }
 }
 
 /// Makes request ids that do not repeat: SplitMix64 from a random start, which walks through all 2^64 states.

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowModel
 
 extension HTTPResponse {
     /// Writes the head as HTTP/1.1 bytes.
@@ -22,10 +23,7 @@ extension HTTPResponse {
             buffer.writeStaticString("connection: keep-alive\r\n")
         }
         for field in fields {
-            buffer.writeString(field.name)
-            buffer.writeStaticString(": ")
-            buffer.writeString(field.plainValue)
-            buffer.writeStaticString("\r\n")
+            buffer.write(field)
         }
         buffer.writeStaticString("\r\n")
     }
@@ -64,6 +62,26 @@ extension HTTPResponse {
 }
 
 extension ByteBuffer {
+    /// A field's line, in one piece, since each write to a buffer has its own cost.
+    fileprivate mutating func write(_ field: HTTPField) {
+        let value = field.plainValue
+        let length = field.name.utf8.count + 2 + value.utf8.count + 2
+        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { target in
+            var end = 0
+            func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+                guard let start = bytes.baseAddress else { return }
+                UnsafeMutableRawBufferPointer(rebasing: target[end..<(end + bytes.count)])
+                    .copyMemory(from: UnsafeRawBufferPointer(start: start, count: bytes.count))
+                end += bytes.count
+            }
+            field.name.withBytes(append)
+            ": ".withBytes(append)
+            value.withBytes(append)
+            "\r\n".withBytes(append)
+            return end
+        }
+    }
+
     fileprivate mutating func writeDecimal(_ number: Int) {
         // Up to 19 digits and no sign: lengths are not negative.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in

@@ -204,23 +204,28 @@ extension PostgresConnection {
         }
     }
 
+    /// Lends what libpq is given of the values: how many there are, their places, lengths and formats.
     private func withParameters(
         of bindings: PostgresBindings,
-        _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) -> Bool
+        _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Bool
     ) -> Bool {
         let count = bindings.count
-        while parameterFormats.count < count { parameterFormats.append(1) }
-        parameterPointers.removeAll(keepingCapacity: true)
-        parameterLengths.removeAll(keepingCapacity: true)
-        return bindings.encoder.bytes.withUnsafeBytes { bytes in
-            let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-            for value in bindings.values {
-                parameterPointers.append(
-                    value.length < 0 ? nil : value.length == 0 ? Self.empty : base.map { $0 + value.offset }
-                )
-                parameterLengths.append(Int32(truncatingIfNeeded: max(0, value.length)))
+        return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { pointers in
+            withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { numbers in
+                bindings.encoder.bytes.withUnsafeBytes { bytes in
+                    let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                    for (index, value) in bindings.values.enumerated() {
+                        let place =
+                            value.length < 0 ? nil : value.length == 0 ? Self.empty : base.map { $0 + value.offset }
+                        pointers.initializeElement(at: index, to: place)
+                        numbers.initializeElement(at: index, to: Int32(truncatingIfNeeded: max(0, value.length)))
+                        // All are binary.
+                        numbers.initializeElement(at: count + index, to: 1)
+                    }
+                    let lengths = UnsafePointer(numbers.baseAddress)
+                    return body(Int32(count), UnsafePointer(pointers.baseAddress), lengths, lengths.map { $0 + count })
+                }
             }
-            return body(Int32(count), parameterPointers, parameterLengths, parameterFormats)
         }
     }
 }

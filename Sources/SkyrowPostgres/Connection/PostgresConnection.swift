@@ -29,10 +29,6 @@ final class PostgresConnection {
     var orphans: [String] = []
     /// Whether libpq's buffer has grown so much that the connection is better replaced.
     var isSwollen = false
-    /// Scratch space for the pointers of one statement's values.
-    var parameterPointers: [UnsafePointer<CChar>?] = []
-    var parameterLengths: [Int32] = []
-    var parameterFormats: [Int32] = []
 
     /// Connects and prepares the session; blocks for as long as that takes.
     ///

@@ -123,7 +123,7 @@ extension Comparison {
 
     func string(_ value: RecordValue) throws(SkyrowError) -> String {
         guard case .string(let text) = value else { throw .literalInvalid("a string", path) }
-        guard !text.utf8.contains(0) else { throw .literalInvalid("a string without NUL", path) }
+        guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path) }
         return text
     }
 

@@ -162,7 +162,7 @@ struct Comparison {
         switch value {
         case .null: return .unknown
         case .string(let text):
-            guard !text.utf8.contains(0) else { throw .literalInvalid("a string without NUL", path).at(literalPlace) }
+            guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path).at(literalPlace) }
             return .holdsText(column, text)
         default:
             throw .predicateInvalid("A JSON field is searched for strings only.", path).at(literalPlace)

@@ -64,6 +64,8 @@ package final class RecordTable: Sendable {
     package let wholeRow: RecordSelection
     /// The texts of the statements on this table.
     package let shapes = StatementShapes()
+    /// Where the fields of drafts go in this table.
+    let layouts = DraftLayouts()
     /// What is special about the type.
     package let rules: TypeRules
     /// The fields that this form of the table is without, since its callers do not see them.

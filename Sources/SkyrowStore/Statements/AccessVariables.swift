@@ -27,7 +27,7 @@ extension AccessVariables {
 
     private static func keys(_ roles: [RoleName]) -> String {
         object { writer in
-            for role in roles.lazy.map(\.rawValue) where !role.utf8.contains(0) && !role.looksLikeJSON {
+            for role in roles.lazy.map(\.rawValue) where !role.hasNUL && !role.looksLikeJSON {
                 writer.key(role)
                 writer.null()
             }
@@ -47,7 +47,7 @@ extension JSONWriter {
     /// Texts as an array. Those with NUL are left out: PostgreSQL holds none that equal them.
     fileprivate func texts(_ texts: some Sequence<String>) {
         beginArray()
-        for text in texts where !text.utf8.contains(0) { string(text) }
+        for text in texts where !text.hasNUL { string(text) }
         endArray()
     }
 }

@@ -29,7 +29,7 @@ package struct BatchPlan: Sendable {
 
     /// The writes each write has to come after, since it refers to them or comes after one of the same id.
     private var dependencies: [[Int]] = []
-    /// The first and the last write of each id.
+    /// The first and the last write of each id; filled as soon as there are two writes, since most requests have one.
     private var writesOfIDs: [RecordID: (first: Int, last: Int)] = [:]
     /// The writes that set a field for references.
     private var referring: [Int] = []
@@ -59,8 +59,8 @@ package struct BatchPlan: Sendable {
         ids.reserveCapacity(items.count)
         writes.reserveCapacity(items.count)
         dependencies.reserveCapacity(items.count)
-        writesOfIDs.reserveCapacity(items.count)
-        var layout: DraftLayout?
+        if items.count > 1 { writesOfIDs.reserveCapacity(items.count) }
+        var last: (table: RecordTable, layout: DraftLayout)?
         for (index, item) in items.enumerated() {
             switch item {
             case .failure(let error, let id):
@@ -70,7 +70,7 @@ package struct BatchPlan: Sendable {
                 let id = freshIDs[draft.id] ?? draft.id
                 ids.append(id)
                 do throws(SkyrowError) {
-                    try add(draft, id: id, index: index, catalog: catalog, maximumAccessEntries, layout: &layout)
+                    try add(draft, id: id, index: index, catalog: catalog, maximumAccessEntries, last: &last)
                 } catch {
                     failures[index] = (error, id.description)
                     if Self.lacksSchema(draft, catalog) { lacksSchema = true }
@@ -79,7 +79,7 @@ package struct BatchPlan: Sendable {
         }
         for position in referring {
             for value in writes[position].values {
-                guard case .reference(let target) = value, let first = writesOfIDs[target]?.first, first != position
+                guard case .reference(let target) = value, let first = firstWrite(of: target), first != position
                 else { continue }
                 dependencies[position].append(first)
             }
@@ -89,7 +89,17 @@ package struct BatchPlan: Sendable {
 
     /// The position of the first write of a record, nil when the request does not write it.
     package func firstWrite(of id: RecordID) -> Int? {
-        writesOfIDs[id]?.first
+        if writes.count == 1 { return writes[0].id == id ? 0 : nil }
+        return writesOfIDs[id]?.first
+    }
+
+    /// Returns the first and the last write of the same id before this one.
+    private mutating func noteWrite(of id: RecordID, at position: Int) -> (first: Int, last: Int)? {
+        if position == 0 { return nil }
+        if position == 1 { writesOfIDs[writes[0].id] = (0, 0) }
+        let before = writesOfIDs.updateValue((first: position, last: position), forKey: id)
+        if let before { writesOfIDs[id] = (before.first, position) }
+        return before
     }
 
     /// Whether one of these writes refers to another one of them.
@@ -184,29 +194,32 @@ package struct BatchPlan: Sendable {
         }
     }
 
-    /// - Parameter layout: that of the draft before, and of this one afterwards.
+    /// - Parameter last: the table and layout of the draft before, and of this one afterwards.
     private mutating func add(
         _ draft: RecordDraft,
         id: RecordID,
         index: Int,
         catalog: SchemaCatalog,
         _ maximumAccessEntries: Int,
-        layout: inout DraftLayout?
+        last: inout (table: RecordTable, layout: DraftLayout)?
     ) throws(SkyrowError) {
-        let known = layout.flatMap { $0.fits(draft) ? $0 : nil }
+        let known = last.flatMap { $0.table.name == id.type ? $0 : nil }
         guard let table = known?.table ?? catalog[id.type] else {
             throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
         }
         if let refusal = table.rules.refusal(saving: draft, in: database) { throw refusal }
-        let fitting: DraftLayout
-        if let known { fitting = known } else { fitting = try DraftLayout(of: draft, in: table) }
-        layout = fitting
-        let (columns, values) = try fitting.values(of: draft, freshIDs)
+        let layout: DraftLayout
+        if let known, known.layout.fits(draft) {
+            layout = known.layout
+        } else {
+            layout = try table.layouts.layout(of: draft, in: table)
+        }
+        last = (table, layout)
+        let (columns, values) = try layout.values(of: draft, in: table, freshIDs)
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
         let position = writes.count
-        if fitting.hasReferences { referring.append(position) }
-        let before = writesOfIDs.updateValue((first: position, last: position), forKey: id)
-        if let before { writesOfIDs[id] = (before.first, position) }
+        if layout.hasReferences { referring.append(position) }
+        let before = noteWrite(of: id, at: position)
         dependencies.append(before.map { [$0.last] } ?? [])
         writes.append(
             RecordWrite(
@@ -231,7 +244,7 @@ extension AccessList {
         }
         for entry in entries {
             guard let name = entry.subject.name else { continue }
-            guard !name.utf8.contains(0) else {
+            guard !name.hasNUL else {
                 throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
             }
             guard name.utf8.count <= AccessList.maximumNameLength else {

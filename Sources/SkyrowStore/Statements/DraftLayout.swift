@@ -1,10 +1,36 @@
 internal import SkyrowModel
+internal import Synchronization
+
+/// The layouts of the last drafts of a type, which most of the next ones have too.
+///
+/// A table keeps them and they go with it: when the schema changes, another table takes its place.
+final class DraftLayouts: Sendable {
+    /// Applications save a type with a few sets of fields.
+    private static let capacity = 8
+
+    private let kept = Mutex<[DraftLayout]>([])
+
+    /// The layout of a draft in the table that these are the layouts of.
+    ///
+    /// Throws as ``DraftLayout/init(of:in:)``.
+    func layout(of draft: RecordDraft, in table: RecordTable) throws(SkyrowError) -> DraftLayout {
+        // Drafts may name many fields, so they are compared without the lock.
+        let known = kept.withLock { $0 }
+        if let layout = known.first(where: { $0.fits(draft) }) { return layout }
+        let layout = try DraftLayout(of: draft, in: table)
+        guard !layout.isPartial else { return layout }
+        kept.withLock { kept in
+            if kept.count == Self.capacity { kept.removeFirst() }
+            kept.append(layout)
+        }
+        return layout
+    }
+}
 
 /// Where the fields of a draft go in its type's table.
 ///
-/// The drafts of a request mostly name the same fields in the same order, so the layout of one is used for those after
-/// it that it fits.
-final class DraftLayout {
+/// Drafts mostly name the same fields in the same order, so the layout of one is used for those after it that it fits.
+final class DraftLayout: Sendable {
     /// A field of the draft as the statement has it.
     private struct Slot {
         let field: FieldName
@@ -15,7 +41,6 @@ final class DraftLayout {
         var place = 0
     }
 
-    let table: RecordTable
     /// The columns that are set, by their place in the table, in that order.
     let columns: [Int]
     /// Whether one of them is for references.
@@ -23,7 +48,7 @@ final class DraftLayout {
     /// One for each field of the draft, in its order.
     private let slots: [Slot]
     /// Whether a field was left out that has neither a column nor a value.
-    private let isPartial: Bool
+    let isPartial: Bool
 
     /// Throws `114 IncompatibleSchema` for a field that the table does not have, or that can be read only.
     init(of draft: RecordDraft, in table: RecordTable) throws(SkyrowError) {
@@ -47,16 +72,15 @@ final class DraftLayout {
         }
         let order = slots.indices.sorted { slots[$0].column < slots[$1].column }
         for (place, slot) in order.enumerated() { slots[slot].place = place }
-        self.table = table
         self.slots = slots
         columns = order.map { slots[$0].column }
         self.hasReferences = hasReferences
         isPartial = slots.count < draft.fields.count
     }
 
-    /// Whether it is the layout of another draft too.
+    /// Whether it is the layout of another draft of the same type too.
     func fits(_ draft: RecordDraft) -> Bool {
-        guard !isPartial, draft.fields.count == slots.count, draft.id.type == table.name else { return false }
+        guard !isPartial, draft.fields.count == slots.count else { return false }
         for index in slots.indices where slots[index].field != draft.fields[index].name { return false }
         return true
     }
@@ -65,9 +89,12 @@ final class DraftLayout {
     ///
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     ///
-    /// - Parameter freshIDs: what temporary ids stand for.
+    /// - Parameters:
+    ///   - table: the one that this is a layout for.
+    ///   - freshIDs: what temporary ids stand for.
     func values(
         of draft: RecordDraft,
+        in table: RecordTable,
         _ freshIDs: [RecordID: RecordID]
     ) throws(SkyrowError) -> (columns: [Int], values: [RecordValue]) {
         var values = [RecordValue](repeating: .null, count: slots.count)

@@ -51,7 +51,7 @@ extension UserTable {
     /// The accounts that a name may mean: the one of that id, else all that have it as a login key.
     package func accounts(named name: String) async throws(SkyrowError) -> [AccountSummary] {
         // PostgreSQL could not even compare it.
-        guard !name.utf8.contains(0) else { return [] }
+        guard !name.hasNUL else { return [] }
         return try await store.reporting {
             let byID = try await summaries(where: "account.id = \(name)", limit: 1)
             guard byID.isEmpty else { return byID }

@@ -16,7 +16,7 @@ package struct TextColumn: ColumnType {
     }
 
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
-        if case .string(let text) = value, text.utf8.contains(0) { throw .nul }
+        if case .string(let text) = value, text.hasNUL { throw .nul }
         return value
     }
 

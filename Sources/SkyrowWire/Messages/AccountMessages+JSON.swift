@@ -99,7 +99,7 @@ extension SetDisabledRequest {
         )
         guard isDisabled else { return }
         message = try parameters.string("message")
-        if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.utf8.contains(0) {
+        if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.hasNUL {
             throw .invalidArgument(
                 "A message is at most \(SetDisabledRequest.maximumMessageBytes) bytes without NUL.",
                 "message"

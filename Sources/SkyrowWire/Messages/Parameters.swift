@@ -83,7 +83,7 @@ struct Parameters {
 
     func idempotencyKey() throws(SkyrowError) -> String? {
         guard let key = try string("idempotency_key") else { return nil }
-        guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.utf8.contains(0) else {
+        guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.hasNUL else {
             throw .invalidArgument(
                 "An idempotency key is 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
                 "idempotency_key"

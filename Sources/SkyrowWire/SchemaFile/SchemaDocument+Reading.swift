@@ -189,7 +189,7 @@ private struct FileObject {
     func text(_ members: [String: JSONView], _ name: String) throws(SkyrowError) -> String? {
         guard let value = members[name], !value.isNull else { return nil }
         guard let text = value.string else { throw fault("needs a string for \"\(name)\"") }
-        guard !text.utf8.contains(0) else { throw fault("has a NUL in \"\(name)\"") }
+        guard !text.hasNUL else { throw fault("has a NUL in \"\(name)\"") }
         return text
     }
 }

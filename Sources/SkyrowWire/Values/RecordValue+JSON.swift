@@ -62,7 +62,7 @@ extension JSONView {
     /// The text of a string, which PostgreSQL can store unless it holds NUL.
     fileprivate func storableText(_ field: @autoclosure () -> String) throws(SkyrowError) -> String {
         let text = string ?? ""
-        if kind == .escapedString, text.utf8.contains(0) {
+        if kind == .escapedString, text.hasNUL {
             throw .invalidArgument("Text cannot hold the character NUL (U+0000).", field())
         }
         return text
