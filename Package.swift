@@ -68,7 +68,7 @@ let package = Package(
             ]
         ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),
-        .target(name: "SkyrowQuery", dependencies: ["SkyrowModel"]),
+        .target(name: "SkyrowQuery", dependencies: ["SkyrowJSON", "SkyrowModel"]),
 
         // Layer 2
         .target(
@@ -161,7 +161,10 @@ let package = Package(
             name: "SkyrowWireTests",
             dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
         ),
-        .testTarget(name: "SkyrowQueryTests", dependencies: ["SkyrowModel", "SkyrowQuery", "SkyrowTestSupport"]),
+        .testTarget(
+            name: "SkyrowQueryTests",
+            dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowTestSupport"]
+        ),
         .testTarget(name: "SkyrowCryptoTests", dependencies: ["SkyrowCrypto", "SkyrowJSON"]),
         .testTarget(
             name: "SkyrowPostgresTests",
