@@ -8,10 +8,34 @@ public import SkyrowModel
 /// ```
 public struct Field: Hashable, Sendable {
     public let keyPath: FieldPath
+    private var function: FieldFunction?
 
     /// The service refuses a malformed or unknown path with `120 RecordQueryInvalid`.
     public init(_ path: String) {
         keyPath = FieldPath(unchecked: path)
+    }
+
+    /// A value inside a json field, `Field("meta.width", as: .number)`; a value of another type is as if there were none.
+    public init(_ path: String, as type: JSONValueType) {
+        var path = FieldPath(unchecked: path)
+        path.jsonType = type
+        keyPath = path
+    }
+
+    /// The text in lower case: `Field("title").folded == "star wars"`.
+    public var folded: Field { applying(.fold) }
+
+    /// How many elements an array has: `Field("tags").size > 3`.
+    public var size: Field { applying(.size) }
+
+    private func applying(_ function: FieldFunction) -> Field {
+        var field = self
+        field.function = function
+        return field
+    }
+
+    private var operand: Operand {
+        function.map { .function($0, keyPath) } ?? .keyPath(keyPath)
     }
 
     /// SQL's `LIKE` with `%` and `_`, case-sensitive.
@@ -26,12 +50,52 @@ public struct Field: Hashable, Sendable {
 
     /// Whether the value is one of these; an empty list matches nothing.
     public func isIn(_ values: [RecordValue]) -> RecordPredicate {
-        .comparison(.in, .keyPath(keyPath), .list(values))
+        .comparison(.in, operand, .list(values))
     }
 
-    /// Whether an array in a json field has this string.
+    /// Whether the value is none of these; with an empty list this holds where there is no value too.
+    public func isNotIn(_ values: [RecordValue]) -> RecordPredicate {
+        .comparison(.nin, operand, .list(values))
+    }
+
+    /// Whether the value is one of these or between them.
+    public func isBetween(_ least: RecordValue, _ most: RecordValue) -> RecordPredicate {
+        .between(operand, least, most)
+    }
+
+    /// Whether a text begins with this one; an index on the field serves it.
+    public func hasPrefix(_ text: String) -> RecordPredicate {
+        compare(.startsWith, .string(text))
+    }
+
+    /// Whether a text ends with this one.
+    public func hasSuffix(_ text: String) -> RecordPredicate {
+        compare(.endsWith, .string(text))
+    }
+
+    /// Whether this text is part of a string field, or this string an element of an array.
     public func contains(_ text: String) -> RecordPredicate {
-        .comparison(.in, .value(.string(text)), .keyPath(keyPath))
+        contains(.string(text))
+    }
+
+    /// Whether this value is an element of an array, or this string part of a string field.
+    public func contains(_ value: RecordValue) -> RecordPredicate {
+        compare(.contains, value)
+    }
+
+    /// Whether each of these is an element of an array.
+    public func containsAll(_ values: [RecordValue]) -> RecordPredicate {
+        .comparison(.containsAll, operand, .list(values))
+    }
+
+    /// Whether one of these is an element of an array.
+    public func containsAny(_ values: [RecordValue]) -> RecordPredicate {
+        .comparison(.containsAny, operand, .list(values))
+    }
+
+    /// Whether each element of an array is one of these.
+    public func isContained(in values: [RecordValue]) -> RecordPredicate {
+        .comparison(.containedBy, operand, .list(values))
     }
 
     /// Whether the field has no value.
@@ -41,7 +105,7 @@ public struct Field: Hashable, Sendable {
     public var isNotNull: RecordPredicate { compare(.neq, .null) }
 
     private func compare(_ comparison: ComparisonOperator, _ value: RecordValue) -> RecordPredicate {
-        .comparison(comparison, .keyPath(keyPath), .value(value))
+        .comparison(comparison, operand, .value(value))
     }
 
     public static func == (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.eq, value) }
@@ -72,6 +136,11 @@ extension RecordPredicate {
         case (_, .or(let second)): .or([a] + second)
         case (_, _): .or([a, b])
         }
+    }
+
+    /// None of them holds; unlike `!`, this is so where a field has no value.
+    public static func none(of predicates: RecordPredicate...) -> RecordPredicate {
+        .none(predicates)
     }
 
     /// It does not hold.

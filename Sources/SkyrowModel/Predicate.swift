@@ -1,12 +1,15 @@
-/// A path from a record to a value: a field, or a reference field and a field behind it (`category.name`).
+/// A path from a record to a value: a field, a field behind references (`category.owner.name`), or a value inside a json
+/// field (`meta.size.width`, `meta.sizes.0`).
 public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public let components: [String]
+    /// As what a value inside JSON is read, where that is said; a value of another type is missing then.
+    public var jsonType: JSONValueType?
 
     /// Reads `"category.name"`; throws `120 RecordQueryInvalid` for an empty path or component.
     public init(_ text: String) throws(SkyrowError) {
         components = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard components.allSatisfy({ !$0.isEmpty }) else {
-            throw SkyrowError(.recordQueryInvalid, "A key path is one or two names joined by a dot.")
+            throw SkyrowError(.recordQueryInvalid, "A key path is names joined by dots.")
         }
     }
 
@@ -18,31 +21,62 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     public var description: String { components.joined(separator: ".") }
 }
 
+/// A type of a value inside JSON that has an order (`$as`).
+public enum JSONValueType: String, Hashable, Sendable, CaseIterable {
+    case string, number, boolean
+}
+
 /// The protocol's own names, for use inside this package.
 ///
 /// An application that imports these types must keep Swift's `KeyPath` and Foundation's `Predicate`.
 package typealias KeyPath = FieldPath
 package typealias Predicate = RecordPredicate
 
-/// The nine operators of Skygear v1 that compare two operands.
+/// The operators that compare two operands: the nine of Skygear v1, and what other services of this kind have besides.
 public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case eq, neq, gt, gte, lt, lte, like, ilike
-    case `in`
+    case startsWith = "starts_with"
+    case endsWith = "ends_with"
+    case `in`, nin
+    case contains
+    case containsAll = "contains_all"
+    case containsAny = "contains_any"
+    case containedBy = "contained_by"
+    case exists
 
     /// Whether the right side is a pattern, which is matched against the whole text of a field.
     package var takesPattern: Bool {
         switch self {
         case .like, .ilike: true
-        case .eq, .neq, .gt, .gte, .lt, .lte, .in: false
+        case .eq, .neq, .gt, .gte, .lt, .lte, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny,
+            .containedBy, .exists:
+            false
         }
     }
+
+    /// Whether the right side is a list of values.
+    package var takesList: Bool {
+        switch self {
+        case .in, .nin, .containsAll, .containsAny, .containedBy: true
+        case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists: false
+        }
+    }
+}
+
+/// What is compared in place of a field's own value (`["func", …]`).
+public enum FieldFunction: String, Hashable, Sendable, CaseIterable {
+    /// The text in lower case, as `ilike` compares it.
+    case fold
+    /// How many elements an array has.
+    case size
 }
 
 /// One side of a comparison.
 public enum Operand: Hashable, Sendable {
     case keyPath(FieldPath)
+    case function(FieldFunction, FieldPath)
     case value(RecordValue)
-    /// The right side of `in`.
+    /// The right side of `in`, `nin`, `contains_all`, `contains_any` and `contained_by`.
     case list([RecordValue])
 }
 
@@ -51,16 +85,23 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case and([RecordPredicate])
     case or([RecordPredicate])
     case not(RecordPredicate)
+    /// None of them is true; unlike `not`, it holds where a value is missing.
+    case none([RecordPredicate])
     case comparison(ComparisonOperator, Operand, Operand)
+    /// From one value to another, both included.
+    case between(Operand, RecordValue, RecordValue)
 }
 
 extension RecordPredicate {
+    /// How deep `and`, `or`, `not` and `none` may stand in each other.
+    package static let maximumDepth = 32
+
     /// How much matching one predicate may ask of each record.
     ///
     /// PostgreSQL does not look for a cancellation while it matches one text, so a statement's time limit begins to
     /// count between two records only.
     package enum PatternLimits {
-        /// Patterns of one predicate.
+        /// Patterns of one predicate, with the texts of `contains` and `ends_with`.
         package static let count = 30
         /// Bytes of one pattern.
         package static let bytes = 1024

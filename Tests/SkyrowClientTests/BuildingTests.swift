@@ -21,7 +21,21 @@ import Testing
         row(Field("a").like("x%"), .comparison(.like, path("a"), .value(.string("x%"))))
         row(Field("a").ilike("x%"), .comparison(.ilike, path("a"), .value(.string("x%"))))
         row(Field("a").isIn([1, "b"]), .comparison(.in, path("a"), .list([.integer(1), .string("b")])))
-        row(Field("a").contains("t"), .comparison(.in, .value(.string("t")), path("a")))
+        row(Field("a").contains("t"), .comparison(.contains, path("a"), .value(.string("t"))))
+        row(Field("a").contains(2), .comparison(.contains, path("a"), .value(.integer(2))))
+        row(Field("a").containsAll([1]), .comparison(.containsAll, path("a"), .list([.integer(1)])))
+        row(Field("a").containsAny([1]), .comparison(.containsAny, path("a"), .list([.integer(1)])))
+        row(Field("a").isContained(in: [1]), .comparison(.containedBy, path("a"), .list([.integer(1)])))
+        row(Field("a").isNotIn(["b"]), .comparison(.nin, path("a"), .list([.string("b")])))
+        row(Field("a").isBetween(1, 2), .between(path("a"), .integer(1), .integer(2)))
+        row(Field("a").hasPrefix("x"), .comparison(.startsWith, path("a"), .value(.string("x"))))
+        row(Field("a").hasSuffix("x"), .comparison(.endsWith, path("a"), .value(.string("x"))))
+        row(
+            Field("a").folded == "x",
+            .comparison(.eq, .function(.fold, FieldPath(unchecked: "a")), .value(.string("x")))
+        )
+        row(Field("a").size > 2, .comparison(.gt, .function(.size, FieldPath(unchecked: "a")), .value(.integer(2))))
+        row(.none(of: Field("a") == 1), .none([.comparison(.eq, path("a"), .value(.integer(1)))]))
         row(Field("a").isNull, .comparison(.eq, path("a"), .value(.null)))
         row(Field("a").isNotNull, .comparison(.neq, path("a"), .value(.null)))
         return rows
@@ -29,6 +43,15 @@ import Testing
 
     @Test func operatorsMakeConditions() {
         for (built, expected) in BuildingTests.rows { #expect(built == expected) }
+    }
+
+    @Test func aPathIntoJSONSaysAsWhatItIsRead() {
+        guard case .comparison(.lt, .keyPath(let path), _) = Field("meta.width", as: .number) < 3 else {
+            Issue.record("no comparison of a key path")
+            return
+        }
+        #expect(path.description == "meta.width")
+        #expect(path.jsonType == .number)
     }
 
     @Test func conditionsAreJoinedWithoutNesting() {

@@ -10,7 +10,8 @@ import Testing
 @Suite struct OperatorManualTests {
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
-        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`json`", .json), ("`_id`", .id), ("`_owner_id`", .user),
+        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`json`", .json), ("inside `json`", .jsonPath),
+        ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]
 
@@ -25,16 +26,20 @@ import Testing
 
     @Test func theManualSaysForWhichTypesAnOperatorHasAMeaning() throws {
         let rows = try rows(after: "| Field | `eq` `neq` |")
-        let columns = rows[0].dropFirst().dropLast().map { cell in
-            cell.split(separator: "`").compactMap { ComparisonOperator(rawValue: String($0)) }
+        let columns = rows[0].dropFirst().map { cell in
+            cell.split(separator: "`").compactMap { name in OperatorTable.all.first { $0.name == name } }
         }
-        #expect(Set(columns.joined()) == Set(ComparisonOperator.allCases))
+        // Every operator but those that join predicates, and `exists`, which every type has.
+        let operators = OperatorTable.all.filter { !$0.classes.isEmpty && $0.classes != .all }
+        #expect(Set(columns.joined()) == Set(operators))
+        #expect(OperatorTable.all.filter { $0.classes == .all }.map(\.name) == ["exists"])
         for (name, valueClass) in Self.classes {
             let row = try #require(rows.first { $0[0].hasPrefix(name) })
+            #expect(row.count == columns.count + 1, "\(name)")
             for (operators, cell) in zip(columns, row.dropFirst()) {
-                for comparison in operators {
-                    let hasMeaning = OperatorTable.row(of: comparison).classes.contains(valueClass)
-                    #expect(cell.contains("108") != hasMeaning, "\(comparison) for \(name): \(cell)")
+                for row in operators {
+                    let hasMeaning = row.classes.contains(valueClass)
+                    #expect(cell.contains("108") != hasMeaning, "\(row.name) for \(name): \(cell)")
                 }
             }
         }
@@ -61,8 +66,8 @@ import Testing
             let operands: [String] =
                 switch row.operands {
                 case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
-                case .comparison, .pattern: [path, "\"x\"", "1", "1"]
-                case .membership: [path, "[1]", "1", "1"]
+                case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
+                case .membership, .list: [path, "[1]", "1", "1"]
                 }
             for count in 0...4 {
                 let fits = count >= row.arity.least && count <= row.arity.most ?? .max

@@ -80,6 +80,26 @@ extension Predicate {
         .comparison(.in, .keyPath(path(name)), .list(values))
     }
 
+    static func list(_ comparison: ComparisonOperator, _ name: String, _ values: [RecordValue]) -> Predicate {
+        .comparison(comparison, .keyPath(path(name)), .list(values))
+    }
+
+    static func size(_ name: String, _ comparison: ComparisonOperator, _ value: RecordValue) -> Predicate {
+        .comparison(comparison, .function(.size, path(name)), .value(value))
+    }
+
+    /// A value inside JSON that is read as one of a type.
+    static func inside(
+        _ name: String,
+        _ type: JSONValueType,
+        _ comparison: ComparisonOperator,
+        _ value: RecordValue
+    ) -> Predicate {
+        var inside = path(name)
+        inside.jsonType = type
+        return .comparison(comparison, .keyPath(inside), .value(value))
+    }
+
     static func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
         .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))
     }

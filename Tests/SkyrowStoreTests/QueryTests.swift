@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 
@@ -91,7 +92,116 @@ import Testing
         (.or([.compare(.eq, "title", .null), .compare(.eq, "done", .boolean(true))]), ["1", "4"]),
         (.and([]), ["1", "2", "3", "4"]),
         (.or([]), []),
+        (.none([.compare(.eq, "title", .string("Bread"))]), ["1", "2", "4"]),
+        (.none([]), ["1", "2", "3", "4"]),
+        (.between(.keyPath(path("stars")), .integer(0), .integer(1)), ["1"]),
+        (.not(.between(.keyPath(path("stars")), .integer(0), .integer(1))), ["2"]),
+        (.list(.nin, "stars", [.integer(1)]), ["2"]),
+        (.list(.nin, "stars", []), ["1", "2", "3", "4"]),
+        (.compare(.startsWith, "title", .string("Milk")), ["1"]),
+        (.compare(.startsWith, "title", .string("")), ["1", "2", "3"]),
+        (.compare(.endsWith, "title", .string("%")), ["1"]),
+        (.compare(.contains, "title", .string("ilk_")), ["2"]),
+        (.compare(.exists, "title", .boolean(false)), ["4"]),
+        (.comparison(.eq, .function(.fold, path("title")), .value(.string("MILK_X"))), ["2"]),
+        (.compare(.contains, "tags", .string("red")), ["1"]),
+        (.compare(.eq, "tags", .string("red")), ["1"]),
+        (.compare(.eq, "tags", json(#"["red", "blue"]"#)), ["1"]),
+        (.compare(.eq, "tags", json(#"["blue", "red"]"#)), []),
+        (.compare(.neq, "tags", json(#"{"red": 1.0}"#)), ["1"]),
+        (.list(.containsAll, "tags", [.string("blue"), .string("red")]), ["1"]),
+        (.list(.containsAll, "tags", []), ["1", "2"]),
+        (.list(.containsAny, "tags", [.string("blue"), .integer(1)]), ["1"]),
+        (.list(.containedBy, "tags", [.string("blue"), .string("red"), .integer(1)]), ["1"]),
+        (.list(.in, "tags", [.string("blue"), json(#"{"red": 1}"#)]), ["1", "2"]),
+        (.comparison(.eq, .function(.size, path("tags")), .value(.integer(2))), ["1"]),
+        (.compare(.eq, "tags.red", .integer(1)), ["2"]),
+        (.compare(.gt, "tags.red", .number(0.5)), ["2"]),
+        (.compare(.gt, "tags.red", .string("0")), []),
+        (.compare(.eq, "tags.0", .string("red")), ["1"]),
+        (.compare(.startsWith, "tags.1", .string("bl")), ["1"]),
+        (.compare(.exists, "tags.red", .boolean(false)), ["1", "3", "4"]),
     ]
+
+    private static func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+
+    /// A path through two references sees what the caller may read of both.
+    @Test func aLongPathEndsAtARecordThatIsHidden() async throws {
+        try await withRecords { f in
+            try await fill(f)
+            try await f.save("note/5", ["next": .reference(id("note/3"))])
+            try await f.save("note/6", ["next": .reference(id("note/5"))])
+            try await f.save("note/7", ["next": .reference(id("note/1"))])
+            func found(_ predicate: Predicate, _ caller: Caller) async throws -> [String] {
+                try await f.query(predicate, caller).filter { $0 > "4" && $0 != "hidden" }
+            }
+            let isSecret = Predicate.compare(.eq, "next.category.name", .string("Secret"))
+            #expect(try await found(isSecret, .ann) == ["5"])
+            #expect(try await found(isSecret, .bob) == [])
+            #expect(try await found(.none([isSecret]), .bob) == ["5", "6", "7"])
+            #expect(try await found(.compare(.eq, "next.next.category.name", .string("Secret")), .ann) == ["6"])
+            #expect(try await found(.compare(.eq, "next.next.category.name", .null), .bob) == ["5", "6", "7"])
+            #expect(try await found(.compare(.eq, "next.category.name", .string("Home")), .bob) == ["7"])
+            #expect(try await found(.compare(.eq, "next.tags.0", .string("red")), .bob) == ["7"])
+            var query = included(["c": "next.category", "n": "next.next.category"], sort: [])
+            query.predicate = .list(.in, "_id", [.string("5"), .string("6"), .string("7")])
+            for (caller, isHidden) in [(Caller.ann, false), (.bob, true)] {
+                let result = try await f.store.query(query, in: .everyone, caller: caller)
+                let categories = result.records.map { record in
+                    ["c", "n"].map { (record.collected()?.transient[$0] ?? nil)?.id.description }
+                }
+                let secret = isHidden ? nil : "category/secret"
+                #expect(categories == [[secret, nil], [nil, secret], ["category/home", nil]])
+            }
+        }
+    }
+
+    @Test func valuesInsideJSONAreSortedAsAType() async throws {
+        try await withRecords { f in
+            for (name, tags) in [
+                ("1", #"{"n": 10}"#), ("2", #"{"n": 9.5}"#), ("3", #"{"n": "1"}"#),
+                ("4", #"{"n": 12345678901234567890}"#),
+            ] {
+                try await f.save("note/\(name)", ["tags": Self.json(tags)])
+            }
+            func order(_ type: JSONValueType, _ direction: SortKey.Direction) async throws -> [String] {
+                var inside = path("tags.n")
+                inside.jsonType = type
+                return try await f.query(nil) { $0.sort = [SortKey(inside, direction)] }
+            }
+            #expect(try await order(.number, .ascending) == ["2", "1", "4", "3"])
+            #expect(try await order(.number, .descending) == ["3", "4", "1", "2"])
+            #expect(try await order(.string, .ascending) == ["3", "1", "2", "4"])
+        }
+    }
+
+    @Test func aPrefixIsLookedUpInAnIndex() async throws {
+        try await withRecords { f in
+            try await fill(f)
+            try await f.client.withTransaction { transaction in
+                try await transaction.executeScript(
+                    "CREATE INDEX note_title ON app.note (title); SET LOCAL enable_seqscan = off; ANALYZE app.note"
+                )
+                for predicate in [
+                    Predicate.compare(.startsWith, "title", .string("Mi")), .compare(.like, "title", .string("Mi%x")),
+                ] {
+                    let table = try #require(f.store.cache.current[type("note")])
+                    let statement = try QueryStatement(
+                        RecordQuery(type: type("note"), predicate: predicate),
+                        table: table,
+                        catalog: f.store.cache.current,
+                        access: RecordAccess(.ann, for: .reading)
+                    )
+                    for mode in ["force_generic_plan", "force_custom_plan"] {
+                        _ = try await transaction.query("SELECT set_config('plan_cache_mode', \(mode), true)")
+                        let plan = try await transaction.query("EXPLAIN (COSTS OFF) \(statement.sql)")
+                            .decodeColumn(0, as: String.self).joined(separator: "\n")
+                        #expect(plan.contains("note_title") && plan.contains("Index Cond"), "\(mode): \(plan)")
+                    }
+                }
+            }
+        }
+    }
 
     @Test func everyPredicateAnswersItsRows() async throws {
         try await withRecords { f in

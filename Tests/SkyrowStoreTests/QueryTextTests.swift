@@ -31,9 +31,17 @@ extension Predicate {
     }
 
     static func isIn(_ name: String, _ values: [RecordValue]) -> Predicate {
-        .comparison(.in, .keyPath(path(name)), .list(values))
+        list(.in, name, values)
+    }
+
+    static func list(_ comparison: ComparisonOperator, _ name: String, _ values: [RecordValue]) -> Predicate {
+        .comparison(comparison, .keyPath(path(name)), .list(values))
     }
 }
+
+private func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+
+private func inside(_ steps: String) -> String { "NULLIF((\"r\".\"tags\" #> '{\(steps)}'), 'null')" }
 
 /// A predicate as a caller's query prints it, and the joins that it takes.
 struct PrintedPredicate {
@@ -63,7 +71,83 @@ struct PrintedPredicate {
         .init(.compare(.eq, "title", .null), #""r"."title" IS NULL"#),
         .init(.compare(.neq, "tags", .null), #""r"."tags" IS NOT NULL"#),
         .init(.compare(.gt, "stars", .null), "NULL::boolean"),
-        .init(.compare(.like, "title", .string(#"50\%%"#)), #""r"."title" LIKE $1"#) { $0.append(#"50\%%"#) },
+        .init(
+            .compare(.like, "title", .string(#"50\%%"#)),
+            #"("r"."title" >= $1) AND ("r"."title" < $2) AND ("r"."title" LIKE $3)"#
+        ) {
+            $0.append("50%")
+            $0.append("50&")
+            $0.append(#"50\%%"#)
+        },
+        .init(.compare(.like, "title", .string("%x")), #""r"."title" LIKE $1"#) { $0.append("%x") },
+        .init(.compare(.startsWith, "title", .string("ab")), #"("r"."title" >= $1) AND ("r"."title" < $2)"#) {
+            $0.append("ab")
+            $0.append("ac")
+        },
+        .init(.compare(.startsWith, "title", .string("")), #""r"."title" = "r"."title""#),
+        .init(.compare(.startsWith, "data", .bytes([1, 255])), #"("r"."data" >= $1) AND ("r"."data" < $2)"#) {
+            $0.append([1, 255] as [UInt8])
+            $0.append([2] as [UInt8])
+        },
+        .init(.compare(.endsWith, "title", .string("x")), #"right("r"."title", char_length($1)) = $2"#) {
+            $0.append("x")
+            $0.append("x")
+        },
+        .init(.compare(.contains, "title", .string("x")), #"strpos("r"."title", $1) > 0"#) { $0.append("x") },
+        .init(.compare(.exists, "title", .boolean(true)), #""r"."title" IS NOT NULL"#),
+        .init(.compare(.exists, "price", .boolean(false)), #""r"."price" IS NULL"#),
+        .init(
+            .between(.keyPath(path("stars")), .integer(1), .number(2.5)),
+            #"("r"."stars" >= $1) AND ("r"."stars" <= $2)"#
+        ) {
+            $0.append(1 as Int64)
+            $0.append(2 as Int64)
+        },
+        .init(.comparison(.nin, .keyPath(path("stars")), .list([.integer(1)])), #"NOT ("r"."stars" = ANY($1))"#) {
+            $0.append([1] as [Int64])
+        },
+        .init(
+            .none([.compare(.eq, "done", .boolean(true)), .compare(.eq, "title", .null)]),
+            #"(("r"."done" = $1) OR ("r"."title" IS NULL)) IS NOT TRUE"#
+        ) { $0.append(true) },
+        .init(.none([]), "(false) IS NOT TRUE"),
+        .init(
+            .comparison(.eq, .function(.fold, path("title")), .value(.string("ÅB"))),
+            #""app"."_fold"("r"."title") = $1"#
+        ) { $0.append("åb") },
+        .init(.compare(.eq, "tags", .string("a")), #"("r"."tags" = $1 OR "r"."tags" @> $2)"#) {
+            $0.append(PostgresJSONB("\"a\""))
+            $0.append(PostgresJSONB("[\"a\"]"))
+        },
+        .init(.compare(.neq, "tags", json("[1]")), #"NOT ("r"."tags" = $1)"#) { $0.append(PostgresJSONB("[1]")) },
+        .init(.compare(.contains, "tags", .integer(1)), #""r"."tags" @> $1"#) { $0.append(PostgresJSONB("[1]")) },
+        .init(
+            .comparison(.containsAny, .keyPath(path("tags")), .list([.string("a"), .string("b")])),
+            #"("r"."tags" ?| $1 AND jsonb_typeof("r"."tags") = 'array')"#
+        ) { $0.append(["a", "b"]) },
+        .init(
+            .comparison(.containsAny, .keyPath(path("tags")), .list([.string("a"), .integer(1)])),
+            #"("r"."tags" @> $1 OR "r"."tags" @> $2)"#
+        ) {
+            $0.append(PostgresJSONB("[\"a\"]"))
+            $0.append(PostgresJSONB("[1]"))
+        },
+        .init(.compare(.eq, "tags.a.b", .boolean(true)), #"(\#(inside("a,b")) = $1 OR \#(inside("a,b")) @> $2)"#) {
+            $0.append(PostgresJSONB("true"))
+            $0.append(PostgresJSONB("[true]"))
+        },
+        .init(.compare(.exists, "tags.é", .boolean(true)), #"NULLIF(("r"."tags" #> $1), 'null') IS NOT NULL"#) {
+            $0.append(["é"])
+        },
+        .init(
+            .compare(.gte, "tags.a", .number(0.5)),
+            #"(CASE WHEN jsonb_typeof(("r"."tags" #> '{a}')) = 'number' THEN (("r"."tags" #> '{a}'))::numeric END)"#
+                + " >= $1::numeric"
+        ) { $0.append("5e-1") },
+        .init(
+            .comparison(.gt, .function(.size, path("tags")), .value(.integer(2))),
+            #"(CASE WHEN jsonb_typeof("r"."tags") = 'array' THEN jsonb_array_length("r"."tags")::bigint END) > $1"#
+        ) { $0.append(2 as Int64) },
         .init(.compare(.ilike, "title", .string("A_")), #""app"."_fold"("r"."title") LIKE $1"#) { $0.append("a_") },
         .init(.compare(.gte, "stars", .integer(9_007_199_254_740_993)), #""r"."stars" >= $1"#) {
             $0.append(9_007_199_254_740_993 as Int64)
@@ -208,16 +292,29 @@ struct PrintedPredicate {
         )
     }
 
+    private static func folded(_ comparison: ComparisonOperator) -> Predicate {
+        .comparison(comparison, .function(.fold, path("title")), .value(.string("x")))
+    }
+
     static let collations: [(TextCollation, Predicate, String)] = [
         (.bytes, .compare(.lt, "title", .string("x")), #""r"."title" < $1"#),
         (.databaseBytes, .compare(.lt, "title", .string("x")), #""r"."title" < $1"#),
         (.database, .compare(.lt, "title", .string("x")), #""r"."title" COLLATE "C" < $1"#),
         (.database, .compare(.eq, "title", .string("x")), #""r"."title" = $1"#),
         (.database, .isIn("title", [.string("x")]), #""r"."title" = ANY($1)"#),
-        (.database, .compare(.like, "title", .string("x%")), #""r"."title" LIKE $1"#),
+        (.database, .compare(.like, "title", .string("%x")), #""r"."title" LIKE $1"#),
+        (
+            .database, .compare(.startsWith, "title", .string("x")),
+            #"("r"."title" COLLATE "C" >= $1) AND ("r"."title" COLLATE "C" < $2)"#
+        ),
+        (.database, .compare(.contains, "title", .string("x")), #"strpos("r"."title", $1) > 0"#),
+        (.database, folded(.eq), #""app"."_fold"("r"."title") = $1"#),
+        (.database, folded(.lt), #""app"."_fold"("r"."title") COLLATE "C" < $1"#),
+        (.other, folded(.lt), #""app"."_fold"("r"."title" COLLATE "C") < $1"#),
+        (.other, .compare(.contains, "title", .string("x")), #"strpos("r"."title" COLLATE "C", $1) > 0"#),
         (.database, .compare(.gt, "_id", .string("x")), #""r"."_id" COLLATE "C" > $1"#),
         (.other, .compare(.eq, "title", .string("x")), #""r"."title" COLLATE "C" = $1"#),
-        (.other, .compare(.like, "title", .string("x%")), #""r"."title" COLLATE "C" LIKE $1"#),
+        (.other, .compare(.like, "title", .string("%x")), #""r"."title" COLLATE "C" LIKE $1"#),
         (.other, .compare(.ilike, "title", .string("x%")), #""app"."_fold"("r"."title" COLLATE "C") LIKE $1"#),
         (.other, .compare(.eq, "category", .string("x")), #""r"."category" COLLATE "C" = $1"#),
         (.other, .compare(.lt, "stars", .integer(1)), #""r"."stars" < $1"#),
@@ -228,6 +325,18 @@ struct PrintedPredicate {
         throws
     {
         #expect(try PrintedPredicate(predicate, catalog: Self.catalog(collation)).sql.text == text)
+    }
+
+    @Test func nothingButPlainNamesIsWrittenIntoAPath() {
+        let plain = ["a", "A_9", "_", "0", "007", String(repeating: "a", count: 63)]
+        for step in plain { #expect(JSONPathLiteral([step])?.text == "{\(step)}") }
+        let bound = [
+            "", "null", "NULL", "a b", "a'", "a\"", "a,b", "{", "}", "a\\", "é", "-1", "1a", "1234567", "a-b", "a;",
+            String(repeating: "a", count: 64), "\u{0}",
+        ]
+        for step in bound { #expect(JSONPathLiteral([step]) == nil, "\(step)") }
+        #expect(JSONPathLiteral(["a", "b", "0"])?.text == "{a,b,0}")
+        #expect(JSONPathLiteral(["a", "b'"]) == nil)
     }
 
     @Test func aJoinUsesTheIndexOfTheIdsWhateverTheirCollation() throws {

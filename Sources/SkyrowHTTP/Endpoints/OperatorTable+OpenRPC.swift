@@ -9,7 +9,9 @@ extension OperatorTable {
             return switch operands {
             case .predicates: .tuple([name, .named(.predicate)], rest: .named(.predicate))
             case .predicate: .tuple([name, .named(.predicate)], rest: nil)
-            case .comparison, .pattern, .membership: .tuple([name, .any, .any], rest: nil)
+            case .comparison, .pattern, .text, .element, .membership, .list, .flag:
+                .tuple([name, .any, .any], rest: nil)
+            case .range: .tuple([name, .any, .any, .any], rest: nil)
             }
         }
     )

@@ -96,9 +96,10 @@ private struct RecordView {
         if let owner = column.onlyOwner {
             guard source.owner == owner else { return nil }
         }
-        let value = source.value(of: column.place)
-        if column.readsWireID, case .scalar(.text(let id))? = value { return .scalar(.text(StoredID.wireID(of: id))) }
-        return value
+        guard let value = source.value(of: column.place)?.read(as: column.reading) else { return nil }
+        guard column.readsWireID || column.folds, case .scalar(.text(let stored)) = value else { return value }
+        let text = column.readsWireID ? StoredID.wireID(of: stored) : stored
+        return .scalar(.text(column.folds ? TextFolding.fold(text) : text))
     }
 
     private mutating func target(of join: Int) -> StoredRecord? {
@@ -123,6 +124,7 @@ private struct RecordView {
         case .and(let parts): return first(.no, of: parts) ?? .yes
         case .or(let parts): return first(.yes, of: parts) ?? .no
         case .not(let part): return !truth(part)
+        case .none(let parts): return Truth(first(.yes, of: parts) != .yes)
         case .unknown: return .unknown
         case .isMissing(let column): return Truth(value(of: column) == nil)
         case .isPresent(let column): return Truth(value(of: column) != nil)
@@ -137,9 +139,14 @@ private struct RecordView {
                 let order = ValueOrder(a, b)
             else { return .unknown }
             return Truth(order.satisfies(relation))
-        case .pattern(let column, let pattern, let folds):
-            guard case .scalar(.text(let text))? = value(of: column) else { return .unknown }
-            return Truth(LikePattern(pattern).matches(folds ? TextFolding.fold(text) : text))
+        case .pattern(let column, let pattern):
+            return text(of: column) { LikePattern(pattern).matches($0) }
+        case .suffix(let column, let suffix):
+            return text(of: column) {
+                $0.utf8.count >= suffix.utf8.count && $0.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+            }
+        case .substring(let column, let part):
+            return text(of: column) { $0.holds(part) }
         case .isOneOf(let column, let list): return isOneOf(column, list)
         case .hasID(let column, let wireIDs):
             guard case .scalar(.text(let id))? = value(of: column) else { return wireIDs.isEmpty ? .no : .unknown }
@@ -147,7 +154,16 @@ private struct RecordView {
         case .holdsText(let column, let text):
             guard case .json(let json)? = value(of: column) else { return .unknown }
             return Truth(json.holds(text))
+        case .json(let column, let condition):
+            if condition.isEmptyList { return .no }
+            guard case .json(let json)? = value(of: column) else { return .unknown }
+            return condition.holds(for: json).map { Truth($0) } ?? .unknown
         }
+    }
+
+    private mutating func text(of column: ResolvedColumn, _ holds: (String) -> Bool) -> Truth {
+        guard case .scalar(.text(let text))? = value(of: column) else { return .unknown }
+        return Truth(holds(text))
     }
 
     /// Whether one of some predicates has this truth; unknown where none has and one is unknown, nil otherwise.
@@ -171,6 +187,7 @@ private struct RecordView {
         case (.integer(let integer), .integers(let list)): return Truth(list.contains(integer))
         case (.number(let number), .numbers(let list)):
             return Truth(list.contains { ValueOrder(numbers: $0, number) == .same })
+        case (.decimal(let number), .decimals(let list)): return Truth(list.contains(number))
         case (.boolean(let flag), .booleans(let list)): return Truth(list.contains(flag))
         case (.datetime(let instant), .datetimes(let list)): return Truth(list.contains(instant))
         case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
@@ -186,6 +203,7 @@ extension ResolvedList {
         case .texts(let list): list.isEmpty
         case .integers(let list): list.isEmpty
         case .numbers(let list): list.isEmpty
+        case .decimals(let list): list.isEmpty
         case .booleans(let list): list.isEmpty
         case .datetimes(let list): list.isEmpty
         case .bytes(let list): list.isEmpty

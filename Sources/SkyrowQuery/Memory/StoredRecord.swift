@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 
 /// A record in the form in which its table holds it, for the interpreter in memory.
@@ -69,6 +70,37 @@ package struct StoredRecord: Hashable, Sendable {
         case .everyone, .union: "_public"
         case .user(let user): user.rawValue
         }
+    }
+}
+
+extension StoredValue {
+    /// What a query compares of the value; nil where that is missing.
+    func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
+        guard reading != .stored else { return self }
+        guard case .json(let text) = self else { return nil }
+        switch reading {
+        case .stored: return self
+        case .inside(let steps): return text.value(at: steps).map { .json($0) }
+        case .typed(let steps, let type): return text.value(at: steps)?.scalar(type).map { .scalar($0) }
+        case .size(let steps): return text.value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }
+        }
+    }
+}
+
+extension JSONText {
+    /// The value as one of a type; nil for a value of another.
+    fileprivate func scalar(_ type: JSONValueType) -> ResolvedLiteral? {
+        withValue { json in
+            switch type {
+            case .string: json.string.map { .text($0) }
+            case .number: JSONDecimal(json).map { .decimal($0) }
+            case .boolean: json.boolean.map { .boolean($0) }
+            }
+        } ?? nil
+    }
+
+    fileprivate var arrayCount: Int64? {
+        withValue { $0.isArray ? Int64($0.count) : nil } ?? nil
     }
 }
 

@@ -84,6 +84,7 @@ extension ValueOrder {
         case (.number(let a), .number(let b)): self = ValueOrder(numbers: a, b)
         case (.integer(let a), .number(let b)): self = ValueOrder(a, beside: b)
         case (.number(let a), .integer(let b)): self = ValueOrder(b, beside: a).turned
+        case (.decimal(let a), .decimal(let b)): self = ValueOrder(a, b)
         case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
         case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
         case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)

@@ -12,8 +12,18 @@ package struct QueryOperator: Hashable, Sendable {
         case comparison
         /// A key path, then a pattern.
         case pattern
+        /// A key path, then a text, or bytes where the field holds those.
+        case text
+        /// A key path, then a literal.
+        case element
         /// A key path, then a list of literals; or a string, then the key path of a JSON field.
         case membership
+        /// A key path, then a list of literals.
+        case list
+        /// A key path, then a boolean.
+        case flag
+        /// A key path, then two literals.
+        case range
     }
 
     /// What a comparison with `null` is.
@@ -24,6 +34,8 @@ package struct QueryOperator: Hashable, Sendable {
         case isPresent
         /// Unknown for every record.
         case unknown
+        /// 108: the operator takes no `null`.
+        case refused
         /// The operator compares no values.
         case none
     }
@@ -41,19 +53,21 @@ package struct QueryOperator: Hashable, Sendable {
         switch operands {
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .membership: (2, 2)
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag: (2, 2)
+        case .range: (3, 3)
         }
     }
 }
 
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
-    package static let all: [QueryOperator] = connectives + ComparisonOperator.allCases.map { row(of: $0) }
+    package static let all: [QueryOperator] = connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between]
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .predicates, classes: [], null: .none),
         QueryOperator(name: "or", operands: .predicates, classes: [], null: .none),
         QueryOperator(name: "not", operands: .predicate, classes: [], null: .none),
+        QueryOperator(name: "none", operands: .predicates, classes: [], null: .none),
     ]
 
     /// The row of an operator that compares.
@@ -67,28 +81,53 @@ package enum OperatorTable {
         case .lte: lessOrEqual
         case .like: like
         case .ilike: ilike
+        case .startsWith: startsWith
+        case .endsWith: endsWith
         case .in: isIn
+        case .nin: isNotIn
+        case .contains: contains
+        case .containsAll: containsAll
+        case .containsAny: containsAny
+        case .containedBy: containedBy
+        case .exists: exists
         }
     }
 
     private static let scalars: ValueClasses = [.string, .number, .boolean, .datetime, .bytes, .id, .user, .database]
     private static let texts: ValueClasses = [.string, .id, .user, .database]
+    private static let json: ValueClasses = [.json, .jsonPath]
+    /// Types whose values are equal or not.
+    private static let equated = scalars.union(.reference).union(json)
+    /// Types whose values have an order; inside JSON it is that of the literal's type.
+    private static let ordered = scalars.union(.jsonPath)
 
-    private static let equal = comparison("eq", scalars.union(.reference), .isMissing)
-    private static let unequal = comparison("neq", scalars.union(.reference), .isPresent)
-    private static let greater = comparison("gt", scalars, .unknown)
-    private static let greaterOrEqual = comparison("gte", scalars, .unknown)
-    private static let less = comparison("lt", scalars, .unknown)
-    private static let lessOrEqual = comparison("lte", scalars, .unknown)
-    private static let like = QueryOperator(name: "like", operands: .pattern, classes: texts, null: .unknown)
-    private static let ilike = QueryOperator(name: "ilike", operands: .pattern, classes: texts, null: .unknown)
-    /// Of the classes of lists; JSON fields stand on the right side only.
-    private static let isIn = QueryOperator(
-        name: "in",
-        operands: .membership,
-        classes: scalars.union(.reference),
-        null: .unknown
-    )
+    private static let equal = comparison("eq", equated, .isMissing)
+    private static let unequal = comparison("neq", equated, .isPresent)
+    private static let greater = comparison("gt", ordered, .unknown)
+    private static let greaterOrEqual = comparison("gte", ordered, .unknown)
+    private static let less = comparison("lt", ordered, .unknown)
+    private static let lessOrEqual = comparison("lte", ordered, .unknown)
+    private static let like = row("like", .pattern, texts.union(.jsonPath), .unknown)
+    private static let ilike = row("ilike", .pattern, texts.union(.jsonPath), .unknown)
+    private static let startsWith = row("starts_with", .text, texts.union([.bytes, .jsonPath]))
+    private static let endsWith = row("ends_with", .text, texts.union(.jsonPath))
+    private static let isIn = row("in", .membership, equated, .unknown)
+    private static let isNotIn = row("nin", .list, equated)
+    private static let contains = row("contains", .element, texts.union(json))
+    private static let containsAll = row("contains_all", .list, json)
+    private static let containsAny = row("contains_any", .list, json)
+    private static let containedBy = row("contained_by", .list, json)
+    private static let exists = row("exists", .flag, .all)
+    package static let between = row("between", .range, ordered)
+
+    private static func row(
+        _ name: String,
+        _ operands: QueryOperator.Operands,
+        _ classes: ValueClasses,
+        _ null: QueryOperator.NullMeaning = .refused
+    ) -> QueryOperator {
+        QueryOperator(name: name, operands: operands, classes: classes, null: null)
+    }
 
     private static func comparison(
         _ name: String,

@@ -18,8 +18,29 @@ package struct ResolvedColumn: Hashable, Sendable {
     /// Whether an id is compared in the form that clients see and not as it is stored.
     package var readsWireID = false
     package var collation = TextCollation.bytes
+    /// What of the column's value is compared; ``kind`` is the kind of that.
+    package var reading = Reading.stored
+    /// Whether a text is compared in lower case.
+    package var folds = false
     /// The caller, where owners alone see the column: it is missing from the records of others.
     package var onlyOwner: UserID?
+
+    /// What is compared of the value that a column holds.
+    package enum Reading: Hashable, Sendable {
+        /// The value itself.
+        case stored
+        /// The value inside JSON to which these steps lead; `null` there is missing.
+        case inside([String])
+        /// The value inside JSON to which these steps lead, where it has the type; any other is missing.
+        case typed([String], JSONValueType)
+        /// How many elements the array has to which these steps lead; a value that is no array is missing.
+        case size([String])
+    }
+
+    /// The row of the table of operators that the column belongs to.
+    package var valueClass: ValueClasses {
+        if case .inside = reading { .jsonPath } else { kind.valueClass }
+    }
 }
 
 /// The fields that every record has.

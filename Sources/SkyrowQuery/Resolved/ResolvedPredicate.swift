@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 
 /// A predicate without an open question: what it compares, how, and what a missing value means.
@@ -11,6 +12,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
     /// True where one is; false without any.
     case or([ResolvedPredicate])
     indirect case not(ResolvedPredicate)
+    /// True where none is true, and false otherwise: never unknown.
+    case none([ResolvedPredicate])
     /// Unknown for every record: a comparison with `null`.
     case unknown
     case isMissing(ResolvedColumn)
@@ -21,13 +24,30 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case comparison(ResolvedColumn, Relation, ResolvedLiteral)
     /// Two columns of one type, or two of numbers, which are compared exactly.
     case columns(ResolvedColumn, Relation, ResolvedColumn)
-    /// A text that matches a pattern as a whole; a folding one was folded, and so is the text.
-    case pattern(ResolvedColumn, String, folds: Bool)
+    /// A text that matches a pattern as a whole.
+    case pattern(ResolvedColumn, String)
+    /// A text that ends with another.
+    case suffix(ResolvedColumn, String)
+    /// A text that another is part of.
+    case substring(ResolvedColumn, String)
     case isOneOf(ResolvedColumn, ResolvedList)
     /// An id that is one of these, which are in the form that clients see.
     case hasID(ResolvedColumn, [String])
     /// A JSON array with this string as an element, or an object with this key.
     case holdsText(ResolvedColumn, String)
+    case json(ResolvedColumn, JSONCondition)
+}
+
+/// What is asked of a JSON value; values are the same as ``JSONIdentity`` says.
+package enum JSONCondition: Hashable, Sendable {
+    /// It is one of these, or an array with one of those that are neither array nor object as an element.
+    case isOneOf([JSONText])
+    /// It is an array of which each of these is an element; true of every value without any.
+    case containsAll([JSONText])
+    /// It is an array of which one of these is an element.
+    case containsAny([JSONText])
+    /// It is an array, and each of its elements is one of these.
+    case containedBy([JSONText])
 }
 
 /// How two values of one type are to each other.
@@ -43,7 +63,9 @@ package enum Relation: Hashable, Sendable {
         case .lte: self = .lessOrEqual
         case .gt: self = .greater
         case .gte: self = .greaterOrEqual
-        case .like, .ilike, .in: return nil
+        case .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny, .containedBy,
+            .exists:
+            return nil
         }
     }
 
@@ -73,6 +95,7 @@ package enum ResolvedLiteral: Hashable, Sendable {
     case text(String)
     case integer(Int64)
     case number(Double)
+    case decimal(JSONDecimal)
     case boolean(Bool)
     case datetime(Timestamp)
     case bytes([UInt8])
@@ -83,6 +106,7 @@ package enum ResolvedList: Hashable, Sendable {
     case texts([String])
     case integers([Int64])
     case numbers([Double])
+    case decimals([JSONDecimal])
     case booleans([Bool])
     case datetimes([Timestamp])
     case bytes([[UInt8]])

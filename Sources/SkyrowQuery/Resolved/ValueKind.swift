@@ -6,6 +6,8 @@ package enum ValueKind: Hashable, Sendable {
     /// Integers and sequences.
     case integer
     case number
+    /// A number inside JSON, which keeps every digit.
+    case decimal
     case boolean
     case datetime
     case json
@@ -41,7 +43,8 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .reference(let type): type
         case .user: .user
-        case .string, .integer, .number, .boolean, .datetime, .json, .bytes, .id, .database, .access, .opaque: nil
+        case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .opaque:
+            nil
         }
     }
 
@@ -49,7 +52,7 @@ package enum ValueKind: Hashable, Sendable {
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database: true
-        case .integer, .number, .boolean, .datetime, .json, .bytes, .access, .opaque: false
+        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .opaque: false
         }
     }
 }
@@ -63,7 +66,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     }
 
     package static let string = ValueClasses(rawValue: 1 << 0)
-    /// Integers, sequences and doubles.
+    /// Integers, sequences, doubles, and numbers inside JSON.
     package static let number = ValueClasses(rawValue: 1 << 1)
     package static let boolean = ValueClasses(rawValue: 1 << 2)
     package static let datetime = ValueClasses(rawValue: 1 << 3)
@@ -76,15 +79,18 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     /// Access lists, locations and columns of unknown types.
     package static let opaque = ValueClasses(rawValue: 1 << 10)
 
-    package static let all = ValueClasses(rawValue: 1 << 11 - 1)
+    /// A value inside JSON.
+    package static let jsonPath = ValueClasses(rawValue: 1 << 11)
+
+    package static let all = ValueClasses(rawValue: 1 << 12 - 1)
 }
 
 extension ValueKind {
-    /// The row of the table of operators that the kind belongs to.
+    /// The row of the table of operators that a field of the kind belongs to.
     package var valueClass: ValueClasses {
         switch self {
         case .string: .string
-        case .integer, .number: .number
+        case .integer, .number, .decimal: .number
         case .boolean: .boolean
         case .datetime: .datetime
         case .json: .json

@@ -5,28 +5,47 @@ internal import SkyrowModel
 extension Comparison {
     func text(_ comparison: ComparisonOperator, _ text: String) throws(SkyrowError) -> ResolvedPredicate {
         switch comparison {
-        case .eq, .neq, .gt, .gte, .lt, .lte:
-            return try related(comparison, text, column)
+        case .eq, .neq, .gt, .gte, .lt, .lte: return try related(comparison, .text(text))
         case .like:
             try requirePattern(text)
-            return .pattern(column, text, folds: false)
+            return withRange(of: LikePattern(text).head, .pattern(column, text))
         case .ilike:
             try requirePattern(text)
-            return .pattern(column, TextFolding.fold(text), folds: true)
-        case .in:
-            throw .predicateInvalid("The right side of \"in\" is a list.", path)
+            return .pattern(column.folded, TextFolding.fold(text))
+        case .startsWith: return prefix(.text(text), end: text.endOfPrefix.map { .text($0) }, isEmpty: text.isEmpty)
+        case .endsWith: return .suffix(column, text)
+        case .contains: return .substring(column, text)
+        case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
+            throw .predicateInvalid("The right side of \"\(row.name)\" is no text.", path)
         }
     }
 
-    private func related(
-        _ comparison: ComparisonOperator,
-        _ text: String,
-        _ column: ResolvedColumn
-    ) throws(SkyrowError) -> ResolvedPredicate {
-        guard let relation = Relation(comparison) else {
-            throw .predicateInvalid("Only strings are compared with \"\(row.name)\".", path)
+    /// The texts that begin with a prefix are a range of the order of bytes, which an index serves where a pattern that
+    /// is bound is not looked up in it.
+    private func prefix(_ start: ResolvedLiteral, end: ResolvedLiteral?, isEmpty: Bool) -> ResolvedPredicate {
+        if isEmpty { return .constant(column, true) }
+        let isNotBelow = ResolvedPredicate.comparison(column, .greaterOrEqual, start)
+        return end.map { .and([isNotBelow, .comparison(column, .less, $0)]) } ?? isNotBelow
+    }
+
+    /// A pattern with the range in which its matches lie; a text that is made for the comparison has no index.
+    private func withRange(of head: String, _ pattern: ResolvedPredicate) -> ResolvedPredicate {
+        guard !head.isEmpty, column.reading == .stored, !column.folds, !column.readsWireID else { return pattern }
+        switch prefix(.text(head), end: head.endOfPrefix.map { .text($0) }, isEmpty: false) {
+        case .and(let range): return .and(range + [pattern])
+        case let start: return .and([start, pattern])
         }
-        return .comparison(column, relation, .text(text))
+    }
+
+    func bytes(_ comparison: ComparisonOperator, _ bytes: [UInt8]) throws(SkyrowError) -> ResolvedPredicate {
+        guard comparison == .startsWith else { return try related(comparison, .bytes(bytes)) }
+        return prefix(.bytes(bytes), end: bytes.endOfPrefix.map { .bytes($0) }, isEmpty: bytes.isEmpty)
+    }
+
+    /// A string as the column is compared with it.
+    func comparedText(_ value: RecordValue) throws(SkyrowError) -> String {
+        let text = try string(value)
+        return column.folds ? TextFolding.fold(text) : text
     }
 
     /// Ids are equal as they are stored, and in all other ways compared in the form that clients see.
@@ -34,7 +53,8 @@ extension Comparison {
         switch comparison {
         case .eq: return .hasID(column, [wireID])
         case .neq: return .not(.hasID(column, [wireID]))
-        case .gt, .gte, .lt, .lte, .like, .ilike, .in:
+        case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll,
+            .containsAny, .containedBy, .exists:
             var seen = column
             seen.readsWireID = column.idForms != .plain
             return try Comparison(seen, path, row, literalAt: literalPlace).text(comparison, wireID)
@@ -153,5 +173,14 @@ extension Comparison {
         guard escapes.isMultiple(of: 2) else {
             throw .predicateInvalid("A pattern must not end in its escape character.", path)
         }
+    }
+}
+
+extension ResolvedColumn {
+    /// The text of the column in lower case.
+    var folded: ResolvedColumn {
+        var column = self
+        column.folds = true
+        return column
     }
 }

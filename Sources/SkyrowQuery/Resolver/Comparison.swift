@@ -17,63 +17,88 @@ struct Comparison {
 
     /// A column beside a literal.
     func condition(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        guard comparison != .in else {
-            throw .predicateInvalid("The right side of \"in\" is a list or the key path of a JSON field.", path)
-                .at(literalPlace)
-        }
-        if case .null = value { return withNull }
-        if case .json = value, comparison == .eq || comparison == .neq {
-            throw .equalityNotSupported(path).at(literalPlace)
-        }
+        guard !comparison.takesList else { throw listMissing(comparison) }
+        if comparison == .exists { return try existence(value) }
+        if case .null = value { return try withNull() }
         try requireMeaning()
         do throws(SkyrowError) { return try withLiteral(comparison, value) } catch { throw error.at(literalPlace) }
     }
 
-    private var withNull: ResolvedPredicate {
+    private func listMissing(_ comparison: ComparisonOperator) -> SkyrowError {
+        .predicateInvalid(
+            comparison == .in
+                ? "The right side of \"in\" is a list or the key path of a JSON field."
+                : "The right side of \"\(row.name)\" is a list.",
+            path
+        ).at(literalPlace)
+    }
+
+    /// `["exists", keypath, true]`
+    private func existence(_ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        guard case .boolean(let isPresent) = value else {
+            throw .predicateInvalid("The right side of \"exists\" is true or false.", path).at(literalPlace)
+        }
+        return isPresent ? .isPresent(column) : .isMissing(column)
+    }
+
+    private func withNull() throws(SkyrowError) -> ResolvedPredicate {
         switch row.null {
-        case .isMissing: .isMissing(column)
-        case .isPresent: .isPresent(column)
-        case .unknown, .none: .unknown
+        case .isMissing: return .isMissing(column)
+        case .isPresent: return .isPresent(column)
+        case .unknown, .none: return .unknown
+        case .refused:
+            throw .predicateInvalid("\"\(row.name)\" takes no null; \"exists\" asks whether there is a value.", path)
+                .at(literalPlace)
         }
     }
 
     /// Throws `108 InvalidArgument` where the operator has no meaning for what the column holds.
-    private func requireMeaning() throws(SkyrowError) {
-        guard !row.classes.contains(column.kind.valueClass) else { return }
+    func requireMeaning() throws(SkyrowError) {
+        guard !row.classes.contains(column.valueClass) else { return }
         let message =
             switch column.kind {
-            case .json, .access:
-                row.operands == .membership
-                    ? "A JSON field stands on the right side of \"in\"."
-                    : "A JSON field is compared with null or searched with \"in\"."
-            case .opaque: "A field of this type is compared with null only."
-            case .reference where !row.takesPattern:
-                "References are compared with \"eq\", \"neq\" and \"in\" only."
-            case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
-                "Only strings are compared with \"\(row.name)\"."
+            case .json:
+                "A JSON field as a whole has no order and is no text; ask about a value inside of it."
+            case .access, .opaque: "A field of this type is compared with null only."
+            case .reference where !takesText:
+                "References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only."
+            case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
+                takesText
+                    ? "Only strings are compared with \"\(row.name)\"."
+                    : "Only arrays are compared with \"\(row.name)\"."
             }
         throw .predicateInvalid(message, path).at(0)
     }
 
-    private func withLiteral(
+    private var takesText: Bool {
+        switch row.operands {
+        case .pattern, .text, .element: true
+        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range: false
+        }
+    }
+
+    /// A column beside a literal that is not `null`. Errors are those of the literal; its place is added outside.
+    func withLiteral(
         _ comparison: ComparisonOperator,
         _ value: RecordValue
     ) throws(SkyrowError) -> ResolvedPredicate {
         switch column.kind {
-        case .string: return try text(comparison, string(value))
+        case .string: return try text(comparison, comparedText(value))
         case .user: return try text(comparison, userID(value))
         case .database: return try text(comparison, databaseName(value))
         case .id(let type), .reference(let type): return try id(comparison, wireID(value, of: type))
         case .integer: return try integer(comparison, value)
         case .number: return try number(comparison, value)
+        case .decimal: return try related(comparison, .decimal(decimal(value)))
         case .boolean: return try related(comparison, .boolean(boolean(value)))
         case .datetime: return try related(comparison, .datetime(instant(value)))
-        case .bytes: return try related(comparison, .bytes(bytes(value)))
-        case .json, .access, .opaque: throw .literalInvalid("null", path)
+        case .bytes: return try bytes(comparison, bytes(value))
+        case .json: return try json(comparison, value)
+        case .access, .opaque: throw .literalInvalid("null", path)
         }
     }
 
-    private func related(
+    func related(
         _ comparison: ComparisonOperator,
         _ literal: ResolvedLiteral
     ) throws(SkyrowError) -> ResolvedPredicate {
@@ -91,16 +116,16 @@ struct Comparison {
         beside other: ResolvedColumn
     ) throws(SkyrowError) -> ResolvedPredicate {
         guard let relation = Relation(comparison) else {
+            if comparison.takesList { throw listMissing(comparison) }
             let message =
-                comparison == .in
-                ? "The right side of \"in\" is a list or the key path of a JSON field."
-                : "The right side of \"\(row.name)\" is a pattern."
+                row.takesPattern
+                ? "The right side of \"\(row.name)\" is a pattern." : "The right side of \"\(row.name)\" is a literal."
             throw .predicateInvalid(message, path).at(literalPlace)
         }
         switch (column.kind, other.kind) {
         case (.string, .string), (.user, .user), (.boolean, .boolean), (.datetime, .datetime), (.bytes, .bytes),
-            (.integer, .integer), (.number, .number), (.integer, .number), (.number, .integer), (.database, .database),
-            (.string, .user), (.user, .string), (.database, .user), (.user, .database):
+            (.integer, .integer), (.number, .number), (.integer, .number), (.number, .integer), (.decimal, .decimal),
+            (.database, .database), (.string, .user), (.user, .string), (.database, .user), (.user, .database):
             break
         case (.reference(let a), .reference(let b)) where a == b,
             (.reference(let a), .id(let b)) where a == b,
@@ -117,27 +142,45 @@ struct Comparison {
 
     private func requireEquality(_ relation: Relation) throws(SkyrowError) {
         guard !relation.isOrder else {
-            throw .predicateInvalid("References are compared with \"eq\", \"neq\" and \"in\" only.", path).at(0)
+            throw .predicateInvalid("References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only.", path)
+                .at(0)
         }
     }
 
     // MARK: Lists
 
-    /// `["in", keypath, [ … ]]`
-    func membership(_ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
+    /// `["in", keypath, [ … ]]`, and the other operators that take a list.
+    func condition(
+        _ comparison: ComparisonOperator,
+        among values: [RecordValue]
+    ) throws(SkyrowError) -> ResolvedPredicate {
         try requireMeaning()
+        switch comparison {
+        case .in: return try membership(values)
+        case .nin: return .not(try membership(values))
+        case .containsAll: return .json(column, .containsAll(try elements(values)))
+        case .containsAny: return .json(column, .containsAny(try elements(values)))
+        case .containedBy: return .json(column, .containedBy(try elements(values)))
+        case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists:
+            throw .predicateInvalid("\"\(row.name)\" takes no list.", path).at(literalPlace)
+        }
+    }
+
+    private func membership(_ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
         switch column.kind {
-        case .string: return .isOneOf(column, .texts(try each(values, string)))
+        case .string: return .isOneOf(column, .texts(try each(values, comparedText)))
         case .user: return .isOneOf(column, .texts(try each(values, userID)))
         case .database: return .isOneOf(column, .texts(try each(values, databaseName)))
         case .id(let type), .reference(let type):
             return .hasID(column, try each(values) { value throws(SkyrowError) in try wireID(value, of: type) })
         case .integer: return .isOneOf(column, .integers(try each(values, exactInteger).compactMap { $0 }))
         case .number: return .isOneOf(column, .numbers(try each(values, exactNumber).compactMap { $0 }))
+        case .decimal: return .isOneOf(column, .decimals(try each(values, decimal)))
         case .boolean: return .isOneOf(column, .booleans(try each(values, boolean)))
         case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
         case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
-        case .json, .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
+        case .json: return .json(column, .isOneOf(try each(values, jsonText)))
+        case .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         }
     }
 
@@ -152,6 +195,15 @@ struct Comparison {
             do throws(SkyrowError) { result.append(try read(value)) } catch { throw error.at(place).at(literalPlace) }
         }
         return result
+    }
+
+    /// The values of a list of elements, each once; `null` is 108, since an element that is `null` is said by
+    /// `{"$type":"json","$val":null}`.
+    private func elements(_ values: [RecordValue]) throws(SkyrowError) -> [JSONText] {
+        if let place = values.firstIndex(of: .null) {
+            throw .predicateInvalid("\"\(row.name)\" takes no null.", path).at(place).at(literalPlace)
+        }
+        return try each(values, jsonText)
     }
 
     /// `["in", "text", keypath]`: a JSON array has this string, or an object this key.

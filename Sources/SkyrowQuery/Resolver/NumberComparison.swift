@@ -25,7 +25,9 @@ extension NumberComparison<Int64> {
         case .gte: self = Self.bounded(.gte, literal.rounded(.up), above: isAboveAll, below: isBelowAll)
         case .lt: self = Self.bounded(.lt, literal.rounded(.up), above: isAboveAll, below: isBelowAll)
         case .lte: self = Self.bounded(.lte, literal.rounded(.down), above: isAboveAll, below: isBelowAll)
-        case .like, .ilike, .in: return nil
+        case .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny, .containedBy,
+            .exists:
+            return nil
         }
     }
 
@@ -55,7 +57,9 @@ extension NumberComparison<Double> {
         case .gte: self = .compare(isExact || isAbove ? .gte : .gt, nearest)
         case .lt: self = .compare(isExact || isAbove ? .lt : .lte, nearest)
         case .lte: self = .compare(isExact || !isAbove ? .lte : .lt, nearest)
-        case .like, .ilike, .in: return nil
+        case .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny, .containedBy,
+            .exists:
+            return nil
         }
     }
 }

@@ -2,22 +2,25 @@ internal import SkyrowModel
 
 /// How many records a query may join to one.
 package let maximumJoinsOfAQuery = 16
+/// How many references a key path may follow, and how many steps it may go into JSON.
+let maximumReferencesOfAPath = 8
+let maximumJSONStepsOfAPath = 16
 
 extension Resolver {
-    /// The column of a path of one or two components.
+    /// The column of a path: a field of the record, of one behind references, or a value inside a JSON field.
     ///
-    /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is no reference, and a path
-    /// of three or more components; `124 RecordQueryDenied` for a field that is hidden from the caller.
+    /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is neither a reference nor
+    /// JSON, and one that is too long; `124 RecordQueryDenied` for a field that is hidden from the caller.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
-        switch path.components.count {
-        case 1:
-            return try rootColumn(path.components[0], path)
-        case 2:
-            let join = try join(path.components[0], for: path)
-            return try column(path.components[1], of: joined[join].type, join: join, ids: targetIDForms, path)
-        default:
-            throw .recordQueryInvalid("A key path has at most two components.", path)
+        var join: Int?
+        let last = path.components.count - 1
+        for (place, name) in path.components.enumerated() {
+            let column = try column(name, behind: join, path)
+            if place == last { return try column.asked(for: path) }
+            if column.kind == .json { return try column.inside(Array(path.components[(place + 1)...]), path) }
+            join = try self.join(column, named: path.components[...place], for: path)
         }
+        throw .recordQueryInvalid("A key path has a name.", path)
     }
 
     /// The column of the id of the record that is asked about.
@@ -30,12 +33,12 @@ extension Resolver {
         )
     }
 
-    /// Whether a path of one component is a reference to records that there may be; false for an unknown name.
+    /// Whether a path leads through references to records that there may be; false for an unknown name.
     ///
     /// Throws `124 RecordQueryDenied` for a field that is hidden from the caller.
-    func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
+    mutating func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
         do throws(SkyrowError) {
-            let column = try rootColumn(path.components[0], path)
+            let column = try column(path)
             return column.kind.target.map { schema[$0] != nil } ?? false
         } catch {
             guard error.code == .recordQueryInvalid else { throw error }
@@ -43,26 +46,53 @@ extension Resolver {
         }
     }
 
-    /// Joins the record that a reference of the type leads to, once; the number of the join.
-    mutating func join(_ name: String, for path: KeyPath) throws(SkyrowError) -> Int {
-        let reference = try rootColumn(name, path)
-        guard let target = reference.kind.target else {
-            throw .recordQueryInvalid("A key path may lead through references only.", path)
+    /// Joins the record that the last reference of a path leads to; the number of the join.
+    mutating func join(_ path: KeyPath) throws(SkyrowError) -> Int {
+        var join: Int?
+        for (place, name) in path.components.enumerated() {
+            join = try self.join(
+                try column(name, behind: join, path),
+                named: path.components[...place],
+                for: path
+            )
         }
-        if let known = joined.firstIndex(where: { $0.name == name }) { return known }
+        guard let join else { throw .recordQueryInvalid("A key path has a name.", path) }
+        return join
+    }
+
+    /// Joins the record that a reference leads to, once for all paths that begin with the same names.
+    private mutating func join(
+        _ reference: ResolvedColumn,
+        named names: ArraySlice<String>,
+        for path: KeyPath
+    ) throws(SkyrowError) -> Int {
+        guard let target = reference.kind.target else {
+            throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
+        }
+        if let known = joined.firstIndex(where: { $0.names == names }) { return known }
         guard let type = schema[target] else {
             throw .recordQueryInvalid("The type of the reference does not exist.", path)
+        }
+        guard names.count <= maximumReferencesOfAPath else {
+            throw .recordQueryInvalid("A key path may follow at most \(maximumReferencesOfAPath) references.", path)
         }
         guard joins.count < maximumJoinsOfAQuery else {
             throw .recordQueryInvalid("A query may follow at most \(maximumJoinsOfAQuery) references.", path)
         }
         joins.append(ResolvedJoin(reference: reference, target: target, idCollation: type.collation(of: .id)))
-        joined.append((name, type))
+        joined.append((names, type))
         return joins.count - 1
     }
 
-    private func rootColumn(_ name: String, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
-        try column(name, of: root, join: nil, ids: rootIDForms, path)
+    /// A column of the record that is asked about, or of a joined one.
+    private func column(_ name: String, behind join: Int?, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        try column(
+            name,
+            of: join.map { joined[$0].type } ?? root,
+            join: join,
+            ids: join == nil ? rootIDForms : targetIDForms,
+            path
+        )
     }
 
     private func column(
@@ -117,5 +147,44 @@ extension Resolver {
         case .user: .either(StoredID.prefix(of: access.database))
         case .union: .any
         }
+    }
+}
+
+extension ResolvedColumn {
+    /// The value inside a JSON column; throws `120 RecordQueryInvalid` for a step that cannot be taken.
+    fileprivate func inside(_ steps: [String], _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        guard steps.count <= maximumJSONStepsOfAPath else {
+            throw .recordQueryInvalid("A key path goes at most \(maximumJSONStepsOfAPath) steps into JSON.", path)
+        }
+        for step in steps {
+            guard !step.isSignedOrPaddedNumber, !step.hasNUL else {
+                throw .recordQueryInvalid("A step into JSON is a name, or a number from 0 on.", path)
+            }
+        }
+        if let type = path.jsonType { return reading(type, at: steps) }
+        var column = self
+        column.reading = .inside(steps)
+        return column
+    }
+
+    /// The column as a path that ends at it asks for it.
+    fileprivate func asked(for path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        guard let type = path.jsonType else { return self }
+        guard kind == .json else { throw .recordQueryInvalid("Only a value inside JSON is read as a type.", path) }
+        return reading(type, at: [])
+    }
+}
+
+extension String {
+    /// Whether PostgreSQL reads the text as a number, but not as plain digits: it would count from the end of an array.
+    fileprivate var isSignedOrPaddedNumber: Bool {
+        guard utf8.last.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) ?? false else { return false }
+        let rest = utf8.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !rest.isEmpty else { return false }
+        let unsigned = utf8.drop { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return unsigned.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && utf8.prefix(utf8.count - unsigned.count).allSatisfy {
+                $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: " ") || (9...13).contains($0)
+            }
     }
 }

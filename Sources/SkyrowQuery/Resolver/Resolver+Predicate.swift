@@ -5,8 +5,13 @@ struct PredicateUse {
     /// How many comparisons, and values in all lists together, a predicate may have.
     static let maximumComparisons = 1000
     static let maximumListValues = 10_000
+    /// How many values `contains_all`, `contains_any` and `contained_by` take: PostgreSQL compares each with every element
+    /// of an array before it looks for a cancellation.
+    static let maximumElements = 1000
 
     var comparisons = 0
+    /// How many of `and`, `or`, `not` and `none` the resolver is inside of.
+    var depth = 0
     var listValues = 0
     var patterns = 0
     var patternBytes = 0
@@ -17,14 +22,21 @@ extension Resolver {
         switch predicate {
         case .and(let parts): return .and(try conditions(parts))
         case .or(let parts): return .or(try conditions(parts))
+        case .none(let parts): return .none(try conditions(parts))
         case .not(let part):
+            try enter()
+            defer { use.depth -= 1 }
             do throws(SkyrowError) { return .not(try condition(part)) } catch { throw error.at(1) }
         case .comparison(let comparison, let left, let right):
             return try compare(comparison, left, right)
+        case .between(let operand, let least, let most):
+            return try between(operand, least, most)
         }
     }
 
     private mutating func conditions(_ parts: [RecordPredicate]) throws(SkyrowError) -> [ResolvedPredicate] {
+        try enter()
+        defer { use.depth -= 1 }
         var result: [ResolvedPredicate] = []
         result.reserveCapacity(parts.count)
         for (place, part) in parts.enumerated() {
@@ -33,46 +45,87 @@ extension Resolver {
         return result
     }
 
+    private mutating func enter() throws(SkyrowError) {
+        use.depth += 1
+        guard use.depth <= RecordPredicate.maximumDepth else {
+            throw .predicateInvalid("Predicates stand at most \(RecordPredicate.maximumDepth) deep in each other.")
+        }
+    }
+
+    private mutating func countComparison() throws(SkyrowError) {
+        use.comparisons += 1
+        guard use.comparisons <= PredicateUse.maximumComparisons else {
+            throw .predicateInvalid("A predicate has at most \(PredicateUse.maximumComparisons) comparisons.")
+        }
+    }
+
     private mutating func compare(
         _ comparison: ComparisonOperator,
         _ left: Operand,
         _ right: Operand
     ) throws(SkyrowError) -> ResolvedPredicate {
-        use.comparisons += 1
-        guard use.comparisons <= PredicateUse.maximumComparisons else {
-            throw .predicateInvalid("A predicate has at most \(PredicateUse.maximumComparisons) comparisons.")
-        }
+        try countComparison()
         let row = OperatorTable.row(of: comparison)
         if row.takesPattern { try countPattern() }
         switch (left, right) {
-        case (.keyPath(let path), .value(let value)):
-            let column = try operand(path, at: 1)
-            if row.takesPattern, case .string(let pattern) = value { try admitPattern(pattern, path) }
+        case (.keyPath, .value(let value)), (.function, .value(let value)):
+            let (column, path) = try subject(left, at: 1)
+            try admitText(value, of: comparison, column, path)
             return try Comparison(column, path, row, literalAt: 2).condition(comparison, value)
-        case (.keyPath(let path), .list(let values)):
-            let column = try operand(path, at: 1)
+        case (.keyPath, .list(let values)), (.function, .list(let values)):
+            let (column, path) = try subject(left, at: 1)
             try countList(values, comparison, path)
-            return try Comparison(column, path, row, literalAt: 2).membership(values)
-        case (.keyPath(let left), .keyPath(let right)):
-            let columns = (try operand(left, at: 1), try operand(right, at: 2))
-            return try Comparison(columns.0, left, row, literalAt: 2).condition(comparison, beside: columns.1)
-        case (.value(let value), .keyPath(let path)):
-            if row.takesPattern {
-                throw .predicateInvalid("The pattern stands on the right side of \"\(row.name)\".", path).at(1)
+            return try Comparison(column, path, row, literalAt: 2).condition(comparison, among: values)
+        case (.keyPath, .keyPath), (.keyPath, .function), (.function, .keyPath), (.function, .function):
+            let (column, path) = try subject(left, at: 1)
+            let (other, _) = try subject(right, at: 2)
+            return try Comparison(column, path, row, literalAt: 2).condition(comparison, beside: other)
+        case (.value(let value), .keyPath(let path)), (.value(let value), .function(_, let path)):
+            guard let turned = comparison.turned else {
+                throw .predicateInvalid("The key path stands on the left side of \"\(row.name)\".", path).at(1)
             }
-            let side = Comparison(try operand(path, at: 2), path, row, literalAt: 1)
+            let side = Comparison(try subject(right, at: 2).column, path, row, literalAt: 1)
             guard comparison != .in else { return try side.containment(of: value) }
-            return try side.condition(comparison.turned, value)
-        case (.list, .keyPath(let path)):
-            if comparison == .eq || comparison == .neq { throw .equalityNotSupported(path).at(1) }
-            throw .predicateInvalid("A list stands only on the right side of \"in\".", path).at(1)
+            return try side.condition(turned, value)
+        case (.list, .keyPath(let path)), (.list, .function(_, let path)):
+            throw .predicateInvalid("A list stands only on the right side of \"\(row.name)\".", path).at(1)
         case (.value, .value), (.value, .list), (.list, .value), (.list, .list):
             throw .predicateInvalid("One side of a comparison is a key path.").at(1)
         }
     }
 
-    private mutating func operand(_ path: KeyPath, at place: Int) throws(SkyrowError) -> ResolvedColumn {
-        do throws(SkyrowError) { return try column(path) } catch { throw error.at(place) }
+    /// `["between", keypath, least, most]`: both ends are included.
+    private mutating func between(
+        _ operand: Operand,
+        _ least: RecordValue,
+        _ most: RecordValue
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let (column, path) = try subject(operand, at: 1)
+        let lower = Comparison(column, path, OperatorTable.between, literalAt: 2)
+        let upper = Comparison(column, path, OperatorTable.between, literalAt: 3)
+        return .and([try lower.condition(.gte, least), try upper.condition(.lte, most)])
+    }
+
+    /// The column of a key path or of a function of one.
+    private mutating func subject(
+        _ operand: Operand,
+        at place: Int
+    ) throws(SkyrowError) -> (column: ResolvedColumn, path: KeyPath) {
+        do throws(SkyrowError) {
+            switch operand {
+            case .keyPath(let path):
+                return (try column(path), path)
+            case .function(let function, let path):
+                do throws(SkyrowError) { return (try column(path).applying(function, path), path) } catch {
+                    throw error.at(2)
+                }
+            case .value, .list:
+                throw .predicateInvalid("One side of a comparison is a key path.")
+            }
+        } catch {
+            throw error.at(place)
+        }
     }
 
     private mutating func countList(
@@ -80,11 +133,13 @@ extension Resolver {
         _ comparison: ComparisonOperator,
         _ path: KeyPath
     ) throws(SkyrowError) {
-        switch comparison {
-        case .in: break
-        case .eq, .neq: throw .equalityNotSupported(path).at(2)
-        case .gt, .gte, .lt, .lte, .like, .ilike:
-            throw .predicateInvalid("A list stands only on the right side of \"in\".", path).at(2)
+        guard comparison.takesList else {
+            throw .predicateInvalid("\"\(comparison.rawValue)\" takes no list.", path).at(2)
+        }
+        let most =
+            comparison == .in || comparison == .nin ? PredicateUse.maximumListValues : PredicateUse.maximumElements
+        guard values.count <= most else {
+            throw .predicateInvalid("\"\(comparison.rawValue)\" takes at most \(most) values.", path).at(2)
         }
         use.listValues += values.count
         guard use.listValues <= PredicateUse.maximumListValues else {
@@ -99,6 +154,25 @@ extension Resolver {
 
     private typealias Limits = RecordPredicate.PatternLimits
 
+    /// Bounds what is looked for at every place of a text.
+    private mutating func admitText(
+        _ value: RecordValue,
+        of comparison: ComparisonOperator,
+        _ column: ResolvedColumn,
+        _ path: KeyPath
+    ) throws(SkyrowError) {
+        guard case .string(let text) = value else { return }
+        switch comparison {
+        case .like, .ilike: try admitPattern(text, path)
+        case .contains where column.kind != .json, .endsWith:
+            try countPattern()
+            try admitBytes(text, path)
+        case .eq, .neq, .gt, .gte, .lt, .lte, .startsWith, .in, .nin, .contains, .containsAll, .containsAny,
+            .containedBy, .exists:
+            break
+        }
+    }
+
     private mutating func countPattern() throws(SkyrowError) {
         use.patterns += 1
         guard use.patterns <= Limits.count else {
@@ -108,6 +182,13 @@ extension Resolver {
 
     /// Throws `108 InvalidArgument` for a pattern that is too much.
     private mutating func admitPattern(_ pattern: String, _ path: KeyPath) throws(SkyrowError) {
+        try admitBytes(pattern, path)
+        guard pattern.utf8.count(where: { $0 == UInt8(ascii: "%") }) <= Limits.wildcards else {
+            throw .predicateInvalid("A pattern has at most \(Limits.wildcards) wildcards \"%\".", path).at(2)
+        }
+    }
+
+    private mutating func admitBytes(_ pattern: String, _ path: KeyPath) throws(SkyrowError) {
         guard pattern.utf8.count <= Limits.bytes else {
             throw .predicateInvalid("A pattern has at most \(Limits.bytes) bytes.", path).at(2)
         }
@@ -118,21 +199,41 @@ extension Resolver {
                 path
             ).at(2)
         }
-        guard pattern.utf8.count(where: { $0 == UInt8(ascii: "%") }) <= Limits.wildcards else {
-            throw .predicateInvalid("A pattern has at most \(Limits.wildcards) wildcards \"%\".", path).at(2)
-        }
     }
 }
 
 extension ComparisonOperator {
-    /// The operator that means the same when the two sides change places.
-    fileprivate var turned: ComparisonOperator {
+    /// The operator that means the same when the two sides change places; nil where the key path stands on the left.
+    fileprivate var turned: ComparisonOperator? {
         switch self {
         case .gt: .lt
         case .gte: .lte
         case .lt: .gt
         case .lte: .gte
-        case .eq, .neq, .like, .ilike, .in: self
+        case .eq, .neq, .in: self
+        case .like, .ilike, .startsWith, .endsWith, .nin, .contains, .containsAll, .containsAny, .containedBy, .exists:
+            nil
+        }
+    }
+}
+
+extension ResolvedColumn {
+    /// A function of the column; throws `108 InvalidArgument` where it has no meaning for what the column holds.
+    fileprivate func applying(_ function: FieldFunction, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        switch function {
+        case .fold:
+            guard kind == .string else { throw .predicateInvalid("Only a string has a lower case.", path) }
+            return folded
+        case .size:
+            guard kind == .json else { throw .predicateInvalid("Only an array has a size.", path) }
+            var column = self
+            column.kind = .integer
+            column.reading =
+                switch reading {
+                case .inside(let steps): .size(steps)
+                case .stored, .size, .typed: .size([])
+                }
+            return column
         }
     }
 }

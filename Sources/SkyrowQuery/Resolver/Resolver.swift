@@ -17,7 +17,7 @@ package struct Resolver<Schema: QuerySchema> {
     /// The records that the query joins, in the order in which it first names them.
     package internal(set) var joins: [ResolvedJoin] = []
     /// The names that lead to them, and their types.
-    var joined: [(name: String, type: Schema.RecordType)] = []
+    var joined: [(names: ArraySlice<String>, type: Schema.RecordType)] = []
     /// The types of the joined records, in the order of ``joins``.
     package var joinedTypes: [Schema.RecordType] { joined.map { $0.type } }
     var use = PredicateUse()
@@ -76,8 +76,13 @@ package struct Resolver<Schema: QuerySchema> {
     private mutating func sortColumn(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         let column = try self.column(path)
         switch column.kind {
-        case .string, .integer, .number, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
+        case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
             return column
+        case .json where column.valueClass == .jsonPath:
+            throw .recordQueryInvalid(
+                "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
+                path
+            )
         case .json, .access, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
@@ -97,10 +102,8 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     private mutating func includedJoin(_ inclusion: Inclusion) throws(SkyrowError) -> Int? {
-        // As in Skygear, includes go one level deep: a longer path names nothing.
-        guard inclusion.keyPath.components.count == 1 else { return nil }
         if inclusion.isNullWithoutReference, try !isReference(inclusion.keyPath) { return nil }
-        return try join(inclusion.keyPath.components[0], for: inclusion.keyPath)
+        return try join(inclusion.keyPath)
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.

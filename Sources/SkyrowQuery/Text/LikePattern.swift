@@ -8,6 +8,18 @@ struct LikePattern {
         pattern = Array(text.utf8)
     }
 
+    /// The text before the first wildcard, with which every match begins.
+    var head: String {
+        var head: [UInt8] = []
+        var place = 0
+        while place < pattern.count, pattern[place] != UInt8(ascii: "%"), pattern[place] != UInt8(ascii: "_") {
+            if pattern[place] == UInt8(ascii: "\\"), place + 1 < pattern.count { place += 1 }
+            head.append(pattern[place])
+            place += 1
+        }
+        return String(decoding: head, as: UTF8.self)
+    }
+
     /// Whether the whole text is as the pattern says.
     func matches(_ text: String) -> Bool {
         var text = text

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
@@ -23,19 +24,30 @@ struct QueryText {
     }
 
     /// A column as it is compared; `NULL` stays what it is.
-    private func value(_ column: ResolvedColumn) -> SQL {
-        let stored = stored(column)
+    func value(_ column: ResolvedColumn) -> SQL {
+        guard column.folds else { return unfolded(column) }
+        return "\(root.schema).\"_fold\"(\(inBytes(unfolded(column), column.collation.equatesByBytes)))"
+    }
+
+    private func unfolded(_ column: ResolvedColumn) -> SQL {
+        let stored = read(stored(column), column.reading)
         return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
     }
 
     /// A column for whose comparison equality counts.
     private func equated(_ column: ResolvedColumn) -> SQL {
-        column.collation.equatesByBytes || !column.kind.isText ? value(column) : "\(value(column)) COLLATE \"C\""
+        // The text in lower case has the collation of what the function is given.
+        inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
     }
 
     /// A column for whose comparison the order counts.
     func ordered(_ column: ResolvedColumn) -> SQL {
-        column.collation.ordersByBytes || !column.kind.isText ? value(column) : "\(value(column)) COLLATE \"C\""
+        let isBytes = column.collation.ordersByBytes || (column.folds && !column.collation.equatesByBytes)
+        return inBytes(value(column), isBytes || !column.kind.isText)
+    }
+
+    private func inBytes(_ text: SQL, _ isSo: Bool) -> SQL {
+        isSo ? text : "\(text) COLLATE \"C\""
     }
 
     private func compared(_ column: ResolvedColumn, _ relation: Relation) -> SQL {
@@ -115,6 +127,7 @@ struct QueryText {
         case .and(let parts): return all(parts, separator: " AND ", empty: "true")
         case .or(let parts): return all(parts, separator: " OR ", empty: "false")
         case .not(let part): return "NOT (\(condition(part)))"
+        case .none(let parts): return "(\(all(parts, separator: " OR ", empty: "false"))) IS NOT TRUE"
         case .unknown: return "NULL::boolean"
         case .isMissing(let column): return "\(value(column)) IS NULL"
         case .isPresent(let column): return "\(value(column)) IS NOT NULL"
@@ -124,12 +137,13 @@ struct QueryText {
         case .comparison(let column, let relation, let literal):
             return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
-        case .pattern(let column, let pattern, folds: false): return "\(equated(column)) LIKE \(pattern)"
-        case .pattern(let column, let pattern, folds: true):
-            return "\(root.schema).\"_fold\"(\(equated(column))) LIKE \(pattern)"
+        case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
+        case .suffix(let column, let text): return "right(\(equated(column)), char_length(\(text))) = \(text)"
+        case .substring(let column, let text): return "strpos(\(equated(column)), \(text)) > 0"
         case .isOneOf(let column, let list): return "\(equated(column)) = ANY(\(list.sql))"
         case .hasID(let column, let wireIDs): return hasID(column, wireIDs)
         case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
+        case .json(let column, let condition): return condition.sql(value(column))
         }
     }
 
@@ -222,6 +236,7 @@ extension ResolvedLiteral {
         case .text(let text): "\(text)"
         case .integer(let integer): "\(integer)"
         case .number(let number): "\(number)"
+        case .decimal(let number): "\(number.description)::numeric"
         case .boolean(let flag): "\(flag)"
         case .datetime(let instant): "\(PostgresTimestamp(microsecondsSince2000: instant.microseconds))"
         case .bytes(let bytes): "\(bytes)"
@@ -235,6 +250,7 @@ extension ResolvedList {
         case .texts(let texts): "\(texts)"
         case .integers(let integers): "\(integers)"
         case .numbers(let numbers): "\(numbers)"
+        case .decimals(let numbers): "\(numbers.map(\.description))::numeric[]"
         case .booleans(let flags): "\(flags)"
         case .datetimes(let instants):
             "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"

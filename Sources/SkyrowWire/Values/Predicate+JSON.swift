@@ -2,10 +2,11 @@ package import SkyrowJSON
 package import SkyrowModel
 
 extension RecordPredicate {
-    /// Reads the grammar of skygear.md 6.5: `["and", …]`, `["not", …]`, `["eq", {"$type":"keypath","$val":"stars"}, 2]`.
+    /// Reads `["and", …]`, `["not", …]`, `["eq", {"$type":"keypath","$val":"stars"}, 2]` (Documentation/Protocol.md,
+    /// Predicates).
     ///
     /// Throws `108 InvalidArgument` for what is outside of the grammar or beyond `WireLimits`, `111 NotSupported` for
-    /// functions and for equality with arrays and objects, and `120 RecordQueryInvalid` for a malformed key path.
+    /// functions that there are not, and `120 RecordQueryInvalid` for a malformed key path.
     /// `info.path` names the element, the first one in reading order.
     package init(_ json: JSONView) throws(SkyrowError) {
         var budget = WireLimits.predicateCount
@@ -25,7 +26,7 @@ extension RecordPredicate {
             throw malformed("A predicate begins with the name of an operator.").at(0)
         }
         switch name {
-        case "and", "or":
+        case "and", "or", "none":
             guard json.count > 1 else { throw malformed("\"\(name)\" joins at least one predicate.") }
             var parts: [RecordPredicate] = []
             parts.reserveCapacity(json.count - 1)
@@ -34,14 +35,19 @@ extension RecordPredicate {
                     throw error.at(parts.count + 1)
                 }
             }
-            self = name == "and" ? .and(parts) : .or(parts)
+            self = name == "and" ? .and(parts) : name == "or" ? .or(parts) : .none(parts)
         case "not":
             guard json.count == 2, let part = rest.next() else { throw malformed("\"not\" takes one predicate.") }
             do throws(SkyrowError) { self = .not(try RecordPredicate(part, budget: &budget)) } catch {
                 throw error.at(1)
             }
+        case "between":
+            guard json.count == 4, let subject = rest.next(), let least = rest.next(), let most = rest.next() else {
+                throw malformed("\"between\" takes a key path and two values.")
+            }
+            self = .between(try operand(subject, at: 1), try literal(least, at: 2), try literal(most, at: 3))
         case "func":
-            throw SkyrowError(.notSupported, "This server has no functions in predicates.").at(0)
+            throw malformed("A function stands in place of a key path.").at(0)
         default:
             guard let comparison = ComparisonOperator(rawValue: name) else {
                 throw malformed("There is no operator \"\(excerpt(of: name))\".").at(0)
@@ -49,27 +55,29 @@ extension RecordPredicate {
             guard json.count == 3, let left = rest.next(), let right = rest.next() else {
                 throw malformed("\"\(name)\" takes two operands.")
             }
-            let operands = (try operand(left, of: comparison, at: 1), try operand(right, of: comparison, at: 2))
+            let list = comparison.takesList ? name : nil
+            let operands = (try operand(left, at: 1, list), try operand(right, at: 2, list))
             if comparison == .in { try checkMembership(operands.0, operands.1) }
             self = .comparison(comparison, operands.0, operands.1)
         }
     }
 }
 
-private func operand(
-    _ json: JSONView,
-    of comparison: ComparisonOperator,
-    at place: Int
-) throws(SkyrowError) -> Operand {
-    do throws(SkyrowError) { return try Operand(json, of: comparison) } catch { throw error.at(place) }
+/// - Parameter list: the name of an operator that takes a list of literals.
+private func operand(_ json: JSONView, at place: Int, _ list: String? = nil) throws(SkyrowError) -> Operand {
+    do throws(SkyrowError) { return try Operand(json, list) } catch { throw error.at(place) }
+}
+
+private func literal(_ json: JSONView, at place: Int) throws(SkyrowError) -> RecordValue {
+    do throws(SkyrowError) { return try RecordValue(literal: json) } catch { throw error.at(place) }
 }
 
 /// `in` has two forms: a key path in a list, and a string in a key path of a json field.
 private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowError) {
     switch (left, right) {
-    case (.keyPath, .list), (.value(.string), .keyPath):
+    case (.keyPath, .list), (.function, .list), (.value(.string), .keyPath):
         return
-    case (.keyPath, _), (.value(.string), _):
+    case (.keyPath, _), (.function, _), (.value(.string), _):
         throw wrongMembership.at(2)
     case (.value, _), (.list, _):
         throw wrongMembership.at(1)
@@ -85,28 +93,18 @@ private func malformed(_ message: String) -> SkyrowError {
 }
 
 extension Operand {
-    fileprivate init(_ json: JSONView, of comparison: ComparisonOperator) throws(SkyrowError) {
+    fileprivate init(_ json: JSONView, _ list: String?) throws(SkyrowError) {
         switch json.kind {
         case .array:
             if let first = json.firstElement, first.equals("func") {
-                throw SkyrowError(.notSupported, "This server has no functions in predicates.")
+                self = try Operand(function: json)
+            } else if let list {
+                self = .list(try Self.values(of: json, list))
+            } else {
+                self = .value(try RecordValue(literal: json))
             }
-            guard comparison == .in else {
-                throw SkyrowError(.notSupported, "Only \"in\" compares with an array.")
-            }
-            guard json.count <= WireLimits.listCount else {
-                throw malformed("\"in\" takes at most \(WireLimits.listCount) values.")
-            }
-            var values: [RecordValue] = []
-            values.reserveCapacity(json.count)
-            for element in json.elements {
-                do throws(SkyrowError) { values.append(try RecordValue(literal: element)) } catch {
-                    throw error.at(values.count)
-                }
-            }
-            self = .list(values)
         case .object:
-            if let path = try FieldPath(json: json) {
+            if !json.isJSONLiteral, let path = try FieldPath(json: json) {
                 self = .keyPath(path)
             } else {
                 self = .value(try RecordValue(literal: json))
@@ -115,14 +113,57 @@ extension Operand {
             self = .value(try RecordValue(literal: json))
         }
     }
+
+    private static func values(of json: JSONView, _ name: String) throws(SkyrowError) -> [RecordValue] {
+        guard json.count <= WireLimits.listCount else {
+            throw malformed("\"\(name)\" takes at most \(WireLimits.listCount) values.")
+        }
+        var values: [RecordValue] = []
+        values.reserveCapacity(json.count)
+        for element in json.elements {
+            do throws(SkyrowError) { values.append(try RecordValue(literal: element)) } catch {
+                throw error.at(values.count)
+            }
+        }
+        return values
+    }
+
+    /// `["func", "fold", keypath]`
+    private init(function json: JSONView) throws(SkyrowError) {
+        var rest = json.elements.dropFirst().makeIterator()
+        guard let name = rest.next()?.string, let function = FieldFunction(rawValue: name) else {
+            throw SkyrowError(.notSupported, "There is no function of this name in predicates.").at(1)
+        }
+        guard json.count == 3, let operand = rest.next(), operand.isObject else {
+            throw malformed("The function \"\(name)\" takes a key path.").at(2)
+        }
+        do throws(SkyrowError) {
+            guard let path = try FieldPath(json: operand) else {
+                throw malformed("The function \"\(name)\" takes a key path.")
+            }
+            self = .function(function, path)
+        } catch {
+            throw error.at(2)
+        }
+    }
+}
+
+extension JSONView {
+    /// Whether it is `{"$type":"json","$val":…}`: a literal that could be read as something else.
+    fileprivate var isJSONLiteral: Bool {
+        self["$type"]?.equals("json") ?? false
+    }
 }
 
 extension RecordValue {
-    /// A literal of a query: a scalar or typed value that compares with a column.
+    /// A literal of a query: a value that compares with a column.
     fileprivate init(literal json: JSONView) throws(SkyrowError) {
+        if json.isObject, json.isJSONLiteral {
+            guard let value = json["$val"] else { throw malformed("A JSON literal has the member $val.") }
+            self = .json(value.jsonText)
+            return
+        }
         switch try RecordValue(json, field: "predicate") {
-        case .json:
-            throw SkyrowError(.notSupported, "A predicate does not compare with arrays or objects.")
         case .sequence, nil:
             throw malformed("This typed value cannot be compared with.")
         case let value?:
@@ -143,6 +184,11 @@ extension FieldPath {
             return nil
         }
         try self.init(text)
+        guard let name = json["$as"] else { return }
+        guard let type = name.string.flatMap({ JSONValueType(rawValue: $0) }) else {
+            throw SkyrowError(.recordQueryInvalid, "The member $as of a key path is string, number or boolean.")
+        }
+        jsonType = type
     }
 }
 
@@ -160,6 +206,14 @@ extension JSONWriter {
         case .not(let part):
             string("not")
             self.predicate(part)
+        case .none(let parts):
+            string("none")
+            for part in parts { self.predicate(part) }
+        case .between(let subject, let least, let most):
+            string("between")
+            operand(subject)
+            literal(least)
+            literal(most)
         case .comparison(let comparison, let left, let right):
             string(comparison.rawValue)
             operand(left)
@@ -171,12 +225,29 @@ extension JSONWriter {
     private func operand(_ operand: Operand) {
         switch operand {
         case .keyPath(let path): keyPath(path)
-        case .value(let value): self.value(value)
+        case .function(let function, let path):
+            beginArray()
+            string("func")
+            string(function.rawValue)
+            keyPath(path)
+            endArray()
+        case .value(let value): literal(value)
         case .list(let values):
             beginArray()
-            for value in values { self.value(value) }
+            for value in values { literal(value) }
             endArray()
         }
+    }
+
+    /// A literal; arrays and objects are marked, since they could be read as a list, a function or a key path.
+    private func literal(_ value: RecordValue) {
+        guard case .json = value else { return self.value(value) }
+        beginObject()
+        key("$type")
+        string("json")
+        key("$val")
+        self.value(value)
+        endObject()
     }
 
     func keyPath(_ path: FieldPath) {
@@ -185,6 +256,10 @@ extension JSONWriter {
         string("keypath")
         key("$val")
         string(path.description)
+        if let type = path.jsonType {
+            key("$as")
+            string(type.rawValue)
+        }
         endObject()
     }
 }

@@ -34,8 +34,29 @@ enum AgreementCorpus {
         "[]", "[[]]", "[null]", "{}", "{\"a\": null}", "[\"a\", \"b\"]", "{\"red\": 1, \"b\": [\"c\"]}", "\"a\"", "1",
         "true",
         "[\"\\u00e9\"]", "[\"é\", \"b\\\"\\\\\"]", "[[\"a\"]]", "{\"x\": \"a\"}", "{\"é\": {\"b\": 1}}", "[\"\"]",
-        "{\"\": 1}", "[1.0, 1e2, \"\\ud83e\\udd5b\"]",
+        "{\"\": 1}", "[1.0, 1e2, \"\\ud83e\\udd5b\"]", "[[1, 2], {\"a\": 1, \"b\": 2}]", "[[2, 1], [1]]",
+        "[1, 1.0, true]",
+        "{\"a\": {\"b\": [1, 2.50, \"x\"]}, \"x\": 12345678901234567890.5}", "{\"a\": \"ΣÅb\", \"x\": 0.1}",
+        "{\"a\": true, \"x\": -0.0}", "{\"a\": {\"b\": \"a_b\"}, \"x\": 9007199254740993}",
+        "{\"a\": [], \"x\": \"10\"}",
+        "{\"a\": {\"b\": false}, \"x\": 1e1}", "[\"a\", \"a\"]", "[{\"b\": 2, \"a\": 1.0}]", "[[[]], null, \"é\"]",
+        "100", "[0, 10]",
+        "\"\"", "false", "[false]", "{\"é\": {\"0\": [\"z\"]}}",
     ]
+
+    /// Values that JSON is compared with, beside those above.
+    static let jsonLiterals: [RecordValue] = [
+        .string("a"), .string("é"), .string("e\u{301}"), .string(""), .string("x"), .string("b"), .integer(1),
+        .integer(2),
+        .integer(100), .integer(0), .integer(10), .integer(9_007_199_254_740_993), .number(0.1), .number(2.5),
+        .number(-0.0), .number(1e30), .boolean(true), .boolean(false), json("null"), json("[1]"), json("[2, 1]"),
+        json("{\"a\":1,\"b\":2.0}"), json("[]"), json("[[]]"), json("{}"), json("1.00"), json("12345678901234567890.5"),
+    ]
+
+    static func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+
+    /// Paths into the JSON of a thing.
+    static let jsonPaths = ["a", "x", "0", "1", "a.b", "a.b.0", "a.b.2", "é", "é.0", "é.b.1", "00", "red", "missing.x"]
 
     /// What may be looked for in JSON.
     static let names: [String] = ["a", "b", "c", "red", "x", "é", "", "b\"\\", "\u{1F95B}", "1", "null"]

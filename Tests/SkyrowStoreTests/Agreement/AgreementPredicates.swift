@@ -30,7 +30,9 @@ struct AgreementPredicates {
             Name(path: "_revision", type: .integer), Name(path: "next._revision", type: .integer),
             Name(path: "_access", type: .unknown("")), Name(path: "place._access", type: .unknown("")),
             Name(path: "_owner.username", type: .string), Name(path: "_owner.email", type: .string),
-            Name(path: "_created_by.email", type: .string),
+            Name(path: "_created_by.email", type: .string), Name(path: "next.place.title", type: .string),
+            Name(path: "next.next.score", type: .number), Name(path: "next.next.tags", type: .json),
+            Name(path: "place.home.rank", type: .integer), Name(path: "place.home.home.title", type: .string),
         ]
     }()
 
@@ -48,7 +50,8 @@ struct AgreementPredicates {
     mutating func predicate(size: Int) -> Predicate {
         guard size > 1 else { return comparison() }
         switch Int.random(in: 0..<8, using: &random) {
-        case 0, 1: return .not(predicate(size: size - 1))
+        case 0: return .none(parts(size))
+        case 1: return .not(predicate(size: size - 1))
         case 2...4: return .and(parts(size))
         default: return .or(parts(size))
         }
@@ -70,6 +73,7 @@ struct AgreementPredicates {
         if random.oneIn(6) { return pair() }
         let name = self.name()
         let keyPath = Operand.keyPath(path(name.path))
+        if random.oneIn(12) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
         if random.oneIn(10) {
             let any: [ComparisonOperator] = [.eq, .neq, .gt, .like]
             return .comparison(random.oneIn(2) ? .eq : random.element(any), keyPath, .value(.null))
@@ -78,25 +82,95 @@ struct AgreementPredicates {
         case (.unknown, _):
             return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
         case (.json, _):
-            return .comparison(.in, .value(.string(random.element(AgreementCorpus.names))), keyPath)
+            return json(name)
         case (.reference(let target), _):
             return equality(keyPath, target)
         case (_, let target?) where random.oneIn(2):
             return equality(keyPath, target)
         case (.string, _):
-            if random.oneIn(3) {
-                return .comparison(random.element([.like, .ilike]), keyPath, .value(.string(pattern(name))))
-            }
+            if random.oneIn(2) { return text(name, isPlain: name.id == nil) }
+        case (.bytes, _):
+            if random.oneIn(4) { return .comparison(.startsWith, keyPath, .value(literal(name))) }
         default:
             break
         }
         if random.oneIn(5) {
-            let count = Int.random(in: 0..<5, using: &random)
-            return .comparison(.in, keyPath, .list((0..<count).map { _ in random.oneIn(8) ? .null : literal(name) }))
+            return .comparison(random.oneIn(3) ? .nin : .in, keyPath, .list(list(5) { $0.literal(name) }))
         }
+        if random.oneIn(6) { return .between(keyPath, literal(name), literal(name)) }
         let comparison = random.element([ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte])
         let value = Operand.value(literal(name))
         return random.oneIn(4) ? .comparison(comparison, value, keyPath) : .comparison(comparison, keyPath, value)
+    }
+
+    /// A list of some values, `null` among them now and then.
+    private mutating func list(_ bound: Int, _ value: (inout Self) -> RecordValue) -> [RecordValue] {
+        (0..<Int.random(in: 0..<bound, using: &random)).map { _ in random.oneIn(8) ? .null : value(&self) }
+    }
+
+    /// What is asked of a text, or of its lower case.
+    private mutating func text(_ name: Name, isPlain: Bool) -> Predicate {
+        let folds = isPlain && random.oneIn(3)
+        let subject: Operand = folds ? .function(.fold, path(name.path)) : .keyPath(path(name.path))
+        if random.oneIn(2) {
+            return .comparison(random.element([.like, .ilike]), subject, .value(.string(pattern(name))))
+        }
+        let comparison = random.element([
+            ComparisonOperator.startsWith, .endsWith, .contains, .eq, .neq, .lt, .gte, .startsWith, .contains,
+        ])
+        let pieces = AgreementCorpus.texts.filter { $0.utf8.count < 40 } + AgreementCorpus.ids
+        return .comparison(comparison, subject, .value(.string(random.element(pieces))))
+    }
+
+    /// What is asked of a JSON field or of a value inside of it.
+    private mutating func json(_ name: Name) -> Predicate {
+        let field = path(name.path)
+        if random.oneIn(6) {
+            return .comparison(.in, .value(.string(random.element(AgreementCorpus.names))), .keyPath(field))
+        }
+        let isInside = random.oneIn(2)
+        var inside = isInside ? path("\(name.path).\(random.element(AgreementCorpus.jsonPaths))") : field
+        if random.oneIn(8) {
+            let bound = RecordValue.integer(Int64.random(in: 0...3, using: &random))
+            return .comparison(random.element([.eq, .lt, .gte]), .function(.size, inside), .value(bound))
+        }
+        if isInside, random.oneIn(3) { return typed(&inside) }
+        let lists: [ComparisonOperator] = [.in, .nin, .containsAll, .containsAny, .containedBy]
+        if random.oneIn(2) {
+            let comparison = random.element(lists)
+            var values = list(5) { $0.jsonLiteral() }
+            if comparison != .in, comparison != .nin { values.removeAll { $0 == .null } }
+            return .comparison(comparison, .keyPath(inside), .list(values))
+        }
+        if isInside, random.oneIn(2) {
+            let value = random.element(
+                AgreementCorpus.jsonLiterals.filter { if case .json = $0 { false } else { true } }
+            )
+            return .comparison(random.element([.lt, .lte, .gt, .gte]), .keyPath(inside), .value(value))
+        }
+        return .comparison(random.element([.eq, .neq, .contains]), .keyPath(inside), .value(jsonLiteral()))
+    }
+
+    /// A value inside JSON that is read as one of a type.
+    private mutating func typed(_ inside: inout KeyPath) -> Predicate {
+        let type = random.element(JSONValueType.allCases)
+        inside.jsonType = type
+        switch type {
+        case .string:
+            return random.oneIn(2)
+                ? .comparison(.ilike, .keyPath(inside), .value(.string(random.element(AgreementCorpus.pieces))))
+                : .comparison(.eq, .function(.fold, inside), .value(.string(random.element(["A", "a", "σåB", "x"]))))
+        case .number:
+            let value: RecordValue = random.oneIn(2) ? .integer(10) : .number(0.1)
+            return .comparison(random.element([.eq, .neq, .lt, .gte]), .keyPath(inside), .value(value))
+        case .boolean:
+            return .comparison(random.element([.eq, .neq, .gt]), .keyPath(inside), .value(.boolean(random.oneIn(2))))
+        }
+    }
+
+    private mutating func jsonLiteral() -> RecordValue {
+        random.oneIn(2)
+            ? random.element(AgreementCorpus.jsonLiterals) : AgreementCorpus.json(random.element(AgreementCorpus.json))
     }
 
     /// Two key paths of types that compare.
@@ -173,7 +247,7 @@ struct AgreementPredicates {
         case .scalar(.boolean(let flag)): return .boolean(flag)
         case .scalar(.datetime(let instant)): return .datetime(instant)
         case .scalar(.bytes(let bytes)): return .bytes(bytes)
-        case .json, .opaque, nil: return nil
+        case .json, .scalar(.decimal), .opaque, nil: return nil
         }
     }
 
@@ -194,7 +268,13 @@ struct AgreementPredicates {
                 default: true
                 }
             }
-            return SortKey(path(name.path), random.oneIn(2) ? .ascending : .descending)
+            let direction: SortKey.Direction = random.oneIn(2) ? .ascending : .descending
+            guard !random.oneIn(6) else {
+                var inside = path("tags.\(random.element(AgreementCorpus.jsonPaths))")
+                inside.jsonType = random.element(JSONValueType.allCases)
+                return SortKey(inside, direction)
+            }
+            return SortKey(path(name.path), direction)
         }
     }
 }

@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowQuery
@@ -163,6 +164,7 @@ struct AgreementWorld {
                 case .scalar(.text(let text)): "\(text)"
                 case .scalar(.integer(let integer)): "\(integer)"
                 case .scalar(.number(let number)): "\(number)"
+                case .scalar(.decimal(let number)): "\(number.description)::numeric"
                 case .scalar(.boolean(let flag)): "\(flag)"
                 case .scalar(.datetime(let time)): "\(instant(time))"
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"

@@ -7,6 +7,14 @@ import Testing
 /// `{"$type":"keypath","$val":"…"}`
 private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\"\(name)\"}" }
 
+private func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+
+private func numberPath(_ name: String) -> FieldPath {
+    var path = keyPath(name)
+    path.jsonType = .number
+    return path
+}
+
 @Suite struct PredicateTests {
     static let readable: [(String, RecordPredicate)] = [
         ("[\"eq\",\(path("title")),\"Milk\"]", .comparison(.eq, .keyPath(keyPath("title")), .value(.string("Milk")))),
@@ -41,6 +49,31 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
                 .not(.comparison(.lt, .keyPath(keyPath("b")), .value(.integer(2)))),
             ])
         ),
+        ("[\"none\",[\"eq\",\(path("a")),1]]", .none([.comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))])),
+        ("[\"between\",\(path("a")),1,\"b\"]", .between(.keyPath(keyPath("a")), .integer(1), .string("b"))),
+        ("[\"exists\",\(path("a")),false]", .comparison(.exists, .keyPath(keyPath("a")), .value(.boolean(false)))),
+        (
+            "[\"starts_with\",\(path("a")),\"b\"]",
+            .comparison(.startsWith, .keyPath(keyPath("a")), .value(.string("b")))
+        ),
+        (
+            "[\"contains_any\",\(path("a")),[1,[2]]]",
+            .comparison(.containsAny, .keyPath(keyPath("a")), .list([.integer(1), json("[2]")]))
+        ),
+        ("[\"eq\",\(path("a")),[1]]", .comparison(.eq, .keyPath(keyPath("a")), .value(json("[1]")))),
+        ("[\"eq\",\(path("a")),{\"x\":1}]", .comparison(.eq, .keyPath(keyPath("a")), .value(json("{\"x\":1}")))),
+        (
+            "[\"eq\",\(path("a")),{\"$type\":\"json\",\"$val\":[\"func\"]}]",
+            .comparison(.eq, .keyPath(keyPath("a")), .value(json("[\"func\"]")))
+        ),
+        (
+            "[\"lt\",[\"func\",\"size\",\(path("a"))],2]",
+            .comparison(.lt, .function(.size, keyPath("a")), .value(.integer(2)))
+        ),
+        (
+            "[\"eq\",{\"$type\":\"keypath\",\"$val\":\"a.b\",\"$as\":\"number\"},2]",
+            .comparison(.eq, .keyPath(numberPath("a.b")), .value(.integer(2)))
+        ),
         // As in Skygear, any object with a string $val is a key path.
         ("[\"eq\",{\"$val\":\"a\"},1]", .comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))),
     ]
@@ -63,11 +96,17 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
             ("[\"and\",1]", .invalidArgument),
             ("[\"eq\",1]", .invalidArgument), ("[\"eq\",1,2,3]", .invalidArgument), ("[\"is\",1,2]", .invalidArgument),
             ("[\"near\",1,2]", .invalidArgument), ("[\"EQ\",1,2]", .invalidArgument),
-            ("[\"eq\",\(path("a")),[1]]", .notSupported), ("[\"eq\",\(path("a")),{\"x\":1}]", .notSupported),
-            ("[\"in\",\(path("a")),[[1]]]", .notSupported), ("[\"in\",\(path("a")),[{\"x\":1}]]", .notSupported),
+            ("[\"none\"]", .invalidArgument), ("[\"between\",\(path("a")),1]", .invalidArgument),
+            ("[\"between\",\(path("a")),1,2,3]", .invalidArgument), ("[\"exists\",\(path("a"))]", .invalidArgument),
+            ("[\"eq\",\(path("a")),{\"$type\":\"json\"}]", .invalidArgument),
+            ("[\"eq\",{\"$type\":\"keypath\",\"$val\":\"a\",\"$as\":\"money\"},1]", .recordQueryInvalid),
+            ("[\"eq\",[\"func\",\"fold\"],1]", .invalidArgument),
+            ("[\"eq\",[\"func\",\"fold\",1],1]", .invalidArgument),
+            ("[\"eq\",[\"func\",\"fold\",\(path("a")),1],1]", .invalidArgument),
+            ("[\"eq\",[\"func\"],1]", .notSupported),
             ("[\"in\",\(path("a")),1]", .invalidArgument), ("[\"in\",1,\(path("a"))]", .invalidArgument),
             ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
-            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .notSupported),
+            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .invalidArgument),
             ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", .notSupported),
             ("[\"eq\",\(path("p")),{\"$type\":\"geojson\",\"$val\":1}]", .notSupported),
             ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument),
@@ -91,11 +130,13 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
             ("[\"and\",1]", "predicate[1]"), ("[\"is\",1,2]", "predicate[0]"), ("[\"eq\",1]", "predicate"),
             ("[\"not\",[\"or\",[\"eq\",1,2],[\"is\",1,2]]]", "predicate[1][2][0]"),
             ("[\"not\",[\"not\",1],2]", "predicate"),
-            ("[\"eq\",\(path("a")),[1]]", "predicate[2]"), ("[\"eq\",[1],\(path("a"))]", "predicate[1]"),
-            ("[\"in\",\(path("a")),[1,[1]]]", "predicate[2][1]"), ("[\"in\",\(path("a")),1]", "predicate[2]"),
+            ("[\"between\",\(path("a")),1,1e400]", "predicate[3]"), ("[\"eq\",[1e400],\(path("a"))]", "predicate[1]"),
+            ("[\"contains_all\",\(path("a")),[1,1e400]]", "predicate[2][1]"),
+            ("[\"eq\",[\"func\",\"fold\",\(path("a..b"))],1]", "predicate[1][2]"),
+            ("[\"in\",\(path("a")),1]", "predicate[2]"),
             ("[\"in\",1,\(path("a"))]", "predicate[1]"), ("[\"in\",\(path("a")),\(path("b"))]", "predicate[2]"),
             ("[\"func\",\"userRelation\",\(path("_owner")),{}]", "predicate[0]"),
-            ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", "predicate[1]"),
+            ("[\"lt\",[\"func\",\"distance\",\(path("p")),{}],1]", "predicate[1][1]"),
             ("[\"and\",[\"eq\",\(path("p")),1e400]]", "predicate[1][2]"),
             ("[\"eq\",\(path("a..b")),1]", "predicate[1]"), ("[\"eq\",1,\(path("a..b"))]", "predicate[2]"),
         ]

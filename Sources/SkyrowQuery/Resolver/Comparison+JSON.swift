@@ -1,0 +1,86 @@
+internal import SkyrowJSON
+internal import SkyrowModel
+
+// Comparisons with a JSON field and with a value inside of one.
+
+extension Comparison {
+    /// A JSON column beside a literal. Errors are those of the literal; its place is added outside.
+    func json(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        switch comparison {
+        case .eq: return .json(column, .isOneOf([try jsonText(value)]))
+        case .neq: return .not(.json(column, .isOneOf([try jsonText(value)])))
+        case .contains: return .json(column, .containsAll([try jsonText(value)]))
+        case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith:
+            return try typed(by: value).withLiteral(comparison, value)
+        case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
+            throw .predicateInvalid("\"\(row.name)\" takes no literal.", path)
+        }
+    }
+
+    /// The value inside JSON as one of the literal's type: any other is missing.
+    private func typed(by value: RecordValue) throws(SkyrowError) -> Comparison {
+        guard case .inside(let steps) = column.reading else { throw .literalInvalid("null", path) }
+        switch value {
+        case .integer, .number: return reading(.number, at: steps)
+        case .string: return reading(.string, at: steps)
+        case .boolean: return reading(.boolean, at: steps)
+        case .null, .datetime, .json, .reference, .sequence, .bytes, .location:
+            throw .literalInvalid("a string, a number or a boolean", path)
+        }
+    }
+
+    private func reading(_ type: JSONValueType, at steps: [String]) -> Comparison {
+        Comparison(column.reading(type, at: steps), path, row, literalAt: literalPlace)
+    }
+
+    /// A literal as JSON; what has no JSON form of its own is 108.
+    func jsonText(_ value: RecordValue) throws(SkyrowError) -> JSONText {
+        if case .json(let text) = value { return text }
+        let writer = JSONWriter(capacity: 64)
+        switch value {
+        case .string(let text):
+            guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path) }
+            writer.string(text)
+        case .integer(let integer): writer.integer(integer)
+        case .number(let number) where number.isFinite: writer.number(number)
+        case .boolean(let flag): writer.boolean(flag)
+        case .reference(let id):
+            writer.beginObject()
+            writer.key("$type")
+            writer.string("ref")
+            writer.key("$id")
+            writer.string(id.description)
+            writer.endObject()
+        case .null, .number, .datetime, .json, .sequence, .bytes, .location:
+            throw .literalInvalid("a JSON value", path)
+        }
+        return writer.jsonText
+    }
+
+    /// The number of a literal, with every digit that it has.
+    func decimal(_ value: RecordValue) throws(SkyrowError) -> JSONDecimal {
+        switch value {
+        case .integer(let integer): return JSONDecimal(integer)
+        case .number(let number):
+            guard let decimal = JSONDecimal(number) else { throw .literalInvalid("a number", path) }
+            return decimal
+        default: throw .literalInvalid("a number", path)
+        }
+    }
+}
+
+extension ResolvedColumn {
+    /// The value inside JSON at some steps as one of a type.
+    func reading(_ type: JSONValueType, at steps: [String]) -> ResolvedColumn {
+        var column = self
+        column.reading = .typed(steps, type)
+        switch type {
+        case .string:
+            column.kind = .string
+            column.collation = .database
+        case .number: column.kind = .decimal
+        case .boolean: column.kind = .boolean
+        }
+        return column
+    }
+}

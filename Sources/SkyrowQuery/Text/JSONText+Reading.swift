@@ -1,0 +1,85 @@
+internal import SkyrowJSON
+package import SkyrowModel
+
+extension JSONText {
+    /// Lends the parsed value; nil for a text that is nested deeper than any that the service takes.
+    func withValue<Result>(_ body: (JSONView) -> Result) -> Result? {
+        guard let document = try? JSONDocument(utf8) else { return nil }
+        return document.withRoot(body)
+    }
+
+    /// What makes it the same value as another; nil for a text that is nested too deep.
+    var identity: JSONIdentity? { withValue { JSONIdentity($0) } }
+
+    /// Whether it is neither array nor object.
+    package var isScalar: Bool { withValue { !$0.isArray && !$0.isObject } ?? false }
+
+    /// nil unless it is a string.
+    package var string: String? { withValue { $0.string } ?? nil }
+
+    /// Whether the value is an array with this string as an element, an object with this key, or the string itself:
+    /// PostgreSQL's `jsonb ? text`.
+    func holds(_ text: String) -> Bool {
+        withValue { json in
+            if json.isString { return json.string?.isSameText(as: text) ?? false }
+            return json.elements.contains { $0.string?.isSameText(as: text) ?? false }
+                || json.members.contains { $0.key.string?.isSameText(as: text) ?? false }
+        } ?? false
+    }
+
+    /// The value at some steps; nil where they lead nowhere or to `null`.
+    func value(at steps: [String]) -> JSONText? {
+        withValue { root in
+            var value = root
+            for step in steps {
+                guard let next = value.value(at: step) else { return nil }
+                value = next
+            }
+            return value.isNull ? nil : value.jsonText
+        } ?? nil
+    }
+}
+
+extension JSONView {
+    /// The member of an object of this name, or the element of an array with this number.
+    fileprivate func value(at step: String) -> JSONView? {
+        if isArray {
+            guard let number = Int(step), number >= 0, number < count else { return nil }
+            return elements.dropFirst(number).first { _ in true }
+        }
+        var found: JSONView?
+        for (key, value) in members where key.string?.isSameText(as: step) ?? false { found = value }
+        return found
+    }
+}
+
+extension JSONCondition {
+    /// Whether it holds for a value; nil for texts that are nested too deep.
+    func holds(for text: JSONText) -> Bool? {
+        text.withValue { json in
+            let elements = json.elements.map { JSONIdentity($0) }
+            switch self {
+            case .isOneOf(let values):
+                let own = JSONIdentity(json)
+                return values.contains { value in
+                    guard let identity = value.identity else { return false }
+                    return identity == own || (value.isScalar && elements.contains(identity))
+                }
+            case .containsAll(let values):
+                return values.allSatisfy { $0.identity.map(elements.contains) ?? false }
+            case .containsAny(let values):
+                return values.contains { $0.identity.map(elements.contains) ?? false }
+            case .containedBy(let values):
+                let identities = Set(values.compactMap(\.identity))
+                return json.isArray && elements.allSatisfy(identities.contains)
+            }
+        }
+    }
+}
+
+extension JSONCondition {
+    /// Whether it asks for one of no values, which nothing is, not even what is missing.
+    var isEmptyList: Bool {
+        if case .isOneOf(let values) = self { values.isEmpty } else { false }
+    }
+}

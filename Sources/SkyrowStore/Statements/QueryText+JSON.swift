@@ -1,0 +1,152 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+// What is asked of JSON columns and of the values inside of them.
+
+extension QueryText {
+    /// What a query compares of a stored value.
+    func read(_ stored: SQL, _ reading: ResolvedColumn.Reading) -> SQL {
+        switch reading {
+        case .stored: return stored
+        case .inside(let steps): return "NULLIF(\(Self.value(of: stored, at: steps)), 'null')"
+        case .typed(let steps, .string):
+            let value = Self.value(of: stored, at: steps)
+            return "(CASE WHEN jsonb_typeof(\(value)) = 'string' THEN \(value) #>> '{}' END)"
+        case .typed(let steps, .number):
+            let value = Self.value(of: stored, at: steps)
+            return "(CASE WHEN jsonb_typeof(\(value)) = 'number' THEN (\(value))::numeric END)"
+        case .typed(let steps, .boolean):
+            let value = Self.value(of: stored, at: steps)
+            return "(CASE WHEN jsonb_typeof(\(value)) = 'boolean' THEN (\(value))::boolean END)"
+        case .size(let steps):
+            let value = Self.value(of: stored, at: steps)
+            return "(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN jsonb_array_length(\(value))::bigint END)"
+        }
+    }
+
+    /// `"r"."meta" #> '{size,w}'`
+    private static func value(of stored: SQL, at steps: [String]) -> SQL {
+        if steps.isEmpty { return stored }
+        if let path = JSONPathLiteral(steps) { return "(\(stored) #> \(literal: path.text))" }
+        return "(\(stored) #> \(steps))"
+    }
+}
+
+/// A path into JSON that is written into the text of a statement, because an index on an expression serves no path that
+/// is bound.
+///
+/// It holds letters, digits and underscores only, so that nothing in it ends the literal or the array.
+struct JSONPathLiteral {
+    /// `{size,w}`
+    let text: String
+
+    /// nil for a path with other characters or with long steps, which is bound.
+    init?(_ steps: [String]) {
+        guard steps.allSatisfy(Self.isPlain) else { return nil }
+        text = "{\(steps.joined(separator: ","))}"
+    }
+
+    private static func isPlain(_ step: String) -> Bool {
+        guard (1...63).contains(step.utf8.count), let first = step.utf8.first else { return false }
+        // NULL would be no step of the array.
+        guard step.lowercased() != "null" else { return false }
+        if isDigit(first) { return step.utf8.count <= 6 && step.utf8.allSatisfy(isDigit) }
+        return step.utf8.allSatisfy { isDigit($0) || $0 == UInt8(ascii: "_") || isLetter($0) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}
+
+extension JSONCondition {
+    /// How many values are looked for one by one, each by the index.
+    private static let maximumAlternatives = 32
+
+    /// The condition for a value of type `jsonb`; NULL where that is NULL.
+    ///
+    /// `@>` finds an element that is neither array nor object and an index serves it. `[[1]]` is in `[[1, 2]]` for it, so
+    /// for others it only narrows and the elements decide.
+    func sql(_ value: SQL) -> SQL {
+        switch self {
+        case .isOneOf(let values): Self.isOneOf(value, values)
+        case .containsAll(let values): Self.containsAll(value, values)
+        case .containsAny(let values): Self.containsAny(value, values)
+        case .containedBy(let values):
+            Self.ofArray(
+                value,
+                """
+                NOT EXISTS (SELECT FROM jsonb_array_elements(\(value)) AS "e" \
+                WHERE "e"."value" NOT IN (SELECT unnest(\(values.map(\.jsonb)))))
+                """
+            )
+        }
+    }
+
+    private static func isOneOf(_ value: SQL, _ values: [JSONText]) -> SQL {
+        let elements = values.filter(\.isScalar).map { JSONText.array(of: [$0]).jsonb }
+        if values.count == 1 {
+            guard let element = elements.first else { return "\(value) = \(values[0].jsonb)" }
+            return "(\(value) = \(values[0].jsonb) OR \(value) @> \(element))"
+        }
+        return "(\(value) = ANY(\(values.map(\.jsonb))) OR \(value) @> ANY(\(elements)))"
+    }
+
+    private static func containsAll(_ value: SQL, _ values: [JSONText]) -> SQL {
+        if values.isEmpty { return "\(value) = \(value)" }
+        let narrowed: SQL = "\(value) @> \(JSONText.array(of: values).jsonb)"
+        let others = values.filter { !$0.isScalar }
+        if others.isEmpty { return narrowed }
+        let decided = ofArray(
+            value,
+            """
+            NOT EXISTS (SELECT FROM unnest(\(others.map(\.jsonb))) AS "v" WHERE "v" NOT IN \
+            (SELECT "e"."value" FROM jsonb_array_elements(\(value)) AS "e"))
+            """
+        )
+        return "(\(narrowed) AND \(decided))"
+    }
+
+    private static func containsAny(_ value: SQL, _ values: [JSONText]) -> SQL {
+        if values.isEmpty { return "\(value) <> \(value)" }
+        let strings = values.compactMap(\.string)
+        if strings.count == values.count {
+            return "(\(value) ?| \(strings) AND jsonb_typeof(\(value)) = 'array')"
+        }
+        if values.count <= maximumAlternatives, values.allSatisfy(\.isScalar) {
+            let parts = values.map { "\(value) @> \(JSONText.array(of: [$0]).jsonb)" as SQL }
+            return "(\(parts.joined(separator: " OR ")))"
+        }
+        return ofArray(
+            value,
+            """
+            EXISTS (SELECT FROM jsonb_array_elements(\(value)) AS "e" \
+            WHERE "e"."value" IN (SELECT unnest(\(values.map(\.jsonb)))))
+            """
+        )
+    }
+
+    /// A condition for arrays that is false for any other value; their elements are not looked at then, which would fail.
+    private static func ofArray(_ value: SQL, _ condition: SQL) -> SQL {
+        "CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(condition) WHEN \(value) IS NOT NULL THEN false END"
+    }
+}
+
+extension JSONText {
+    fileprivate var jsonb: PostgresJSONB { PostgresJSONB(utf8: utf8) }
+
+    fileprivate static func array(of values: [JSONText]) -> JSONText {
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        for (place, value) in values.enumerated() {
+            if place > 0 { text.append(UInt8(ascii: ",")) }
+            text += value.utf8
+        }
+        text.append(UInt8(ascii: "]"))
+        return JSONText(validated: text)
+    }
+}
