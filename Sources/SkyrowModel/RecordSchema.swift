@@ -20,6 +20,8 @@ public enum FieldType: Hashable, Sendable {
     case bytes
     /// `geography(Point,4326)` of PostGIS
     case location
+    /// An array of PostgreSQL of one dimension, such as `text[]`
+    case array(ElementType)
     /// A column made in psql whose SQL type has no field type; read as text, never written.
     case unknown(String)
 
@@ -29,10 +31,11 @@ public enum FieldType: Hashable, Sendable {
         ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
     ]
 
-    /// The name in `schema:*` actions: `string`, `ref(category)`, …
+    /// The name in `schema:*` actions: `string`, `ref(category)`, `array(integer)`, …
     public var name: String {
         switch self {
         case .reference(let type): "ref(\(type))"
+        case .array(let element): "array(\(element.fieldType.name))"
         default: Self.named.first { $0.type == self }?.name ?? "unknown"
         }
     }
@@ -43,8 +46,20 @@ public enum FieldType: Hashable, Sendable {
             self = type
         } else if name.hasPrefix("ref("), name.hasSuffix(")") {
             self = .reference(try RecordTypeName(String(name.dropFirst(4).dropLast())))
+        } else if name.hasPrefix("array("), name.hasSuffix(")"),
+            let element = ElementType(try FieldType(name: String(name.dropFirst(6).dropLast())))
+        {
+            self = .array(element)
         } else {
             throw .invalidArgument("There is no field type of that name.", "type")
+        }
+    }
+
+    /// The type of the records that values of the field refer to; nil for any other field.
+    package var target: RecordTypeName? {
+        switch self {
+        case .reference(let target), .array(.reference(let target)): target
+        default: nil
         }
     }
 }

@@ -14,6 +14,7 @@ extension RecordValue {
         case .reference(let id): id.withBytes { body(.reference(type: $0, id: $1)) }
         case .bytes(let bytes): bytes.withUnsafeBytes { body(.bytes($0)) }
         case .location(let location): body(.location(location))
+        case .array(let elements): elements.withBorrowed { body(.array($0)) }
         }
     }
 
@@ -32,7 +33,42 @@ extension RecordValue {
             self = .reference(target)
         case .bytes(let bytes): self = .bytes(Array(bytes))
         case .location(let location): self = .location(location)
+        case .array(let elements): self = .array(elements.map { RecordValue($0) ?? .null })
         case .unknown: return nil
+        }
+    }
+}
+
+extension [RecordValue] {
+    /// Lends the elements of an array, whose texts are copied into one piece of memory for that.
+    fileprivate func withBorrowed(_ body: (UnsafeBufferPointer<BorrowedValue>) -> Void) {
+        var texts: [UInt8] = []
+        for element in self {
+            switch element {
+            case .string(let text): texts += text.utf8
+            case .reference(let id): texts += id.type.rawValue.utf8 + [UInt8](id.id.utf8)
+            default: break
+            }
+        }
+        texts.withUnsafeBytes { bytes in
+            var place = 0
+            func next(_ length: Int) -> UnsafeRawBufferPointer {
+                defer { place += length }
+                return UnsafeRawBufferPointer(rebasing: bytes[place..<place + length])
+            }
+            let elements = map { element -> BorrowedValue in
+                switch element {
+                case .string(let text): .string(next(text.utf8.count))
+                case .integer(let value): .integer(value)
+                case .number(let value): .number(value)
+                case .boolean(let value): .boolean(value)
+                case .reference(let id):
+                    .reference(type: next(id.type.rawValue.utf8.count), id: next(id.id.utf8.count))
+                // Nothing else is an element (``ElementType``).
+                default: .null
+                }
+            }
+            elements.withUnsafeBufferPointer(body)
         }
     }
 }

@@ -1,4 +1,4 @@
-// Values as literals, so that a draft reads `["title": "Milk", "stars": 3, "done": false]`.
+// Values as literals, so that a draft reads `["title": "Milk", "stars": 3, "tags": ["shop"], "done": false]`.
 
 extension RecordValue: ExpressibleByStringLiteral {
     public init(stringLiteral text: String) {
@@ -15,6 +15,12 @@ extension RecordValue: ExpressibleByIntegerLiteral {
 extension RecordValue: ExpressibleByFloatLiteral {
     public init(floatLiteral value: Double) {
         self = .number(value)
+    }
+}
+
+extension RecordValue: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: RecordValue...) {
+        self = .array(elements)
     }
 }
 

@@ -13,13 +13,18 @@ public enum RecordValue: Hashable, Sendable {
     case sequence
     case bytes([UInt8])
     case location(Location)
+    /// The elements of an array, of one type; `null` for those that psql made NULL.
+    ///
+    /// On the wire it looks like ``json(_:)``, and is read as that: the type of the field tells the two apart.
+    case array([RecordValue])
 }
 
 extension RecordValue {
-    /// The type of a new field that first gets this value; nil for `null`, which has no type.
+    /// The type of a new field that first gets this value; nil for `null`, which has no type, and for an array, whose
+    /// field is made by a change of the schema.
     package var fieldType: FieldType? {
         switch self {
-        case .null: nil
+        case .null, .array: nil
         case .string: .string
         case .integer: .integer
         case .number: .number
@@ -39,6 +44,7 @@ extension RecordValue {
         case .string(let text): text.utf8.count
         case .json(let text): text.utf8.count
         case .bytes(let bytes): bytes.count
+        case .array(let elements): elements.reduce(32) { $0 + $1.size }
         default: 32
         }
     }

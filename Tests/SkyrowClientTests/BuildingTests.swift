@@ -72,6 +72,8 @@ import Testing
     @Test func draftsAreMadeOfLiterals() throws {
         let draft = try RecordDraft("note/1", ["title": "Milk", "stars": 3, "price": 1.5, "done": false])
         #expect(draft.fields.map(\.value) == [.string("Milk"), .integer(3), .number(1.5), .boolean(false)])
+        let tagged = try RecordDraft("note/1", ["tags": ["shop", "food"], "ratings": [1, 2]])
+        #expect(tagged.fields.map(\.value) == [.array(["shop", "food"]), .array([.integer(1), .integer(2)])])
         #expect(throws: SkyrowError.self) { try RecordDraft("note", [:]) }
         #expect(throws: SkyrowError.self) { try RecordDraft("note/1", ["_id": 1]) }
         #expect(try RecordDraft.new("note", [:]).id != RecordDraft.new("note", [:]).id)
@@ -91,6 +93,13 @@ import Testing
         #expect(RecordValue.string("POINT(1 2)").locationValue == nil)
         #expect(throws: SkyrowError.self) { try RecordValue.location(latitude: 91, longitude: 0) }
         #expect(try RecordValue.json(Data("[1, 2]".utf8)).jsonValue == Data("[1, 2]".utf8))
+        #expect(RecordValue.array(["a", .null]).arrayValue == ["a", .null])
+        let list = #"[1, "a", null, {"$type":"ref","$id":"tag/1"}, [2]]"#
+        #expect(
+            try RecordValue.json(Data(list.utf8)).arrayValue
+                == [1, "a", .null, .reference(RecordID("tag/1")), .json(Data("[2]".utf8))]
+        )
+        #expect(try RecordValue.json(Data("{}".utf8)).arrayValue == nil && RecordValue.string("a").arrayValue == nil)
         for text in ["1", "\"a\"", "[", ""] {
             #expect(throws: SkyrowError.self) { try RecordValue.json(Data(text.utf8)) }
         }

@@ -20,7 +20,21 @@ import Testing
         #expect(try FieldType(name: name) == type)
     }
 
-    @Test(arguments: ["", "text", "unknown", "ref", "ref()", "ref(_a)", "location "])
+    @Test(arguments: [
+        (ElementType.string, "array(string)"), (.integer, "array(integer)"), (.number, "array(number)"),
+        (.boolean, "array(boolean)"), (.reference(type("tag")), "array(ref(tag))"),
+    ])
+    func anArrayIsNamedByItsElements(element: ElementType, name: String) throws {
+        #expect(FieldType.array(element).name == name)
+        #expect(try FieldType(name: name) == .array(element))
+        #expect(ElementType(element.fieldType) == element)
+    }
+
+    @Test(arguments: [
+        "", "text", "unknown", "ref", "ref()", "ref(_a)", "location ", "array", "array()", "array(json)",
+        "array(bytes)",
+        "array(array(string))", "array(ref())", "array(string", "array(string) ",
+    ])
     func anyOtherNameIsRefused(name: String) {
         #expect(throws: SkyrowError.self) { try FieldType(name: name) }
         #expect(FieldType.unknown("money").name == "unknown")

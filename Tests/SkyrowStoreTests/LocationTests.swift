@@ -89,7 +89,7 @@ import Testing
                 [draft("shop/0", ["place": .location(Self.hongKong), "name": .string("x")]), draft("shop/1")]
             )
             for (name, value) in [
-                ("place", RecordValue.string("POINT(1 2)")), ("place", .json(JSONText(validated: Array("[1,2]".utf8)))),
+                ("place", RecordValue.json(JSONText(validated: Array("[1,2]".utf8)))),
                 ("name", .location(Self.hongKong)),
             ] {
                 let error = await #expect(throws: SkyrowError.self) {
@@ -97,6 +97,9 @@ import Testing
                 }
                 #expect(error?.code == .incompatibleSchema)
             }
+            let text = [draft("shop/0", ["place": .string("POINT(1 2)")])].map { SaveRequest.Item.draft($0) }
+            let outcomes = try await f.store.save(text, in: .everyone, caller: .ann, atomic: false)
+            #expect(outcomes[0].error?.code == .invalidArgument)
             func ids(_ predicate: Predicate) async throws -> [String] {
                 let query = RecordQuery(type: type("shop"), predicate: predicate)
                 return try await f.store.query(query, in: .everyone, caller: .ann).records

@@ -1,5 +1,4 @@
 import SkyrowModel
-import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 

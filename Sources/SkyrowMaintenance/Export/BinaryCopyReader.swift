@@ -60,6 +60,10 @@ struct BinaryCopyReader {
         to sink: inout some RecordSink
     ) throws(PostgresError) {
         let isRead = column.typeName.withUnsafeBytes { name in
+            if case .array(let element) = column.kind {
+                element.withValue(bytes, name: name, id: { $0 }) { sink.member(column.key, $0) }
+                return true
+            }
             guard let value = column.kind.value(bytes, name: name) else { return false }
             sink.member(column.key, value)
             return true

@@ -39,6 +39,14 @@ struct JSONRecordWriter: RecordFileWriter {
             } else {
                 members.member(key, value)
             }
+        case .array(let elements):
+            let spelled = elements.map { element -> BorrowedValue in
+                guard case .number(let number) = element, let special = spelling(ofSpecial: number) else {
+                    return element
+                }
+                return .string(UnsafeRawBufferPointer(start: special.utf8Start, count: special.utf8CodeUnitCount))
+            }
+            spelled.withUnsafeBufferPointer { members.member(key, .array($0)) }
         case .string where key.encoded.elementsEqual(Self.owner.encoded):
             members.member(Self.ownerID, value)
         default:

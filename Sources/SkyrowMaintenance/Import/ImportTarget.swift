@@ -88,8 +88,14 @@ struct ImportTarget {
     }
 
     private func accepted(_ value: RecordValue, by column: RecordColumn) throws(SkyrowError) -> RecordValue? {
-        // A row's reference may be the id of a private record, which no `RecordID` can be.
-        if !reserved.isEmpty, case .reference = column.type, case .string = value { return value }
+        if !reserved.isEmpty {
+            switch (column.type, value) {
+            // A row's reference may be the id of a private record, which no `RecordID` can be; its array is as long as psql
+            // made it, and may hold NULL.
+            case (.reference, .string), (.array, .array): return value
+            default: break
+            }
+        }
         return try column.accepted(value)
     }
 

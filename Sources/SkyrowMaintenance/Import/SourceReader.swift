@@ -175,7 +175,7 @@ struct SourceReader: Sendable {
         return .value(.json(json.jsonText))
     }
 
-    private static func privateReference(_ json: JSONView) -> SourceRecord.Cell? {
+    static func privateReference(_ json: JSONView) -> SourceRecord.Cell? {
         guard json.isObject, json["$type"]?.equals("ref") ?? false, let text = json["$id"]?.string,
             let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")),
             text.utf8[text.utf8.index(after: slash)...].first == UInt8(ascii: "~"),

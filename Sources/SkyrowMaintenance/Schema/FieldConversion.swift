@@ -53,7 +53,7 @@ package struct FieldConversion: Hashable, Sendable {
         if conversion.changesColumn {
             statements.append("\(alter) TYPE \(type.sqlType) USING \(column)::\(type.sqlType)")
         }
-        if case .reference = to, let reference = try type.constraint(in: schema) {
+        if case .reference = to, let reference = try type.constraint(of: column, in: schema) {
             statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)")
         }
         if let index = type.index(on: column, of: table) { statements.append(index) }

@@ -85,9 +85,7 @@ struct SchemaComparison {
 
     private mutating func refuseLostReferences(of type: DocumentedType, named name: RecordTypeName) {
         for (field, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
-            guard case .reference(let target) = wanted.type, target != .user, document.types[target] == nil else {
-                continue
-            }
+            guard let target = wanted.type.target, target != .user, document.types[target] == nil else { continue }
             refusals.append("\(name).\(field) refers to the type \(target), which the file does not have.")
         }
     }

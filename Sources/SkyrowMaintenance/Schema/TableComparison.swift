@@ -149,7 +149,11 @@ struct TableComparison {
         named formerField: FieldName
     ) -> Bool {
         var known = column.type
-        if case .reference(let target) = known { known = .reference(renamed[target] ?? target) }
+        switch known {
+        case .reference(let target): known = .reference(renamed[target] ?? target)
+        case .array(.reference(let target)): known = .array(.reference(renamed[target] ?? target))
+        default: break
+        }
         if case .unknown = wanted.type, case .unknown = known { return false }
         guard wanted.isGenerated == column.isGenerated else {
             refuse("\(name).\(field) is \(column.isGenerated ? "" : "not ")computed by PostgreSQL: change it in psql.")

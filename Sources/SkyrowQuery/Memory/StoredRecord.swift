@@ -109,6 +109,8 @@ package enum StoredValue: Hashable, Sendable {
     /// A value that is compared with others of its type; of an id, the stored one.
     case scalar(ResolvedLiteral)
     case json(JSONText)
+    /// The elements of an array, nil for those that are NULL; of references, stored ids.
+    case array([ResolvedLiteral?])
     /// A value that is compared with `null` only.
     case opaque
 
@@ -125,6 +127,12 @@ package enum StoredValue: Hashable, Sendable {
         case .reference(let id): self = .scalar(.text(reference(id)))
         case .bytes(let bytes): self = .scalar(.bytes(bytes))
         case .location: self = .opaque
+        case .array(let elements):
+            self = .array(
+                elements.map { element in
+                    if case .scalar(let literal)? = StoredValue(element, reference: reference) { literal } else { nil }
+                }
+            )
         }
     }
 }

@@ -21,6 +21,8 @@ package enum ValueKind: Hashable, Sendable {
     case database
     /// The access list.
     case access
+    /// An array whose elements are of this type.
+    case array(ElementType)
     /// A location, or a column that psql made of a type that is not ours: it is compared with `null` only.
     case opaque
 
@@ -34,6 +36,7 @@ package enum ValueKind: Hashable, Sendable {
         case .json: self = .json
         case .reference(let target): self = .reference(target)
         case .bytes: self = .bytes
+        case .array(let element): self = .array(element)
         case .location, .unknown: self = .opaque
         }
     }
@@ -43,7 +46,8 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .reference(let type): type
         case .user: .user
-        case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .opaque:
+        case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .array,
+            .opaque:
             nil
         }
     }
@@ -52,7 +56,7 @@ package enum ValueKind: Hashable, Sendable {
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database: true
-        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .opaque: false
+        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .opaque: false
         }
     }
 }
@@ -76,7 +80,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     package static let id = ValueClasses(rawValue: 1 << 7)
     package static let user = ValueClasses(rawValue: 1 << 8)
     package static let database = ValueClasses(rawValue: 1 << 9)
-    /// Access lists, locations and columns of unknown types.
+    /// Access lists, arrays, locations and columns of unknown types.
     package static let opaque = ValueClasses(rawValue: 1 << 10)
 
     /// A value inside JSON.
@@ -99,7 +103,7 @@ extension ValueKind {
         case .id: .id
         case .user: .user
         case .database: .database
-        case .access, .opaque: .opaque
+        case .access, .array, .opaque: .opaque
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 internal import SkyrowModel
 
 // What literals become beside columns of each type. Errors are those of the literal; its place is added outside.
@@ -64,7 +65,7 @@ extension Comparison {
     // MARK: Numbers
 
     func integer(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        switch value {
+        switch cast(value, .integer) {
         case .integer(let literal):
             return try exact(.compare(comparison, literal)) { .integer($0) }
         case .number(let literal):
@@ -78,7 +79,7 @@ extension Comparison {
     }
 
     func number(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        switch value {
+        switch cast(value, .number) {
         case .number(let literal):
             return try exact(.compare(comparison, literal)) { .number($0) }
         case .integer(let literal):
@@ -106,7 +107,7 @@ extension Comparison {
 
     /// The integer that equals a literal; nil when none does.
     func exactInteger(_ value: RecordValue) throws(SkyrowError) -> Int64? {
-        switch value {
+        switch cast(value, .integer) {
         case .integer(let literal): return literal
         case .number(let literal): return Int64(exactly: literal)
         default:
@@ -116,7 +117,7 @@ extension Comparison {
 
     /// The double that equals a literal; nil when none does.
     func exactNumber(_ value: RecordValue) throws(SkyrowError) -> Double? {
-        switch value {
+        switch cast(value, .number) {
         case .number(let literal): return literal
         case .integer(let literal): return Int64(exactly: Double(literal)) == literal ? Double(literal) : nil
         default:
@@ -126,18 +127,24 @@ extension Comparison {
 
     // MARK: Values
 
+    /// A text as a value of a type, as a save reads it; any other value as it is, and so a text that is none.
+    private func cast(_ value: RecordValue, _ cast: TextCast) -> RecordValue {
+        guard case .string(let text) = value else { return value }
+        return cast.value(of: text) ?? value
+    }
+
     func boolean(_ value: RecordValue) throws(SkyrowError) -> Bool {
-        guard case .boolean(let flag) = value else { throw .literalInvalid("a boolean", path) }
+        guard case .boolean(let flag) = cast(value, .boolean) else { throw .literalInvalid("a boolean", path) }
         return flag
     }
 
     func instant(_ value: RecordValue) throws(SkyrowError) -> Timestamp {
-        guard case .datetime(let instant) = value else { throw .literalInvalid("a date", path) }
+        guard case .datetime(let instant) = cast(value, .datetime) else { throw .literalInvalid("a date", path) }
         return instant
     }
 
     func bytes(_ value: RecordValue) throws(SkyrowError) -> [UInt8] {
-        guard case .bytes(let bytes) = value else { throw .literalInvalid("bytes", path) }
+        guard case .bytes(let bytes) = cast(value, .bytes) else { throw .literalInvalid("bytes", path) }
         return bytes
     }
 
@@ -166,6 +173,14 @@ extension Comparison {
         default:
             throw .literalInvalid("a reference to \"\(type)\" or an id", path)
         }
+    }
+
+    /// The id of a record that a reference leads to; unlike an id that is compared in its order, a text is one or none.
+    func referredID(_ value: RecordValue, of type: RecordTypeName) throws(SkyrowError) -> String {
+        guard case .reference(let id) = cast(value, .reference(type)), id.type == type else {
+            throw .literalInvalid("a reference to \"\(type)\" or an id", path)
+        }
+        return id.id
     }
 
     private func requirePattern(_ pattern: String) throws(SkyrowError) {

@@ -59,7 +59,7 @@ struct Comparison {
             switch column.kind {
             case .json:
                 "A JSON field as a whole has no order and is no text; ask about a value inside of it."
-            case .access, .opaque: "A field of this type is compared with null only."
+            case .access, .array, .opaque: "A field of this type is compared with null only."
             case .reference where !takesText:
                 "References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only."
             case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
@@ -86,7 +86,8 @@ struct Comparison {
         case .string: return try text(comparison, comparedText(value))
         case .user: return try text(comparison, userID(value))
         case .database: return try text(comparison, databaseName(value))
-        case .id(let type), .reference(let type): return try id(comparison, wireID(value, of: type))
+        case .id(let type): return try id(comparison, wireID(value, of: type))
+        case .reference(let type): return try id(comparison, referredID(value, of: type))
         case .integer: return try integer(comparison, value)
         case .number: return try number(comparison, value)
         case .decimal: return try related(comparison, .decimal(decimal(value)))
@@ -94,7 +95,7 @@ struct Comparison {
         case .datetime: return try related(comparison, .datetime(instant(value)))
         case .bytes: return try bytes(comparison, bytes(value))
         case .json: return try json(comparison, value)
-        case .access, .opaque: throw .literalInvalid("null", path)
+        case .access, .array, .opaque: throw .literalInvalid("null", path)
         }
     }
 
@@ -171,8 +172,10 @@ struct Comparison {
         case .string: return .isOneOf(column, .texts(try each(values, comparedText)))
         case .user: return .isOneOf(column, .texts(try each(values, userID)))
         case .database: return .isOneOf(column, .texts(try each(values, databaseName)))
-        case .id(let type), .reference(let type):
+        case .id(let type):
             return .hasID(column, try each(values) { value throws(SkyrowError) in try wireID(value, of: type) })
+        case .reference(let type):
+            return .hasID(column, try each(values) { value throws(SkyrowError) in try referredID(value, of: type) })
         case .integer: return .isOneOf(column, .integers(try each(values, exactInteger).compactMap { $0 }))
         case .number: return .isOneOf(column, .numbers(try each(values, exactNumber).compactMap { $0 }))
         case .decimal: return .isOneOf(column, .decimals(try each(values, decimal)))
@@ -180,7 +183,7 @@ struct Comparison {
         case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
         case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
         case .json: return .json(column, .isOneOf(try each(values, jsonText)))
-        case .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
+        case .access, .array, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         }
     }
 

@@ -83,7 +83,7 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .opaque:
+        case .json, .access, .array, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

@@ -108,7 +108,7 @@ extension RecordStore {
             }
             guard let overtaken = run.overtaken,
                 try await catchUp(from: catalog, after: overtaken.error, &retry)
-            else { return settled }
+            else { return settled.enumerated().map { $1.naming(record: $0) } }
             open = overtaken.places.map { open[$0] }.sorted()
             if open.count == work.items.count { settled = [] }
             instant = run.instant
@@ -147,6 +147,16 @@ extension RecordStore {
             )
         }
         return outcomes
+    }
+}
+
+extension RecordOutcome {
+    /// The outcome whose error, where it names an element of a record, names the record's place in the request as well.
+    fileprivate func naming(record place: Int) -> RecordOutcome {
+        guard case .failure(let error, let id) = self, let path = error.path, !path.hasPrefix("records[") else {
+            return self
+        }
+        return .failure(error.at("records[\(place)]."), id: id)
     }
 }
 

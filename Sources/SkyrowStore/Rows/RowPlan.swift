@@ -4,7 +4,7 @@ internal import SkyrowPostgres
 /// How the columns of a statement's rows become the members of a record, in the order of the wire form.
 package final class RowPlan: Sendable {
     /// What a column holds and how it is emitted to a sink.
-    package enum Kind: Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The stored id of the record itself.
         case id
         /// The access list, which is emitted even when it is NULL.
@@ -21,8 +21,17 @@ package final class RowPlan: Sendable {
         case bytes
         /// A location in EWKB.
         case location
+        /// An array of one of these.
+        case array(Element)
         /// True where the column, whose type is not ours but the member's `name`, is not NULL.
         case unknown
+    }
+
+    /// What the elements of an array are.
+    package enum Element: Hashable, Sendable {
+        case text, integer, number, boolean
+        /// Stored ids of records of the type that is the member's `name`.
+        case reference
     }
 
     struct Member: Sendable {
@@ -148,6 +157,10 @@ extension RowPlan.Kind {
         case .number: .float8
         case .boolean, .unknown: .bool
         case .bytes, .location: .bytea
+        case .array(.text), .array(.reference): .textArray
+        case .array(.integer): .int8Array
+        case .array(.number): .float8Array
+        case .array(.boolean): .boolArray
         }
     }
 
@@ -161,6 +174,10 @@ extension RowPlan.Kind {
         case .number: "float8"
         case .boolean, .unknown: "bool"
         case .bytes, .location: "bytea"
+        case .array(.text), .array(.reference): "text[]"
+        case .array(.integer): "int8[]"
+        case .array(.number): "float8[]"
+        case .array(.boolean): "bool[]"
         }
     }
 
@@ -174,6 +191,10 @@ extension RowPlan.Kind {
         case .timestamptz: self = .datetime
         case .jsonb: self = .json
         case .bytea: self = .bytes
+        case .textArray: self = .array(.text)
+        case .int8Array: self = .array(.integer)
+        case .float8Array: self = .array(.number)
+        case .boolArray: self = .array(.boolean)
         default: self = .unknown
         }
     }

@@ -133,6 +133,12 @@ package struct StoredRow: RecordSource {
         of plan: RowPlan,
         into sink: inout some RecordSink
     ) {
+        if case .array(let element) = member.kind {
+            element.withValue(bytes, name: plan.name(of: member), id: StoredID.wireID(of:)) {
+                sink.member(plan.key(of: member), $0)
+            }
+            return
+        }
         let isID = member.kind == .id || member.kind == .reference
         let bytes = isID ? StoredID.wireID(of: bytes) : bytes
         // The select list rules out that bytes are not of their kind.

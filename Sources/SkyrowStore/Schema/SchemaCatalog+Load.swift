@@ -82,15 +82,26 @@ extension SchemaCatalog {
                 ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
                 AND NOT starts_with(field.attname, '_')
             LEFT JOIN LATERAL (
+                -- A foreign key, or of an array the check that names the table (ArrayColumn).
                 SELECT conname AS name, target.relname AS type
                 FROM pg_catalog.pg_constraint
                 JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
                 JOIN pg_catalog.pg_attribute AS id ON id.attrelid = confrelid AND id.attnum = confkey[1]
                 WHERE conrelid = field.attrelid AND contype = 'f' AND conkey = ARRAY[field.attnum]
                     AND id.attname = '_id' AND target.relnamespace = (SELECT oid FROM app)
-                ORDER BY conname
+                    AND field.atttypid = 'text'::regtype
+                UNION ALL
+                SELECT conname, target.relname
+                FROM pg_catalog.pg_constraint
+                JOIN pg_catalog.pg_class AS target ON target.oid = to_regclass((
+                    regexp_match(pg_get_expr(conbin, conrelid), '''([^'']+)''::regclass IS NOT NULL')
+                )[1])
+                WHERE conrelid = field.attrelid AND contype = 'c' AND conkey = ARRAY[field.attnum]
+                    AND target.relkind IN ('r', 'p') AND target.relnamespace = (SELECT oid FROM app)
+                    AND field.atttypid = 'text[]'::regtype
+                ORDER BY 1
                 LIMIT 1
-            ) AS reference ON field.atttypid = 'text'::regtype
+            ) AS reference ON field.atttypid IN ('text'::regtype, 'text[]'::regtype)
             """
     }
 
@@ -152,7 +163,7 @@ package struct CatalogRow: Hashable, Sendable {
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
         var isWritable = true
-        /// The record type that a foreign key refers to.
+        /// The record type that a foreign key refers to, or the ids of an array.
         var referredType: String?
         var foreignKey: String?
         var collation = TextCollation.bytes

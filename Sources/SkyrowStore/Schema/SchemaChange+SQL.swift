@@ -52,7 +52,8 @@ extension SchemaChange {
         if case .unknown = type {
             throw SkyrowError(.incompatibleSchema, "A field of an unknown type can be made in psql only.")
         }
-        return "ADD COLUMN \(try SQLIdentifier(name.rawValue)) \(try type.column.definition(in: schema))"
+        let column = try SQLIdentifier(name.rawValue)
+        return "ADD COLUMN \(column) \(try type.column.definition(of: column, in: schema))"
     }
 
     private static func comment(_ name: FieldName, _ type: FieldType, _ table: SQL) throws -> SQL {

@@ -49,7 +49,7 @@ package enum SchemaRequest: Sendable {
         case .create(let wanted):
             for type in wanted {
                 types.insert(type.name)
-                for case .reference(let target) in type.fields.values { types.insert(target) }
+                types.formUnion(type.fields.values.compactMap(\.target))
             }
         case .rename(_, _, let type), .delete(_, let type):
             types.insert(type)

@@ -94,7 +94,7 @@ package struct SchemaPlan: Hashable, Sendable {
         }
         for type in types {
             for (name, wanted) in type.fields {
-                if case .reference(let target) = wanted { try require(target, for: name, in: catalog) }
+                if let target = wanted.target { try require(target, for: name, in: catalog) }
             }
         }
         settle()

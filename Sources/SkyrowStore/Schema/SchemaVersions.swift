@@ -33,6 +33,14 @@ struct SchemaVersions: Hashable, Sendable {
                 FROM pg_catalog.pg_constraint AS rule
                 LEFT JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
                 WHERE conrelid IN (SELECT oid FROM relation)
+                UNION ALL
+                -- What the ids of an array refer to (ArrayColumn).
+                SELECT conrelid, hashtext(concat_ws(' ', rule.oid, target.relname))
+                FROM pg_catalog.pg_constraint AS rule
+                JOIN pg_catalog.pg_depend ON classid = 'pg_constraint'::regclass AND objid = rule.oid
+                    AND refclassid = 'pg_class'::regclass AND refobjsubid = 0
+                JOIN pg_catalog.pg_class AS target ON target.oid = refobjid
+                WHERE contype = 'c' AND conrelid IN (SELECT oid FROM relation)
             )
             SELECT relname::text, sum(number)::bigint FROM relation JOIN part USING (oid) GROUP BY relname
             """

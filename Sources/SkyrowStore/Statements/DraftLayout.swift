@@ -102,20 +102,25 @@ final class DraftLayout: Sendable {
         var index = 0
         for field in draft.fields {
             if isPartial, index == slots.count || slots[index].field != field.name { continue }
-            let value = try field.value.resolved { target throws(SkyrowError) in
+            let slot = slots[index]
+            let typed: RecordValue
+            do throws(ValueMisfit) { typed = try slot.type.typedValue(field.value) } catch {
+                throw table.columns[slot.column].refusal(error)
+            }
+            let value = try typed.resolved { target throws(SkyrowError) in
                 guard let fresh = freshIDs[target] else {
                     throw .invalidArgument("A temporary id is referred to, but no record has it.", field.name.rawValue)
                 }
                 return fresh
             }
             do throws(ValueMisfit) {
-                if let value = try slots[index].type.write(value) {
-                    values[slots[index].place] = value
+                if let value = try slot.type.write(value) {
+                    values[slot.place] = value
                 } else {
-                    leftAlone.append(slots[index].place)
+                    leftAlone.append(slot.place)
                 }
             } catch {
-                throw table.columns[slots[index].column].refusal(error)
+                throw table.columns[slot.column].refusal(error)
             }
             index += 1
         }
@@ -133,6 +138,8 @@ extension RecordValue {
         switch self {
         case .reference(let target) where target.isTemporary: .reference(try resolve(target))
         case .json(let text): .json(try text.resolved(resolve))
+        case .array(let elements):
+            .array(try elements.map { element throws(SkyrowError) in try element.resolved(resolve) })
         default: self
         }
     }

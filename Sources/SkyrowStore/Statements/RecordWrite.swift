@@ -86,7 +86,9 @@ extension RecordColumn {
     /// Throws `114 IncompatibleSchema` for a value of another type and `108 InvalidArgument` for one that does not fit.
     package func accepted(_ value: RecordValue) throws(SkyrowError) -> RecordValue? {
         guard isWritable else { throw readOnly }
-        do throws(ValueMisfit) { return try type.column.write(value) } catch { throw refusal(error) }
+        do throws(ValueMisfit) { return try type.column.write(type.column.typedValue(value)) } catch {
+            throw refusal(error)
+        }
     }
 
     /// What a value is refused with that the column cannot take.
@@ -95,8 +97,11 @@ extension RecordColumn {
     func refusal(_ misfit: ValueMisfit) -> SkyrowError {
         switch misfit {
         case .type: conflict("is of the type \(type.name)")
-        case .value(let reason):
-            .invalidArgument("The value does not fit: the field \(field) \(reason).", field.rawValue)
+        case .value(let misfit):
+            SkyrowError.invalidArgument(
+                "The value does not fit: the field \(field) \(misfit.reason).",
+                field.rawValue
+            ).at((misfit.element.map { "\(field)[\($0)]" } ?? field.rawValue))
         }
     }
 
@@ -113,8 +118,7 @@ extension RecordColumn {
 enum ValueMisfit: Error {
     /// It is of another type.
     case type
-    /// A clause that follows the field's name says why.
-    case value(String)
+    case value(FieldMisfit)
 }
 
 extension ColumnType {
@@ -123,9 +127,14 @@ extension ColumnType {
         if case .null = value { return value }
         switch admission(of: value) {
         case .fits: break
-        case .fitsWidened: throw .value("holds integers")
+        case .fitsWidened: throw .value(FieldMisfit("holds integers"))
         case .conflicts: throw .type
         }
-        do throws(FieldMisfit) { return try accepted(value) } catch { throw .value(error.reason) }
+        do throws(FieldMisfit) { return try accepted(value) } catch { throw .value(error) }
+    }
+
+    /// What the type makes of a value of a client (``ColumnType/typed(_:)``).
+    func typedValue(_ value: RecordValue) throws(ValueMisfit) -> RecordValue {
+        do throws(FieldMisfit) { return try typed(value) } catch { throw .value(error) }
     }
 }

@@ -67,6 +67,11 @@ struct SaveStatement {
                 let write = members.writes[members.positions[$0]]
                 return storedReference(write.values[place], of: write)
             }
+        } else if case .array(.reference) = type, looksUpElements, let column = type.column as? ArrayColumn {
+            values.append(each: members.count) {
+                let write = members.writes[members.positions[$0]]
+                return column.value(of: write.values[place]) { storedElement($0, of: write) }
+            }
         } else {
             type.column.bind(members, at: place, to: &values)
         }
@@ -103,8 +108,12 @@ struct SaveStatement {
     private func references(of group: BatchPlan.Group) -> SaveText.References? {
         guard looksUpReferences else { return nil }
         let targets = group.shape.columns.compactMap { place -> SQLIdentifier?? in
-            guard case .reference(let type) = group.table.columns[place].type else { return nil }
-            return .some(catalog[type]?.identifier)
+            switch group.table.columns[place].type {
+            case .array(.reference(let type)) where looksUpElements, .reference(let type):
+                return .some(catalog[type]?.identifier)
+            default:
+                return nil
+            }
         }
         guard !targets.isEmpty else { return nil }
         var references = SaveText.References(
@@ -161,6 +170,24 @@ struct SaveStatement {
         case .elsewhere: return id.id
         case .written: return "~" + StoredID(id.id, in: database).text
         case .pending: return "~~" + id.id
+        }
+    }
+
+    /// What the statement is given for an element of an array, in a private database: the id that clients see, or the
+    /// stored id of a record that this request writes.
+    private func storedElement(_ id: RecordID, of write: RecordWrite) -> String {
+        switch target(id, of: write) {
+        case .elsewhere, .pending: id.id
+        case .written: StoredID(id.id, in: database).text
+        }
+    }
+
+    /// Elements of arrays are looked up in a private database, for which of two records they mean; what a public record
+    /// refers to is stored as it is sent, since no key asks whether there is such a record.
+    private var looksUpElements: Bool {
+        switch database {
+        case .everyone, .union: false
+        case .user: true
         }
     }
 

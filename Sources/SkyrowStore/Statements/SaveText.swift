@@ -18,7 +18,8 @@ struct SaveText: Hashable, Sendable {
         var own: AccessShape?
         /// What the caller may read of the public database.
         var shared: AccessShape
-        /// The table of each reference among the columns, in order; nil when the catalog has no such type.
+        /// The table of each reference among the columns, in order, and where `own` is given of each array of references;
+        /// nil when the catalog has no such type.
         var targets: [SQLIdentifier?]
         /// Some lead to records that the same request may write.
         var hasPending: Bool
@@ -108,7 +109,7 @@ struct SaveText: Hashable, Sendable {
         var same = ownersColumns.map { place -> SQL in
             let column = table.columns[place]
             return column.isForOwnersEyes
-                ? "false" : "\(values).\(column.identifier) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
+                ? "false" : "\(given(column, as: values)) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
         }
         if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
         guard !same.isEmpty else { return "" }
@@ -155,12 +156,47 @@ struct SaveText: Hashable, Sendable {
         var targets = (references?.targets ?? [])[...]
         return shape.columns.map { place in
             let column = table.columns[place]
-            let input: SQL = "\"i\".\(column.identifier)"
-            guard case .reference = column.type, let references, let target = targets.popFirst() ?? nil else {
+            let input = given(column, as: "i")
+            switch (column.type, references) {
+            case (.reference, let references?):
+                guard let target = targets.popFirst() ?? nil else { return (column, "\(input)") }
+                let value = reference(
+                    input,
+                    to: "\(table.schema).\(target)",
+                    references,
+                    column: column,
+                    in: table
+                )
+                return (column, value)
+            case (.array(.reference), let references?):
+                guard let own = references.own, let target = targets.popFirst() ?? nil else {
+                    return (column, "\(input)")
+                }
+                return (column, elements(input, to: "\(table.schema).\(target)", own))
+            default:
                 return (column, "\(input)")
             }
-            return (column, reference(input, to: "\(table.schema).\(target)", references, column: column, in: table))
         }
+    }
+
+    /// A column of the rows that the statement is given, in the type that the column takes.
+    private func given(_ column: RecordColumn, as values: SQLIdentifier) -> SQL {
+        let value: SQL = "\(values).\(column.identifier)"
+        return values == "i" ? column.type.column.input(value) : value
+    }
+
+    /// The stored ids of the records that the elements of an array mean in a private database: the user's own record, else
+    /// the public one, whether there is such a record or not.
+    ///
+    /// Nothing is asked about public records, so nothing is revealed of one that the caller may not read. Ids of records
+    /// that the request writes come with the prefix of the database.
+    private func elements(_ input: SQL, to target: SQL, _ own: AccessShape) -> StatementTemplate {
+        """
+        CASE WHEN \(input) IS NULL THEN NULL ELSE ARRAY(SELECT coalesce(\
+        (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(parameter: .prefix) || "e"."id" \
+        AND \(own.condition(on: "t", rows: .many))), "e"."id") \
+        FROM unnest(\(input)) WITH ORDINALITY AS "e" ("id", "place") ORDER BY "e"."place") END
+        """
     }
 
     /// The stored id of the record a reference means, as far as the caller may read it.

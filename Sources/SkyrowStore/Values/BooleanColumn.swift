@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -6,6 +7,7 @@ package struct BooleanColumn: ColumnType {
     package var sqlType: SQL { "boolean" }
     package var comment: String { "True or false." }
     package var kind: RowPlan.Kind { .boolean }
+    package var textCast: TextCast? { .boolean }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .bool ? .boolean : nil

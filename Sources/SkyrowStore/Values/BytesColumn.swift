@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -6,6 +7,7 @@ package struct BytesColumn: ColumnType {
     package var sqlType: SQL { "bytea" }
     package var comment: String { "Bytes." }
     package var kind: RowPlan.Kind { .bytes }
+    package var textCast: TextCast? { .bytes }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .bytea ? .bytes : nil

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -16,7 +17,7 @@ package protocol ColumnType: Sendable {
     /// What Skyrow says of such a column in the database.
     var comment: String { get }
     /// What stands behind the type of a new column, such as a foreign key.
-    func constraint(in schema: SQLIdentifier) throws -> SQL?
+    func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL?
     /// The index that a new column gets; nil for none.
     func index(on column: SQLIdentifier, of table: SQL) -> SQL?
     /// About how many locks it takes to add a column.
@@ -35,6 +36,14 @@ package protocol ColumnType: Sendable {
 
     // MARK: Values
 
+    /// How texts become values of the type; nil where they are taken as they are, or not at all.
+    var textCast: TextCast? { get }
+    /// What the type makes of a value whose wire form does not say its type: of a text, and of the elements of an array.
+    ///
+    /// Throws ``FieldMisfit`` for one that is no value of the type.
+    func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue
+    /// What a statement makes of a value that it was given before the column takes it.
+    func input(_ value: SQL) -> SQL
     /// A value that was accepted, as the column takes it; nil for NULL.
     func value(of value: RecordValue) -> Value?
     /// Whether a column takes a value, which is not `null`, as it is.
@@ -67,13 +76,20 @@ package protocol ColumnType: Sendable {
 
 extension ColumnType {
     package static func type(of column: CatalogRow.Column) -> FieldType? { nil }
-    package func constraint(in schema: SQLIdentifier) throws -> SQL? { nil }
+    package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? { nil }
     package func index(on column: SQLIdentifier, of table: SQL) -> SQL? { nil }
     package var locks: Int64 { 1 }
     package var kindName: String { "" }
     package func selection(_ column: SQL, oid: PostgresOID) -> SQL {
         oid == kind.oid ? column : "\(column)::\(kind.sqlType)"
     }
+    package var textCast: TextCast? { nil }
+    package func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue {
+        guard case .string(let text) = value, let cast = textCast else { return value }
+        guard let value = cast.value(of: text) else { throw FieldMisfit(cast.misfit) }
+        return value
+    }
+    package func input(_ value: SQL) -> SQL { value }
     package func admission(of value: RecordValue) -> FieldAdmission {
         self.value(of: value) == nil ? .conflicts : .fits
     }
@@ -88,8 +104,8 @@ extension ColumnType {
     package func conversion(from other: FieldType) -> ColumnConversion? { nil }
 
     /// The definition of a new column.
-    package func definition(in schema: SQLIdentifier) throws -> SQL {
-        guard let constraint = try constraint(in: schema) else { return sqlType }
+    package func definition(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL {
+        guard let constraint = try constraint(of: column, in: schema) else { return sqlType }
         return "\(sqlType) \(constraint)"
     }
 
@@ -101,7 +117,7 @@ extension ColumnType {
     func parameter(_ value: RecordValue) -> SQL {
         var sql = SQL()
         sql.bind(self.value(of: value))
-        return sql
+        return input(sql)
     }
 }
 
@@ -124,9 +140,12 @@ extension PostgresBindings {
 /// Why a field does not take a value; a clause that follows the field's name, such as "holds integers".
 package struct FieldMisfit: Error, Hashable, Sendable {
     package var reason: String
+    /// The place of the element of an array that is to blame.
+    package var element: Int?
 
-    package init(_ reason: String) {
+    package init(_ reason: String, element: Int? = nil) {
         self.reason = reason
+        self.element = element
     }
 }
 

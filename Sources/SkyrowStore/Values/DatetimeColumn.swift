@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -6,6 +7,7 @@ package struct DatetimeColumn: ColumnType {
     package var sqlType: SQL { "timestamptz" }
     package var comment: String { "An instant." }
     package var kind: RowPlan.Kind { .datetime }
+    package var textCast: TextCast? { .datetime }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .timestamptz ? .datetime : nil

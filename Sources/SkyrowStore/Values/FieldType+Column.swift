@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
@@ -17,6 +18,7 @@ extension FieldType {
         case .sequence: SequenceColumn()
         case .bytes: BytesColumn()
         case .location: LocationColumn()
+        case .array(let element): ArrayColumn(element: element)
         case .unknown(let name): UnknownColumn(name: name)
         }
     }
@@ -25,6 +27,7 @@ extension FieldType {
     private static let columns: [any ColumnType.Type] = [
         ReferenceColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self, NumberColumn.self,
         BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
+        ArrayColumn.self,
     ]
 
     /// The type of the field that a column of the database is.
@@ -34,7 +37,8 @@ extension FieldType {
 }
 
 extension RowPlan.Kind {
-    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind.
+    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind, and for an array, which is lent
+    /// (``RowPlan/Element/withValue(_:name:id:_:)``).
     ///
     /// - Parameter name: the type that an id or a reference names, or the SQL type of an unknown column.
     @inline(__always)
@@ -51,6 +55,7 @@ extension RowPlan.Kind {
         case .access, .json: Self.json(bytes)
         case .bytes: Self.bytes(bytes)
         case .location: Self.location(bytes)
+        case .array: nil
         case .unknown: .unknown(name)
         }
     }
@@ -59,9 +64,14 @@ extension RowPlan.Kind {
 // MARK: For all types
 
 extension FieldType {
-    /// Whether a column of this type takes a value as it is; integers, whole numbers and sequences mix, nothing else.
+    /// Whether a column of this type takes a value; integers, whole numbers and sequences mix, and texts and arrays are
+    /// judged one by one when they are written.
     package func admission(of value: RecordValue) -> FieldAdmission {
-        if case .null = value { .fits } else { column.admission(of: value) }
+        switch value {
+        case .null: .fits
+        case .string where TextCast(self) != nil: .fits
+        default: column.admission(of: value)
+        }
     }
 
     /// The type that holds what both hold, nil when there is none: two records of one request may name a new field

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -6,6 +7,7 @@ package struct IntegerColumn: ColumnType {
     package var sqlType: SQL { "bigint" }
     package var comment: String { "An integer; it becomes a double when a fraction is saved in development mode." }
     package var kind: RowPlan.Kind { .integer }
+    package var textCast: TextCast? { .integer }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         isInteger(column.oid) && !column.isSequence ? .integer : nil

@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -9,6 +10,7 @@ package struct LocationColumn: ColumnType {
     package var sqlType: SQL { "geography(Point,4326)" }
     package var comment: String { "A point on the Earth: longitude and latitude in degrees of WGS 84." }
     package var kind: RowPlan.Kind { .location }
+    package var textCast: TextCast? { .never }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.extensionType == "postgis:geography(Point,4326)" ? .location : nil

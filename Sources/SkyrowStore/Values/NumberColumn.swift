@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -6,6 +7,7 @@ package struct NumberColumn: ColumnType {
     package var sqlType: SQL { "double precision" }
     package var comment: String { "A number." }
     package var kind: RowPlan.Kind { .number }
+    package var textCast: TextCast? { .number }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .float8 || column.oid == .float4 ? .number : nil

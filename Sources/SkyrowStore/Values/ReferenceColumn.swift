@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -10,6 +11,7 @@ package struct ReferenceColumn: ColumnType {
     /// The foreign key's triggers and the index besides the column.
     package var locks: Int64 { 4 }
     package var kind: RowPlan.Kind { .reference }
+    package var textCast: TextCast? { .reference(target) }
     package var kindName: String { target.rawValue }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
@@ -17,7 +19,7 @@ package struct ReferenceColumn: ColumnType {
         return (try? RecordTypeName(referred)).map { .reference($0) }
     }
 
-    package func constraint(in schema: SQLIdentifier) throws -> SQL? {
+    package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
         // Deferrable, so that records that refer to each other can be saved in one transaction; NO ACTION and not
         // RESTRICT, which cannot be deferred.
         """

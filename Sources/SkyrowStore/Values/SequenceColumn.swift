@@ -1,3 +1,4 @@
+package import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
@@ -10,6 +11,7 @@ package struct SequenceColumn: ColumnType {
     /// The sequence and its dependencies besides the column.
     package var locks: Int64 { 4 }
     package var kind: RowPlan.Kind { .integer }
+    package var textCast: TextCast? { integer.textCast }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         IntegerColumn.isInteger(column.oid) && column.isSequence ? .sequence : nil

@@ -26,7 +26,9 @@ import Testing
             let scalars: [(String, FieldType)] = [
                 ("text", .string), ("whole", .integer), ("real", .number), ("flag", .boolean), ("at", .datetime),
                 ("list", .json), ("number", .sequence), ("data", .bytes), ("other", .reference(type("b"))),
-                ("owner", .reference(.user)),
+                ("owner", .reference(.user)), ("texts", .array(.string)), ("wholes", .array(.integer)),
+                ("reals", .array(.number)), ("flags", .array(.boolean)), ("others", .array(.reference(type("b")))),
+                ("selves", .array(.reference(type("a")))), ("users", .array(.reference(.user))),
             ]
             var a = DocumentedType(comment: "It's \"a\".")
             for (name, fieldType) in scalars { a.fields[field(name)] = DocumentedField(fieldType) }
@@ -60,6 +62,12 @@ import Testing
 
     @Test func renamesKeepTheDataAndTombstonesFollow() async throws {
         try await withStore { fixture in
+            _ = try await fixture.store.createTypes(
+                SchemaCreateRequest(types: [
+                    RecordType(name: type("note"), fields: [field("links"): .array(.reference(type("note")))]),
+                    RecordType(name: type("page"), fields: [field("notes"): .array(.reference(type("note")))]),
+                ])
+            )
             try await fixture.keep(draft("note/1", ["title": .string("a"), "self": .reference(id("note/1"))]))
             try await fixture.keep(draft("note/2", ["title": .string("b")]))
             try await fixture.psql("DELETE FROM note WHERE _id = '2'")
@@ -70,12 +78,17 @@ import Testing
             memo.fields = [
                 field("heading"): DocumentedField(.string, renamedFrom: field("title")),
                 field("itself"): DocumentedField(.reference(type("memo")), renamedFrom: field("self")),
+                field("links"): DocumentedField(.array(.reference(type("memo")))),
                 // A new field may take a name that has become free.
                 field("fresh"): DocumentedField(.json),
             ]
             document.types[type("memo")] = memo
+            document.types[type("page")]?.fields = [
+                field("notes"): DocumentedField(.array(.reference(type("memo"))))
+            ]
             let report = try await apply(document, to: fixture)
             #expect(!report.difference.losesData)
+            #expect(try await fixture.store.schemaDocument().types[type("page")] == document.types[type("page")])
             #expect(try await fixture.psql("SELECT _id, heading, itself FROM memo") == "1|a|1")
             #expect(try await fixture.psql("SELECT type, id FROM _tombstone") == "memo|2")
             // The file may keep saying where the names come from.

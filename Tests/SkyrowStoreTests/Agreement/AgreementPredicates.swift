@@ -211,8 +211,8 @@ struct AgreementPredicates {
         let wireID =
             random.oneIn(3)
             ? random.element(AgreementCorpus.ids) : StoredID.wireID(of: random.element(world.all(target)).storedID)
-        if random.oneIn(2), let id = try? RecordID(type: target, id: wireID) { return .reference(id) }
-        return .string(wireID)
+        guard let id = try? RecordID(type: target, id: wireID) else { return .null }
+        return random.oneIn(2) ? .reference(id) : .string(wireID)
     }
 
     // MARK: Literals
@@ -231,7 +231,7 @@ struct AgreementPredicates {
         case .boolean: return .boolean(Bool.random(using: &random))
         case .datetime: return .datetime(random.element(AgreementCorpus.instants))
         case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .json, .reference, .location, .unknown: return .null
+        case .json, .reference, .array, .location, .unknown: return .null
         }
     }
 
@@ -247,7 +247,7 @@ struct AgreementPredicates {
         case .scalar(.boolean(let flag)): return .boolean(flag)
         case .scalar(.datetime(let instant)): return .datetime(instant)
         case .scalar(.bytes(let bytes)): return .bytes(bytes)
-        case .json, .scalar(.decimal), .opaque, nil: return nil
+        case .json, .scalar(.decimal), .array, .opaque, nil: return nil
         }
     }
 

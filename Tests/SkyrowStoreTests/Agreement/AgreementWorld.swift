@@ -115,7 +115,7 @@ struct AgreementWorld {
         case .datetime: return .scalar(.datetime(random.element(AgreementCorpus.instants)))
         case .json: return .json(JSONText(validated: Array(random.element(AgreementCorpus.json).utf8)))
         case .bytes: return .scalar(.bytes(random.element(AgreementCorpus.bytes)))
-        case .location, .unknown: return .opaque
+        case .array, .location, .unknown: return .opaque
         case .reference(let target):
             // Of the record's own database or the public one, those made before it.
             let targets = (records[target] ?? [:]).values.filter {
@@ -169,7 +169,7 @@ struct AgreementWorld {
                 case .scalar(.datetime(let time)): "\(instant(time))"
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"
                 case .scalar(.bytes(let bytes)): "\(bytes)"
-                case .opaque: "1::money"
+                case .array, .opaque: "1::money"
                 }
             values.append(sql)
         }

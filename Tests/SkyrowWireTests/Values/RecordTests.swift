@@ -72,6 +72,12 @@ import Testing
         #expect(member(.location(place)) == #"{"f":{"$type":"geo","$lng":0.1,"$lat":-22.5}}"#)
         #expect(member(.plainDatetime(.infinity)) == #"{"f":"infinity"}"#)
         #expect(lent("[1]") { .json($0) } == #"{"f":[1]}"#)
+        func elements(_ values: [BorrowedValue]) -> String { values.withUnsafeBufferPointer { member(.array($0)) } }
+        #expect(elements([]) == #"{"f":[]}"#)
+        #expect(
+            elements([.integer(1), .null, .number(.nan)])
+                == #"{"f":[1,null,{"$type":"unknown","$underlying_type":"double precision"}]}"#
+        )
         let type: StaticString = "note"
         let typeName = UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)
         #expect(lent("a/\"b") { .reference(type: typeName, id: $0) } == #"{"f":{"$type":"ref","$id":"note/a/\"b"}}"#)

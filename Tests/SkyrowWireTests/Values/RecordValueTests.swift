@@ -15,6 +15,9 @@ import Testing
                 .datetime(Timestamp(microseconds: 604_742_400_500_000))
             ),
             (#"{"$type":"date","$date":"-infinity"}"#, .datetime(.negativeInfinity)),
+            (
+                #"{"$type":"date","$date":"2000-01-01T00:00:00.0000010Z"}"#, .datetime(Timestamp(microseconds: 1))
+            ),
             (#"{"$type":"ref","$id":"category/9"}"#, .reference(recordID("category/9"))),
             (#"{"$type":"ref","$id":"category/9/10"}"#, .reference(recordID("category/9/10"))),
             (
@@ -53,6 +56,7 @@ import Testing
             (#"{"a\u0000":1}"#, .invalidArgument),
             ("[1e400]", .invalidArgument), (#"{"a":1e-16000}"#, .invalidArgument),
             ("[0.0e5, 1e-400]", .invalidArgument),
+            (#"{"$type":"date","$date":"2000-01-01T00:00:00.0000001Z"}"#, .invalidArgument),
             (#"{"$type":"date"}"#, .invalidArgument), (#"{"$type":"date","$date":5}"#, .invalidArgument),
             (#"{"$type":"date","$date":"2023-02-29T00:00:00Z"}"#, .invalidArgument),
             (#"{"$type":"ref"}"#, .invalidArgument),
@@ -99,7 +103,12 @@ import Testing
             (.json(JSONText(validated: Array("[1]".utf8))), "[1]"),
             (.reference(recordID("category/a\"/b")), #"{"$type":"ref","$id":"category/a\"/b"}"#),
             (.sequence, #"{"$type":"seq"}"#), (.bytes([]), #"{"$type":"bytes","$base64":""}"#),
-            (.bytes([1, 2, 3, 4]), #"{"$type":"bytes","$base64":"AQIDBA=="}"#),
+            (.bytes([1, 2, 3, 4]), #"{"$type":"bytes","$base64":"AQIDBA=="}"#), (.array([]), "[]"),
+            (.array(["a", "é\"", ""]), #"["a","é\"",""]"#), (.array([1, .null, 2.5, true]), "[1,null,2.5,true]"),
+            (
+                .array([.reference(recordID("tag/a/b")), .reference(recordID("tag/2"))]),
+                #"[{"$type":"ref","$id":"tag/a/b"},{"$type":"ref","$id":"tag/2"}]"#
+            ),
         ] as [(RecordValue, String)]
     )
     func everyTypeOfValueIsWritten(value: RecordValue, text: String) {

@@ -8,6 +8,9 @@ extension RecordValue {
         guard let text = json["$date"], text.isString else {
             throw .invalidArgument("A date has the member $date with an RFC 3339 instant.", field())
         }
+        guard !Timestamp.isFinerThanMicroseconds(text.slice) else {
+            throw .invalidArgument("An instant is stored to the microsecond; round it to six digits.", field())
+        }
         do throws(SkyrowError) {
             self = .datetime(try Timestamp(json: text))
         } catch {

@@ -1,0 +1,31 @@
+import SkyrowJSON
+public import SkyrowModel
+import SkyrowWire
+
+extension RecordValue {
+    /// The elements of an array; nil for any other value.
+    ///
+    /// ```swift
+    /// let draft = try RecordDraft("note/1", ["tags": ["shop", "food"]])
+    /// let tags = record["tags"]?.arrayValue?.compactMap(\.stringValue)
+    /// ```
+    ///
+    /// An element that is NULL in the database is ``null``, and one that is an array or object of its own is ``json(_:)``.
+    public var arrayValue: [RecordValue]? {
+        switch self {
+        case .array(let elements): elements
+        case .json(let text):
+            (try? JSONDocument(text.utf8))?.withRoot { root -> [RecordValue]? in
+                guard root.isArray else { return nil }
+                var elements: [RecordValue] = []
+                elements.reserveCapacity(root.count)
+                for json in root.elements {
+                    guard let element = try? RecordValue(json, field: "") else { return nil }
+                    elements.append(element)
+                }
+                return elements
+            }
+        default: nil
+        }
+    }
+}
