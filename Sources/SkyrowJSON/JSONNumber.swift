@@ -30,11 +30,54 @@ extension JSONView {
         }
     }
 
+    /// How many characters a number has in plain decimal form, with the digits that it was written with and without an
+    /// exponent, which is how PostgreSQL keeps and writes the numbers of `jsonb`; zero for what is no number.
+    package var plainLength: Int {
+        switch kind {
+        case .integer: slice.count
+        case .number: SkyrowJSON.plainLength(slice)
+        case .null, .false, .true, .string, .escapedString, .array, .object: 0
+        }
+    }
+
     /// Whether it is a number that is not zero and still rounds to a double of zero.
     package var isTiny: Bool {
         guard case .double(let value) = number, value.isZero else { return false }
         return slice.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { isDigit($0) && $0 != UInt8(ascii: "0") }
     }
+}
+
+private func plainLength(_ slice: UnsafeBufferPointer<UInt8>) -> Int {
+    var i = slice[0] == UInt8(ascii: "-") ? 1 : 0
+    let sign = i
+    var (whole, fraction, leadingZeros) = (0, 0, 0)
+    var isFraction = false
+    var isZero = true
+    while i < slice.count, slice[i] | 0x20 != UInt8(ascii: "e") {
+        if slice[i] == UInt8(ascii: ".") {
+            isFraction = true
+        } else {
+            if isFraction { fraction += 1 } else { whole += 1 }
+            if slice[i] != UInt8(ascii: "0") { isZero = false }
+            if isZero { leadingZeros += 1 }
+        }
+        i += 1
+    }
+    let exponent = exponent(slice[i...])
+    let wholeDigits = isZero ? 1 : max(1, whole + exponent - leadingZeros)
+    let fractionDigits = max(0, fraction - exponent)
+    return sign + wholeDigits + (fractionDigits > 0 ? 1 + fractionDigits : 0)
+}
+
+/// The exponent of a number behind its digits, `e-5` or nothing; one that is far beyond every double stays so.
+private func exponent(_ slice: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
+    var digits = slice.dropFirst()
+    guard let first = digits.first else { return 0 }
+    let isBelow = first == UInt8(ascii: "-")
+    if isBelow || first == UInt8(ascii: "+") { digits = digits.dropFirst() }
+    // More digits must not overflow.
+    let value = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1_000_000) }
+    return isBelow ? -value : value
 }
 
 private func parseInteger(_ slice: UnsafeBufferPointer<UInt8>) -> Int64? {
@@ -82,19 +125,7 @@ private func parseDouble(_ slice: UnsafeBufferPointer<UInt8>) -> JSONNumber {
         }
         i += 1
     }
-    var exponent = 0
-    if i < slice.count {
-        i += 1
-        let isBelow = slice[i] == UInt8(ascii: "-")
-        if isBelow || slice[i] == UInt8(ascii: "+") { i += 1 }
-        while i < slice.count {
-            // Far beyond every double; more digits must not overflow.
-            exponent = min(exponent * 10 + Int(slice[i] - UInt8(ascii: "0")), 1_000_000)
-            i += 1
-        }
-        if isBelow { exponent = -exponent }
-    }
-    scale += exponent
+    scale += exponent(slice[i...])
     // Both factors are exact, so the one operation rounds correctly (Clinger 1990).
     if digitCount <= 15, (-22...22).contains(scale) {
         let whole = Double(mantissa)

@@ -5,6 +5,12 @@ import SkyrowWire
 struct JSONForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         guard let value = CSVText.json(text) else { throw FieldFault("is no JSON array or object") }
+        // What a column of JSON would keep of `1e131071` are all its digits.
+        guard let document = try? JSONDocument(value.utf8),
+            document.withRoot({ root in root.descendants.allSatisfy { $0.plainLength <= WireLimits.numberLength } })
+        else {
+            throw FieldFault("has a number of more than \(WireLimits.numberLength) characters")
+        }
         return .json(value)
     }
 

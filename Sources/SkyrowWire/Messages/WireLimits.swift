@@ -4,6 +4,8 @@ package enum WireLimits {
     package static let batchCount = 10_000
     /// Bytes of JSON of one record.
     package static let recordBytes = 1_048_576
+    /// Characters of a number inside of JSON, in plain decimal form: `1e131071` is short and is stored as 131,072 digits.
+    package static let numberLength = 400
     /// Values on the right side of one `in`.
     package static let listCount = 10_000
     /// Conditions of one predicate, `and`, `or` and `not` counted too; its depth is bounded by that of the JSON.

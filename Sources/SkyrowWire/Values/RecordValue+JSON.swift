@@ -74,12 +74,18 @@ extension JSONView {
             switch part.kind {
             case .escapedString:
                 _ = try part.storableText(field())
-            case .number:
-                // A column of jsonb keeps 1e-16000 as a numeral of 16,000 digits, so what no double holds is refused.
+            case .integer, .number:
+                guard part.plainLength <= WireLimits.numberLength else {
+                    throw .invalidArgument(
+                        "A number inside has more than \(WireLimits.numberLength) characters when it is written out.",
+                        field()
+                    )
+                }
+                guard part.kind == .number else { break }
                 if part.number == .outOfRange || part.isTiny {
                     throw .invalidArgument("A number inside is beyond the range of a double.", field())
                 }
-            case .null, .false, .true, .integer, .string, .array, .object:
+            case .null, .false, .true, .string, .array, .object:
                 break
             }
         }

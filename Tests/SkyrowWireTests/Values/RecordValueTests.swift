@@ -4,6 +4,10 @@ import Testing
 
 @testable import SkyrowWire
 
+private func nines(_ count: Int) -> String {
+    String(repeating: "9", count: count)
+}
+
 @Suite struct RecordValueTests {
     @Test(
         arguments: [
@@ -34,8 +38,10 @@ import Testing
                 #"{"a":{"$type":"geo","$lat":1},"$val":2}"#,
                 .json(JSONText(validated: Array(#"{"a":{"$type":"geo","$lat":1},"$val":2}"#.utf8)))
             ),
-            ("[5e-324,0e-999]", .json(JSONText(validated: Array("[5e-324,0e-999]".utf8)))),
+            ("[5e-324,0e-99]", .json(JSONText(validated: Array("[5e-324,0e-99]".utf8)))),
             (#"[99999999999999999999]"#, .json(JSONText(validated: Array("[99999999999999999999]".utf8)))),
+            ("[\(nines(400))]", .json(JSONText(validated: Array("[\(nines(400))]".utf8)))),
+            ("[0.\(nines(398))]", .json(JSONText(validated: Array("[0.\(nines(398))]".utf8)))),
         ] as [(String, RecordValue)]
     )
     func everyTypeOfValueIsRead(text: String, value: RecordValue) throws {
@@ -55,7 +61,9 @@ import Testing
             (#""a\u0000b""#, .invalidArgument), (#"["a\u0000b"]"#, .invalidArgument),
             (#"{"a\u0000":1}"#, .invalidArgument),
             ("[1e400]", .invalidArgument), (#"{"a":1e-16000}"#, .invalidArgument),
-            ("[0.0e5, 1e-400]", .invalidArgument),
+            ("[0.0e5, 1e-400]", .invalidArgument), ("[0e-999]", .invalidArgument),
+            ("[\(nines(401))]", .invalidArgument), ("[-\(nines(400))]", .invalidArgument),
+            ("[{\"a\":0.\(nines(399))}]", .invalidArgument), ("[\(nines(399)).5]", .invalidArgument),
             (#"{"$type":"date","$date":"2000-01-01T00:00:00.0000001Z"}"#, .invalidArgument),
             (#"{"$type":"date"}"#, .invalidArgument), (#"{"$type":"date","$date":5}"#, .invalidArgument),
             (#"{"$type":"date","$date":"2023-02-29T00:00:00Z"}"#, .invalidArgument),
