@@ -10,7 +10,7 @@ import Testing
 @Suite struct OperatorManualTests {
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
-        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`json`", .json), ("inside `json`", .jsonPath),
+        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json), ("inside `json`", .jsonPath),
         ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]

@@ -158,6 +158,23 @@ private struct RecordView {
             if condition.isEmptyList { return .no }
             guard case .json(let json)? = value(of: column) else { return .unknown }
             return condition.holds(for: json).map { Truth($0) } ?? .unknown
+        case .array(let column, let relation, let list): return array(column, relation, list)
+        }
+    }
+
+    private mutating func array(_ column: ResolvedColumn, _ relation: ArrayRelation, _ list: ResolvedList) -> Truth {
+        guard case .array(let stored)? = value(of: column) else { return .unknown }
+        let elements = column.idForms == .plain ? stored : stored.map { $0?.wireForm(in: column.kind) }
+        let values = list.literals
+        func isSame(_ element: ResolvedLiteral?, _ value: ResolvedLiteral) -> Bool {
+            element.flatMap { ValueOrder($0, value) } == .same
+        }
+        switch relation {
+        case .equal:
+            return Truth(elements.count == values.count && zip(elements, values).allSatisfy { isSame($0, $1) })
+        case .holdsAll: return Truth(values.allSatisfy { value in elements.contains { isSame($0, value) } })
+        case .holdsAny: return Truth(values.contains { value in elements.contains { isSame($0, value) } })
+        case .heldBy: return Truth(elements.allSatisfy { element in values.contains { isSame(element, $0) } })
         }
     }
 
@@ -196,19 +213,29 @@ private struct RecordView {
     }
 }
 
+extension ResolvedLiteral {
+    /// The id that clients see where the value is an element of an array of references.
+    fileprivate func wireForm(in kind: ValueKind) -> ResolvedLiteral {
+        guard case .array(.reference) = kind, case .text(let id) = self else { return self }
+        return .text(StoredID.wireID(of: id))
+    }
+}
+
 extension ResolvedList {
-    /// Nothing is one of no values, not even what is missing.
-    fileprivate var isEmpty: Bool {
+    fileprivate var literals: [ResolvedLiteral] {
         switch self {
-        case .texts(let list): list.isEmpty
-        case .integers(let list): list.isEmpty
-        case .numbers(let list): list.isEmpty
-        case .decimals(let list): list.isEmpty
-        case .booleans(let list): list.isEmpty
-        case .datetimes(let list): list.isEmpty
-        case .bytes(let list): list.isEmpty
+        case .texts(let list): list.map { .text($0) }
+        case .integers(let list): list.map { .integer($0) }
+        case .numbers(let list): list.map { .number($0) }
+        case .decimals(let list): list.map { .decimal($0) }
+        case .booleans(let list): list.map { .boolean($0) }
+        case .datetimes(let list): list.map { .datetime($0) }
+        case .bytes(let list): list.map { .bytes($0) }
         }
     }
+
+    /// Nothing is one of no values, not even what is missing.
+    fileprivate var isEmpty: Bool { count == 0 }
 }
 
 extension StoredIDForms {

@@ -76,18 +76,26 @@ package struct StoredRecord: Hashable, Sendable {
 extension StoredValue {
     /// What a query compares of the value; nil where that is missing.
     func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
-        guard reading != .stored else { return self }
-        guard case .json(let text) = self else { return nil }
-        switch reading {
-        case .stored: return self
-        case .inside(let steps): return text.value(at: steps).map { .json($0) }
-        case .typed(let steps, let type): return text.value(at: steps)?.scalar(type).map { .scalar($0) }
-        case .size(let steps): return text.value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }
+        switch (self, reading) {
+        case (_, .stored): return self
+        case (.array(let elements), .count): return .scalar(.integer(Int64(elements.count)))
+        case (.json(let text), _): return text.read(as: reading)
+        default: return nil
         }
     }
 }
 
 extension JSONText {
+    fileprivate func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
+        switch reading {
+        case .stored: return .json(self)
+        case .count: return nil
+        case .inside(let steps): return value(at: steps).map { .json($0) }
+        case .typed(let steps, let type): return value(at: steps)?.scalar(type).map { .scalar($0) }
+        case .size(let steps): return value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }
+        }
+    }
+
     /// The value as one of a type; nil for a value of another.
     fileprivate func scalar(_ type: JSONValueType) -> ResolvedLiteral? {
         withValue { json in

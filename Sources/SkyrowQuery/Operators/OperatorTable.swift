@@ -96,8 +96,10 @@ package enum OperatorTable {
     private static let scalars: ValueClasses = [.string, .number, .boolean, .datetime, .bytes, .id, .user, .database]
     private static let texts: ValueClasses = [.string, .id, .user, .database]
     private static let json: ValueClasses = [.json, .jsonPath]
+    /// Types whose values have elements.
+    private static let arrays = json.union(.array)
     /// Types whose values are equal or not.
-    private static let equated = scalars.union(.reference).union(json)
+    private static let equated = scalars.union(.reference).union(arrays)
     /// Types whose values have an order; inside JSON it is that of the literal's type.
     private static let ordered = scalars.union(.jsonPath)
 
@@ -113,10 +115,10 @@ package enum OperatorTable {
     private static let endsWith = row("ends_with", .text, texts.union(.jsonPath))
     private static let isIn = row("in", .membership, equated, .unknown)
     private static let isNotIn = row("nin", .list, equated)
-    private static let contains = row("contains", .element, texts.union(json))
-    private static let containsAll = row("contains_all", .list, json)
-    private static let containsAny = row("contains_any", .list, json)
-    private static let containedBy = row("contained_by", .list, json)
+    private static let contains = row("contains", .element, texts.union(arrays))
+    private static let containsAll = row("contains_all", .list, arrays)
+    private static let containsAny = row("contains_any", .list, arrays)
+    private static let containedBy = row("contained_by", .list, arrays)
     private static let exists = row("exists", .flag, .all)
     package static let between = row("between", .range, ordered)
 

@@ -35,6 +35,8 @@ package struct ResolvedColumn: Hashable, Sendable {
         case typed([String], JSONValueType)
         /// How many elements the array has to which these steps lead; a value that is no array is missing.
         case size([String])
+        /// How many elements an array of one type has.
+        case count
     }
 
     /// The row of the table of operators that the column belongs to.

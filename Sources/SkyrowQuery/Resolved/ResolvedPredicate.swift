@@ -36,6 +36,20 @@ package enum ResolvedPredicate: Hashable, Sendable {
     /// A JSON array with this string as an element, or an object with this key.
     case holdsText(ResolvedColumn, String)
     case json(ResolvedColumn, JSONCondition)
+    /// An array beside values of the type of its elements; those of references are in the form that clients see.
+    case array(ResolvedColumn, ArrayRelation, ResolvedList)
+}
+
+/// How an array is to some values. An element that is NULL is none of them.
+package enum ArrayRelation: Hashable, Sendable {
+    /// It has these elements in this order.
+    case equal
+    /// Each of the values is an element.
+    case holdsAll
+    /// One of the values is an element.
+    case holdsAny
+    /// Each element is one of the values.
+    case heldBy
 }
 
 /// What is asked of a JSON value; values are the same as ``JSONIdentity`` says.
@@ -110,4 +124,18 @@ package enum ResolvedList: Hashable, Sendable {
     case booleans([Bool])
     case datetimes([Timestamp])
     case bytes([[UInt8]])
+}
+
+extension ResolvedList {
+    var count: Int {
+        switch self {
+        case .texts(let list): list.count
+        case .integers(let list): list.count
+        case .numbers(let list): list.count
+        case .decimals(let list): list.count
+        case .booleans(let list): list.count
+        case .datetimes(let list): list.count
+        case .bytes(let list): list.count
+        }
+    }
 }

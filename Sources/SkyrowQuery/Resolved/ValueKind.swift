@@ -55,7 +55,7 @@ package enum ValueKind: Hashable, Sendable {
     /// Whether the values are texts of PostgreSQL, which have a collation.
     package var isText: Bool {
         switch self {
-        case .string, .reference, .id, .user, .database: true
+        case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
         case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .opaque: false
         }
     }
@@ -80,13 +80,16 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     package static let id = ValueClasses(rawValue: 1 << 7)
     package static let user = ValueClasses(rawValue: 1 << 8)
     package static let database = ValueClasses(rawValue: 1 << 9)
-    /// Access lists, arrays, locations and columns of unknown types.
+    /// Access lists, locations and columns of unknown types.
     package static let opaque = ValueClasses(rawValue: 1 << 10)
 
     /// A value inside JSON.
     package static let jsonPath = ValueClasses(rawValue: 1 << 11)
 
-    package static let all = ValueClasses(rawValue: 1 << 12 - 1)
+    /// Arrays of one type.
+    package static let array = ValueClasses(rawValue: 1 << 12)
+
+    package static let all = ValueClasses(rawValue: 1 << 13 - 1)
 }
 
 extension ValueKind {
@@ -103,7 +106,8 @@ extension ValueKind {
         case .id: .id
         case .user: .user
         case .database: .database
-        case .access, .array, .opaque: .opaque
+        case .array: .array
+        case .access, .opaque: .opaque
         }
     }
 }

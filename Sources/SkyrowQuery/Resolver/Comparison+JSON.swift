@@ -24,7 +24,7 @@ extension Comparison {
         case .integer, .number: return reading(.number, at: steps)
         case .string: return reading(.string, at: steps)
         case .boolean: return reading(.boolean, at: steps)
-        case .null, .datetime, .json, .reference, .sequence, .bytes, .location:
+        case .null, .datetime, .json, .reference, .sequence, .bytes, .location, .array:
             throw .literalInvalid("a string, a number or a boolean", path)
         }
     }
@@ -37,7 +37,17 @@ extension Comparison {
     func jsonText(_ value: RecordValue) throws(SkyrowError) -> JSONText {
         if case .json(let text) = value { return text }
         let writer = JSONWriter(capacity: 64)
+        try write(value, to: writer)
+        return writer.jsonText
+    }
+
+    private func write(_ value: RecordValue, to writer: JSONWriter) throws(SkyrowError) {
         switch value {
+        case .json(let text): text.utf8.withUnsafeBytes { writer.json(validated: $0) }
+        case .array(let elements):
+            writer.beginArray()
+            for element in elements { try write(element, to: writer) }
+            writer.endArray()
         case .string(let text):
             guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path) }
             writer.string(text)
@@ -51,10 +61,9 @@ extension Comparison {
             writer.key("$id")
             writer.string(id.description)
             writer.endObject()
-        case .null, .number, .datetime, .json, .sequence, .bytes, .location:
+        case .null, .number, .datetime, .sequence, .bytes, .location:
             throw .literalInvalid("a JSON value", path)
         }
-        return writer.jsonText
     }
 
     /// The number of a literal, with every digit that it has.

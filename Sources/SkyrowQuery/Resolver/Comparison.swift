@@ -59,7 +59,8 @@ struct Comparison {
             switch column.kind {
             case .json:
                 "A JSON field as a whole has no order and is no text; ask about a value inside of it."
-            case .access, .array, .opaque: "A field of this type is compared with null only."
+            case .array: "An array has no order and is no text."
+            case .access, .opaque: "A field of this type is compared with null only."
             case .reference where !takesText:
                 "References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only."
             case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
@@ -95,7 +96,8 @@ struct Comparison {
         case .datetime: return try related(comparison, .datetime(instant(value)))
         case .bytes: return try bytes(comparison, bytes(value))
         case .json: return try json(comparison, value)
-        case .access, .array, .opaque: throw .literalInvalid("null", path)
+        case .array(let element): return try array(of: element, comparison, value)
+        case .access, .opaque: throw .literalInvalid("null", path)
         }
     }
 
@@ -159,9 +161,9 @@ struct Comparison {
         switch comparison {
         case .in: return try membership(values)
         case .nin: return .not(try membership(values))
-        case .containsAll: return .json(column, .containsAll(try elements(values)))
-        case .containsAny: return .json(column, .containsAny(try elements(values)))
-        case .containedBy: return .json(column, .containedBy(try elements(values)))
+        case .containsAll: return try elements(.holdsAll, values)
+        case .containsAny: return try elements(.holdsAny, values)
+        case .containedBy: return try elements(.heldBy, values)
         case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists:
             throw .predicateInvalid("\"\(row.name)\" takes no list.", path).at(literalPlace)
         }
@@ -183,12 +185,13 @@ struct Comparison {
         case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
         case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
         case .json: return .json(column, .isOneOf(try each(values, jsonText)))
-        case .access, .array, .opaque: throw .literalInvalid("null", path).at(literalPlace)
+        case .array(let element): return try shared(with: values, element)
+        case .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         }
     }
 
     /// The values of a list but for `null`, which is passed over.
-    private func each<Value>(
+    func each<Value>(
         _ values: [RecordValue],
         _ read: (RecordValue) throws(SkyrowError) -> Value
     ) throws(SkyrowError) -> [Value] {
@@ -200,13 +203,20 @@ struct Comparison {
         return result
     }
 
-    /// The values of a list of elements, each once; `null` is 108, since an element that is `null` is said by
+    /// An array beside a list of elements; `null` is 108, since an element that is `null` is said by
     /// `{"$type":"json","$val":null}`.
-    private func elements(_ values: [RecordValue]) throws(SkyrowError) -> [JSONText] {
+    private func elements(_ relation: ArrayRelation, _ values: [RecordValue]) throws(SkyrowError) -> ResolvedPredicate {
         if let place = values.firstIndex(of: .null) {
             throw .predicateInvalid("\"\(row.name)\" takes no null.", path).at(place).at(literalPlace)
         }
-        return try each(values, jsonText)
+        if case .array(let element) = column.kind { return try array(of: element, relation, values) }
+        let texts = try each(values, jsonText)
+        switch relation {
+        case .holdsAll: return .json(column, .containsAll(texts))
+        case .holdsAny: return .json(column, .containsAny(texts))
+        case .heldBy: return .json(column, .containedBy(texts))
+        case .equal: return .json(column, .isOneOf(texts))
+        }
     }
 
     /// `["in", "text", keypath]`: a JSON array has this string, or an object this key.

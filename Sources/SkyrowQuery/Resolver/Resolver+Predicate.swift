@@ -164,7 +164,7 @@ extension Resolver {
         guard case .string(let text) = value else { return }
         switch comparison {
         case .like, .ilike: try admitPattern(text, path)
-        case .contains where column.kind != .json, .endsWith:
+        case .contains where !column.valueClass.isSubset(of: [.json, .jsonPath, .array]), .endsWith:
             try countPattern()
             try admitBytes(text, path)
         case .eq, .neq, .gt, .gte, .lt, .lte, .startsWith, .in, .nin, .contains, .containsAll, .containsAny,
@@ -225,14 +225,14 @@ extension ResolvedColumn {
             guard kind == .string else { throw .predicateInvalid("Only a string has a lower case.", path) }
             return folded
         case .size:
-            guard kind == .json else { throw .predicateInvalid("Only an array has a size.", path) }
             var column = self
             column.kind = .integer
-            column.reading =
-                switch reading {
-                case .inside(let steps): .size(steps)
-                case .stored, .size, .typed: .size([])
-                }
+            switch (kind, reading) {
+            case (.array, _): column.reading = .count
+            case (.json, .inside(let steps)): column.reading = .size(steps)
+            case (.json, _): column.reading = .size([])
+            default: throw .predicateInvalid("Only an array has a size.", path)
+            }
             return column
         }
     }

@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// What is asked of JSON columns and of the values inside of them.
+// What is asked of JSON columns, of the values inside of them, and of arrays.
 
 extension QueryText {
     /// What a query compares of a stored value.
@@ -22,6 +22,7 @@ extension QueryText {
         case .size(let steps):
             let value = Self.value(of: stored, at: steps)
             return "(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN jsonb_array_length(\(value))::bigint END)"
+        case .count: return "cardinality(\(stored))::bigint"
         }
     }
 
@@ -30,6 +31,41 @@ extension QueryText {
         if steps.isEmpty { return stored }
         if let path = JSONPathLiteral(steps) { return "(\(stored) #> \(literal: path.text))" }
         return "(\(stored) #> \(steps))"
+    }
+}
+
+extension QueryText {
+    /// How an array is to some values; an index serves `@>` and `&&`.
+    ///
+    /// References are compared in the form that clients see, which differs from the stored one in a private database only.
+    func array(_ column: ResolvedColumn, _ relation: ArrayRelation, _ list: ResolvedList) -> SQL {
+        let stored = equated(column)
+        let sql: SQL =
+            switch (column.kind, column.idForms) {
+            case (.array(.reference), .either), (.array(.reference), .prefixed), (.array(.reference), .any):
+                """
+                (CASE WHEN \(stored) IS NOT NULL THEN ARRAY(SELECT \(StoredID.wireIDExpression("\"e\".\"id\"")) \
+                FROM unnest(\(stored)) WITH ORDINALITY AS "e" ("id", "place") ORDER BY "e"."place") END)
+                """
+            default: stored
+            }
+        switch relation {
+        case .equal: return "\(sql) = \(list.sql)"
+        case .holdsAll: return "\(sql) @> \(list.sql)"
+        case .holdsAny: return "\(sql) && \(list.sql)"
+        case .heldBy: return "\(sql) <@ \(list.sql)"
+        }
+    }
+}
+
+extension RecordColumn {
+    /// An array that psql made of narrower numbers, as one of the numbers that it is compared with.
+    func inComparison(_ column: SQL, of element: ElementType) -> SQL {
+        switch (element, oid) {
+        case (.integer, .int2Array), (.integer, .int4Array): "\(column)::bigint[]"
+        case (.number, .float4Array): "\(column)::double precision[]"
+        default: column
+        }
     }
 }
 

@@ -19,6 +19,7 @@ struct QueryText {
     private func stored(_ column: ResolvedColumn) -> SQL {
         let alias = alias(column.join)
         var sql: SQL = "\(alias).\(identifier(column))"
+        if case .array(let element) = column.kind { sql = self.column(column)?.inComparison(sql, of: element) ?? sql }
         if let owner = column.onlyOwner { sql = "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(sql) END)" }
         return sql
     }
@@ -35,7 +36,7 @@ struct QueryText {
     }
 
     /// A column for whose comparison equality counts.
-    private func equated(_ column: ResolvedColumn) -> SQL {
+    func equated(_ column: ResolvedColumn) -> SQL {
         // The text in lower case has the collation of what the function is given.
         inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
     }
@@ -56,10 +57,19 @@ struct QueryText {
 
     private func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
         switch column.place {
-        case .field(_, let position):
-            (column.join.map { joined[$0] } ?? root).columns[position].identifier
+        case .field(_, let position): table(of: column).columns[position].identifier
         case .metadata(let field): ReservedColumn(field).identifier
         }
+    }
+
+    /// The column of a field; nil for metadata.
+    private func column(_ column: ResolvedColumn) -> RecordColumn? {
+        guard case .field(_, let position) = column.place else { return nil }
+        return table(of: column).columns[position]
+    }
+
+    private func table(of column: ResolvedColumn) -> RecordTable {
+        column.join.map { joined[$0] } ?? root
     }
 
     // MARK: Joins
@@ -144,6 +154,7 @@ struct QueryText {
         case .hasID(let column, let wireIDs): return hasID(column, wireIDs)
         case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
         case .json(let column, let condition): return condition.sql(value(column))
+        case .array(let column, let relation, let list): return array(column, relation, list)
         }
     }
 
@@ -245,7 +256,7 @@ extension ResolvedLiteral {
 }
 
 extension ResolvedList {
-    fileprivate var sql: SQL {
+    var sql: SQL {
         switch self {
         case .texts(let texts): "\(texts)"
         case .integers(let integers): "\(integers)"

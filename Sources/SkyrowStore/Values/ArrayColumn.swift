@@ -182,44 +182,12 @@ package struct ArrayColumn: ColumnType {
 }
 
 extension RecordValue {
-    /// An element of an array as JSON has it; nil for what no array of a column holds.
-    fileprivate init?(element json: JSONView) {
-        switch json.kind {
-        case .null: self = .null
-        case .true: self = .boolean(true)
-        case .false: self = .boolean(false)
-        case .string, .escapedString: self = .string(json.string ?? "")
-        case .integer, .number:
-            switch json.number {
-            case .integer(let value): self = .integer(value)
-            case .double(let value): self = .number(value)
-            case .outOfRange, nil: return nil
-            }
-        case .object:
-            guard json["$type"]?.equals("ref") ?? false, let id = RecordID(reference: json) else { return nil }
-            self = .reference(id)
-        case .array: return nil
-        }
-    }
-
     /// A text, or the stored id of a reference; of a row of an export such an id is a text.
     fileprivate var storedText: String? {
         switch self {
         case .string(let text): text
         case .reference(let id): id.id
         default: nil
-        }
-    }
-}
-
-extension RecordID {
-    /// What a reference in JSON is to, in either of its forms.
-    fileprivate init?(reference json: JSONView) {
-        if let type = json["$recordType"]?.string, let id = json["$recordID"]?.string {
-            guard let type = try? RecordTypeName(type) else { return nil }
-            try? self.init(type: type, id: id)
-        } else {
-            try? self.init(json["$id"]?.string ?? "")
         }
     }
 }

@@ -83,6 +83,8 @@ struct AgreementPredicates {
             return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
         case (.json, _):
             return json(name)
+        case (.array(let element), _):
+            return array(name, element)
         case (.reference(let target), _):
             return equality(keyPath, target)
         case (_, let target?) where random.oneIn(2):
@@ -173,11 +175,67 @@ struct AgreementPredicates {
             ? random.element(AgreementCorpus.jsonLiterals) : AgreementCorpus.json(random.element(AgreementCorpus.json))
     }
 
+    /// What is asked of an array of one type.
+    private mutating func array(_ name: Name, _ element: ElementType) -> Predicate {
+        let keyPath = Operand.keyPath(path(name.path))
+        if random.oneIn(8) {
+            let bound = RecordValue.integer(Int64.random(in: 0...3, using: &random))
+            return .comparison(random.element([.eq, .lt, .gte]), .function(.size, path(name.path)), .value(bound))
+        }
+        if random.oneIn(2) {
+            let comparison = random.element([ComparisonOperator.eq, .neq, .contains])
+            let isWhole = comparison != .contains && random.oneIn(2)
+            return .comparison(comparison, keyPath, .value(isWhole ? whole(name, element) : single(element)))
+        }
+        let comparison = random.element([
+            ComparisonOperator.in, .nin, .containsAll, .containsAny, .containedBy,
+        ])
+        let takesNull = comparison == .in || comparison == .nin
+        var values = list(5) { $0.random.oneIn(4) && takesNull ? $0.whole(name, element) : $0.single(element) }
+        if !takesNull { values.removeAll { $0 == .null } }
+        return .comparison(comparison, keyPath, .list(values))
+    }
+
+    private mutating func single(_ element: ElementType) -> RecordValue {
+        switch element {
+        case .string: return .string(random.element(AgreementCorpus.texts))
+        case .integer:
+            if random.oneIn(4) { return .number(random.element([2.5, 1, 0x1p53, 1e300])) }
+            return .integer(random.oneIn(2) ? Int64.random(in: -3...3, using: &random) : random.element(AgreementCorpus.integers))
+        case .number:
+            if random.oneIn(4) { return .integer(random.element(AgreementCorpus.integers)) }
+            return .number(random.element(AgreementCorpus.numbers.filter { !$0.isNaN }))
+        case .boolean: return .boolean(random.oneIn(2))
+        case .reference(let target): return reference(target)
+        }
+    }
+
+    /// An array: that of a record without what it has not, or a new one.
+    private mutating func whole(_ name: Name, _ element: ElementType) -> RecordValue {
+        if random.oneIn(2), let field = try? FieldName(name.path),
+            case .array(let elements)? = random.element(world.all(AgreementWorld.thing)).fields[field]
+        {
+            let values = elements.compactMap { $0 }.compactMap { literal -> RecordValue? in
+                switch literal {
+                case .text(let text):
+                    if case .reference = element { return .string(StoredID.wireID(of: text)) }
+                    return .string(text)
+                case .integer(let integer): return .integer(integer)
+                case .number(let number): return number.isNaN ? nil : .number(number)
+                case .boolean(let flag): return .boolean(flag)
+                case .decimal, .datetime, .bytes: return nil
+                }
+            }
+            return .array(values)
+        }
+        return .array((0..<Int.random(in: 0..<3, using: &random)).map { _ in single(element) })
+    }
+
     /// Two key paths of types that compare.
     private mutating func pair() -> Predicate {
         let left = name { name in
             switch name.type {
-            case .json, .unknown: false
+            case .json, .array, .unknown: false
             default: true
             }
         }
@@ -186,7 +244,7 @@ struct AgreementPredicates {
         }
         let right = name { other in
             switch (left.type, other.type) {
-            case (.json, _), (.unknown, _), (_, .json), (_, .unknown): false
+            case (.json, _), (.array, _), (.unknown, _), (_, .json), (_, .array), (_, .unknown): false
             case (.integer, .sequence), (.integer, .number), (.sequence, .integer), (.sequence, .number),
                 (.number, .integer), (.number, .sequence):
                 true
@@ -264,7 +322,7 @@ struct AgreementPredicates {
         (0..<Int.random(in: 0..<4, using: &random)).map { _ in
             let name = self.name { name in
                 switch name.type {
-                case .json, .unknown: false
+                case .json, .array, .unknown: false
                 default: true
                 }
             }

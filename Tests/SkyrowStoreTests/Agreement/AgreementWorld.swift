@@ -24,6 +24,14 @@ struct AgreementWorld {
         ("price", .unknown("money"), "money"),
         ("place", .reference(type("place")), "text COLLATE \"C\" REFERENCES place (_id)"),
         ("next", .reference(type("thing")), "text REFERENCES thing (_id) DEFERRABLE INITIALLY DEFERRED"),
+        ("labels", .array(.string), "text[] COLLATE \"C\""), ("words", .array(.string), "text[]"),
+        ("counts", .array(.integer), "bigint[]"), ("shorts", .array(.integer), "smallint[]"),
+        ("ratios", .array(.number), "double precision[]"), ("floats", .array(.number), "real[]"),
+        ("bits", .array(.boolean), "boolean[]"),
+        (
+            "places", .array(.reference(type("place"))),
+            "text[] COLLATE \"C\" CHECK (places IS NULL OR '\"app\".\"place\"'::regclass IS NOT NULL)"
+        ),
     ]
 
     static let placeFields: [(name: String, type: FieldType, sql: String)] = [
@@ -115,7 +123,13 @@ struct AgreementWorld {
         case .datetime: return .scalar(.datetime(random.element(AgreementCorpus.instants)))
         case .json: return .json(JSONText(validated: Array(random.element(AgreementCorpus.json).utf8)))
         case .bytes: return .scalar(.bytes(random.element(AgreementCorpus.bytes)))
-        case .array, .location, .unknown: return .opaque
+        case .array(let element):
+            return .array(
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in
+                    random.oneIn(8) ? nil : self.element(element, sql, of: record, &random)
+                }
+            )
+        case .location, .unknown: return .opaque
         case .reference(let target):
             // Of the record's own database or the public one, those made before it.
             let targets = (records[target] ?? [:]).values.filter {
@@ -123,6 +137,18 @@ struct AgreementWorld {
             }
             return targets.map(\.storedID).sorted().randomElement(using: &random).map { .scalar(.text($0)) }
         }
+    }
+
+    private func element(
+        _ type: ElementType,
+        _ sql: String,
+        of record: StoredRecord,
+        _ random: inout SeededGenerator
+    ) -> ResolvedLiteral? {
+        let column =
+            sql.hasPrefix("smallint") ? "integer" : sql.hasPrefix("real") ? "real" : ""
+        guard case .scalar(let literal)? = value(type.fieldType, column, of: record, &random) else { return nil }
+        return literal
     }
 
     func all(_ type: RecordTypeName) -> [StoredRecord] {
@@ -169,7 +195,8 @@ struct AgreementWorld {
                 case .scalar(.datetime(let time)): "\(instant(time))"
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"
                 case .scalar(.bytes(let bytes)): "\(bytes)"
-                case .array, .opaque: "1::money"
+                case .array(let elements): Self.array(elements)
+                case .opaque: "1::money"
                 }
             values.append(sql)
         }
@@ -177,6 +204,23 @@ struct AgreementWorld {
             INSERT INTO app.\(try SQLIdentifier(record.type.rawValue)) (\(names.joined(separator: ", "))) \
             VALUES (\(values.joined(separator: ", ")))
             """
+    }
+
+    /// An array by the type of its elements; one without any fits each column.
+    private static func array(_ elements: [ResolvedLiteral?]) -> SQL {
+        switch elements.lazy.compactMap({ $0 }).first {
+        case .text:
+            "\(elements.map { if case .text(let text) = $0 { text } else { nil as String? } })"
+        case .integer:
+            "\(elements.map { if case .integer(let integer) = $0 { integer } else { nil as Int64? } })"
+        case .number:
+            "\(elements.map { if case .number(let number) = $0 { number } else { nil as Double? } })"
+        case .boolean:
+            "\(elements.map { if case .boolean(let flag) = $0 { flag } else { nil as Bool? } })"
+        default:
+            // NULLs alone have no type.
+            "\(literal: "{\(elements.map { _ in "NULL" }.joined(separator: ","))}")"
+        }
     }
 
     private static func instant(_ time: Timestamp?) -> PostgresTimestamp? {
