@@ -74,7 +74,7 @@ let package = Package(
         .target(
             name: "SkyrowStore",
             dependencies: [
-                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ],
             // A link to sql/, whose files become part of the binary.
@@ -177,8 +177,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowStoreTests",
             dependencies: [
-                "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
-                "SkyrowTestSupport",
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

@@ -100,6 +100,8 @@ public struct RecordDatabase: Sendable {
             return QueryPage(
                 records: records,
                 count: count.flatMap { Int(exactly: $0) },
+                countKind: json["info"]?["count_kind"]?.string.flatMap { CountKind(rawValue: $0) },
+                cursor: json["info"]?["cursor"]?.string,
                 hasMore: json["info"]?["has_more"]?.boolean ?? false
             )
         }
@@ -117,8 +119,13 @@ public struct RecordDatabase: Sendable {
 /// The result of a query.
 public struct QueryPage: Hashable, Sendable {
     public var records: [Record]
-    /// How many records match before limit and offset; nil unless the query asked.
+    /// How many records match before position, limit and offset; nil unless the query asked.
     public var count: Int?
+    /// What the count is, when the query asked for an estimate.
+    public var countKind: CountKind?
+    /// The place from which the next page goes on: that of the last record, or of the first one where the page was read
+    /// backwards; nil without records.
+    public var cursor: String?
     /// Whether further records match, which were left out because of the limit.
     public var hasMore = false
 }

@@ -21,9 +21,15 @@ extension RecordQuery {
     }
 
     /// Sorted by a key path, after the keys that the query already has.
-    public func sorted(by path: String, _ direction: SortKey.Direction = .ascending) -> RecordQuery {
+    ///
+    /// - Parameter nulls: where records without a value come; last ascending and first descending when nil.
+    public func sorted(
+        by path: String,
+        _ direction: SortKey.Direction = .ascending,
+        _ nulls: SortKey.Nulls? = nil
+    ) -> RecordQuery {
         var query = self
-        query.sort.append(SortKey(Field(path).keyPath, direction))
+        query.sort.append(SortKey(Field(path).keyPath, direction, nulls))
         return query
     }
 
@@ -49,10 +55,39 @@ extension RecordQuery {
         return query
     }
 
-    /// With the number of all records that match.
-    public func counted() -> RecordQuery {
+    /// The page behind the place of a cursor, which a page of the same query had.
+    public func after(_ cursor: String) -> RecordQuery {
         var query = self
-        query.countsMatches = true
+        query.position = .after(cursor)
+        return query
+    }
+
+    /// The page before the place of a cursor, which a page of the same query had.
+    public func before(_ cursor: String) -> RecordQuery {
+        var query = self
+        query.position = .before(cursor)
+        return query
+    }
+
+    /// The last page, of this many records; without a sort those that were made last.
+    public func last(_ count: Int) -> RecordQuery {
+        var query = self
+        query.position = .last
+        query.limit = count
+        return query
+    }
+
+    /// Failing with `110 ResourceNotFound` when no record matches.
+    public func required() -> RecordQuery {
+        var query = self
+        query.isRequired = true
+        return query
+    }
+
+    /// With the number of all records that match, or an estimate of it, which costs less.
+    public func counted(_ counting: Counting = .exact) -> RecordQuery {
+        var query = self
+        query.counting = counting
         return query
     }
 }

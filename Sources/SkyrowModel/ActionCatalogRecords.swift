@@ -58,9 +58,14 @@ extension ActionCatalog {
             ),
             ActionParameter(
                 "sort",
-                "The order, as pairs of a key path and a direction.",
+                "The order, as key paths with a direction and, where it is not the usual one, the place of missing values.",
                 .nullable(
-                    .array(of: .tuple([.named(.keyPath), .oneOfStrings(["asc", "desc"])], rest: nil))
+                    .array(
+                        of: .tuple(
+                            [.named(.keyPath), .oneOfStrings(["asc", "desc"])],
+                            rest: .oneOfStrings(["nulls_first", "nulls_last"])
+                        )
+                    )
                 )
             ),
             ActionParameter(
@@ -78,12 +83,29 @@ extension ActionCatalog {
                 "How many records to send, 100 when missing.",
                 .nullable(.integer(minimum: 0, maximum: RecordQuery.maximumLimit))
             ),
-            ActionParameter("offset", "How many records to skip.", .nullable(.integer(minimum: 0))),
-            ActionParameter("count", "Whether info.count says how many records match.", .nullable(.boolean)),
+            ActionParameter(
+                "offset",
+                "How many records to skip.",
+                .nullable(.integer(minimum: 0, maximum: RecordQuery.maximumOffset))
+            ),
+            ActionParameter("after", "A cursor; the page begins behind its place.", .nullable(.string())),
+            ActionParameter("before", "A cursor; the page ends before its place.", .nullable(.string())),
+            ActionParameter("last", "Whether the page ends with the last record.", .nullable(.boolean)),
+            ActionParameter("required", "Whether a page without records is an error.", .nullable(.boolean)),
+            ActionParameter(
+                "count",
+                "Whether info.count says how many records match; an estimate where it says so.",
+                .nullable(.either([.boolean, .oneOfStrings(["estimate"])]))
+            ),
         ],
         result: .array(of: .named(.record)),
-        info: .object([JSONMember("count", .integer(minimum: 0)), JSONMember("has_more", .boolean)]),
-        errors: [.permissionDenied, .notSupported, .recordQueryInvalid, .recordQueryDenied],
+        info: .object([
+            JSONMember("count", .integer(minimum: 0)),
+            JSONMember("count_kind", .oneOfStrings(["exact", "estimate", "at_least"])),
+            JSONMember("cursor", .nullable(.string()), isRequired: true),
+            JSONMember("has_more", .boolean, isRequired: true),
+        ]),
+        errors: [.permissionDenied, .resourceNotFound, .notSupported, .recordQueryInvalid, .recordQueryDenied],
         cost: .read,
         changesData: false,
         narrowing: ResultNarrowing(

@@ -113,7 +113,7 @@ extension RecordPredicate {
     }
 }
 
-/// One key of a query's order; NULL sorts last ascending and first descending, as PostgreSQL does.
+/// One key of a query's order; what is missing sorts last ascending and first descending, unless the key says otherwise.
 public struct SortKey: Hashable, Sendable {
     /// Which end comes first.
     public enum Direction: String, Hashable, Sendable {
@@ -121,12 +121,21 @@ public struct SortKey: Hashable, Sendable {
         case descending = "desc"
     }
 
+    /// Where records without a value come.
+    public enum Nulls: String, Hashable, Sendable {
+        case first = "nulls_first"
+        case last = "nulls_last"
+    }
+
     public var keyPath: FieldPath
     public var direction: Direction
+    /// nil for the end that belongs to the direction.
+    public var nulls: Nulls?
 
-    public init(_ keyPath: FieldPath, _ direction: Direction = .ascending) {
+    public init(_ keyPath: FieldPath, _ direction: Direction = .ascending, _ nulls: Nulls? = nil) {
         self.keyPath = keyPath
         self.direction = direction
+        self.nulls = nulls
     }
 }
 
@@ -166,10 +175,17 @@ public struct RecordQuery: Hashable, Sendable {
     public var desiredFields: [String]?
     /// 0 to 1000 records.
     public var limit: Int
+    /// How many records to leave out, 0 to 100,000; a cursor goes further.
     public var offset: Int
-    /// Whether to count what matches before limit and offset.
-    public var countsMatches: Bool
+    /// Where the page begins.
+    public var position = Position.first
+    /// Whether a page without records is the error `110 ResourceNotFound`.
+    public var isRequired = false
+    /// How to count what matches before position, limit and offset; nil for not at all.
+    public var counting: Counting?
     package var overflow = Overflow.cut
+    /// Whether the result says more than its records: a cursor, and whether there are more.
+    package var isDescribed = true
 
     public init(
         type: RecordTypeName,
@@ -188,6 +204,6 @@ public struct RecordQuery: Hashable, Sendable {
         self.desiredFields = desiredFields
         self.limit = limit
         self.offset = offset
-        self.countsMatches = countsMatches
+        counting = countsMatches ? .exact : nil
     }
 }

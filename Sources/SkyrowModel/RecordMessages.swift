@@ -68,14 +68,30 @@ package enum RecordOutcome: Sendable {
 /// The result of `record:query`.
 package struct QueryResult: Sendable {
     package var records: [any RecordSource]
-    /// How many records match before limit and offset, when it was asked.
+    /// How many records match before position, limit and offset, when it was asked.
     package var count: Int?
+    /// What the count is, when it may be an estimate.
+    package var countKind: CountKind?
     /// Whether records that match were left out because of the limit.
     package var hasMore: Bool
+    /// The place of the record that was read last, from which the next page goes on; nil without records.
+    package var cursor: String?
+    /// Whether an envelope with room beside the result says more than its records.
+    package var isDescribed: Bool
 
-    package init(records: [any RecordSource], count: Int? = nil, hasMore: Bool = false) {
+    package init(
+        records: [any RecordSource],
+        count: Int? = nil,
+        countKind: CountKind? = nil,
+        hasMore: Bool = false,
+        cursor: String? = nil,
+        isDescribed: Bool = true
+    ) {
         self.records = records
         self.count = count
+        self.countKind = countKind
         self.hasMore = hasMore
+        self.cursor = cursor
+        self.isDescribed = isDescribed
     }
 }

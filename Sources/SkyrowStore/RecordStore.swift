@@ -30,6 +30,7 @@ package final class RecordStore: Sendable {
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
+    private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
@@ -70,8 +71,17 @@ package final class RecordStore: Sendable {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
         let versions = try await SchemaVersions.load(from: client, of: schema)
         self.versions.withLock { $0 = versions }
+        _ = try await cursorKeys()
         try await cache.reload()
         try await ensureLoginKeys()
+    }
+
+    /// The keys that authenticate cursors, read once.
+    func cursorKeys() async throws -> CursorKeys? {
+        if let keys = loadedCursorKeys.withLock({ $0 }) { return keys }
+        let keys = CursorKeys(secrets: try await SecretTable(client: client, schema: schema).secrets())
+        loadedCursorKeys.withLock { $0 = keys }
+        return keys
     }
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.

@@ -64,6 +64,8 @@ import Testing
         case "record_type": #""note""#
         case "item_name", "new_name": #""title""#
         case "predicate": #"["eq",{"$type":"keypath","$val":"title"},"x"]"#
+        // A page has one position.
+        case "before", "last": "null"
         case "sort": #"[[{"$type":"keypath","$val":"title"},"asc"]]"#
         case "include": #"{"a":{"$type":"keypath","$val":"author"}}"#
         case "record_types": #"{"note":{"fields":[{"name":"title","type":"string"}]}}"#

@@ -90,6 +90,11 @@ struct ProtocolPlaceholders {
         case "token":
             guard case .string(let got) = value, got.utf8.count >= 32 else { return "\(value.text) is no access token" }
             return ""
+        case "cursor":
+            guard case .string(let got) = value, got.wholeMatch(of: /[A-Za-z0-9_-]{36,}/) != nil else {
+                return "\(value.text) is no cursor"
+            }
+            return ""
         case "time":
             guard case .string(let got) = value,
                 got.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z/) != nil

@@ -122,7 +122,8 @@ import Testing
                         #"{"record_type":"note","limit":\#(limit),"count":\#(isCounted)}"#
                     )["result"]
                     #expect(response["records"].elements.count == count)
-                    #expect(response["info"]["has_more"] == (hasMore ? .boolean(true) : .null))
+                    #expect(response["info"]["has_more"] == .boolean(hasMore))
+                    #expect((response["info"]["cursor"].string != nil) == (count > 0))
                     #expect(response["info"]["count"].integer == (isCounted ? 3 : nil))
                 }
             }

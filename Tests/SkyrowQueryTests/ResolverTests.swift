@@ -203,7 +203,7 @@ import Testing
             try Self.resolve(RecordQuery(type: type("note"), sort: sort)).sort
         }
         #expect(try keys([]).map(\.column.place) == [.metadata(.id)])
-        #expect(try keys([SortKey(path("stars"), .descending)]).map(\.direction) == [.descending, .ascending])
+        #expect(try keys([SortKey(path("stars"), .descending)]).map(\.direction) == [.descending, .descending])
         // Nothing after the id changes the order.
         let id = try keys([SortKey(path("_id"), .descending), SortKey(path("stars"))])
         #expect(id.map(\.direction) == [.descending])

@@ -121,7 +121,7 @@ private struct RestorePlace {
         let reserved = try await transaction.query(
             """
             SELECT relname FROM (\(relations)) AS relation
-            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_migration', '_meta', '_role') ORDER BY relname
+            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_migration', '_meta', '_role', '_secret') ORDER BY relname
             """
         ).decodeColumn(0, as: String.self)
         var filled: [String] = []

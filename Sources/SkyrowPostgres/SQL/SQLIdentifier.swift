@@ -36,6 +36,11 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: "v\(place + 1)")
     }
 
+    /// The place of a sort key among those of a query, counted from 0, as a column's name: `_k1`, `_k2` and so on.
+    package init(sortKeyAt place: Int) {
+        self.init(checked: "_k\(place + 1)")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

@@ -36,15 +36,15 @@ package struct MemoryInterpreter {
         var first = RecordView(first, of: query, lookup: lookup)
         var second = RecordView(second, of: query, lookup: lookup)
         for key in query.sort {
-            let order: ValueOrder =
-                switch (first.value(of: key.column), second.value(of: key.column)) {
-                case (nil, nil): .same
-                case (nil, _?): .greater
-                case (_?, nil): .less
-                case (.scalar(let a)?, .scalar(let b)?): ValueOrder(a, b) ?? .same
-                // Nothing else is sorted by.
-                case (_?, _?): .same
-                }
+            let order: ValueOrder
+            switch (first.value(of: key.column), second.value(of: key.column)) {
+            case (nil, nil): continue
+            case (nil, _?): return key.missingComesFirst
+            case (_?, nil): return !key.missingComesFirst
+            case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b) ?? .same
+            // Nothing else is sorted by.
+            case (_?, _?): continue
+            }
             guard order != .same else { continue }
             return order == (key.direction == .ascending ? .less : .greater)
         }

@@ -10,25 +10,54 @@ package struct ResolvedQuery: Hashable, Sendable {
     package var inclusions: [ResolvedInclusion]
     /// The records behind references, in the order in which the query first names them.
     package var joins: [ResolvedJoin]
+    /// How many of the joins, from the first on, the predicate and the order lead through.
+    package var comparedJoins = 0
     /// The places of the fields to send; nil for all that the caller sees.
     package var fields: [Int]?
     package var visibility: ResolvedVisibility
     package var limit: Int
     package var offset: Int
+    /// Whether the page is read from its end, against the order.
+    package var isBackwards = false
     package var countsMatches: Bool
 
     /// Whether the answer for a record depends on other records than itself.
     package var needsOtherRecords: Bool { !joins.isEmpty }
 }
 
-/// One key of the order of records; NULL comes last ascending and first descending, as in PostgreSQL.
+/// One key of the order of records.
 package struct ResolvedSort: Hashable, Sendable {
     package var column: ResolvedColumn
     package var direction: SortKey.Direction
+    /// Whether records without a value come before all others, and not behind them.
+    package var missingComesFirst: Bool
 
-    package init(_ column: ResolvedColumn, _ direction: SortKey.Direction = .ascending) {
+    /// - Parameter nulls: where records without a value come; as in PostgreSQL last ascending and first descending when nil.
+    package init(
+        _ column: ResolvedColumn,
+        _ direction: SortKey.Direction = .ascending,
+        _ nulls: SortKey.Nulls? = nil
+    ) {
         self.column = column
         self.direction = direction
+        missingComesFirst = nulls.map { $0 == .first } ?? (direction == .descending)
+    }
+
+    /// The key of the reversed order.
+    package var reversed: ResolvedSort {
+        var key = self
+        key.direction = direction == .ascending ? .descending : .ascending
+        key.missingComesFirst.toggle()
+        return key
+    }
+
+    /// Whether every record has a value: the metadata that the tables require.
+    package var isNeverMissing: Bool {
+        guard column.join == nil, case .metadata(let field) = column.place else { return false }
+        return switch field {
+        case .id, .database, .createdAt, .updatedAt, .revision: true
+        case .owner, .access, .createdBy, .updatedBy: false
+        }
     }
 }
 

@@ -34,7 +34,9 @@ package struct Resolver<Schema: QuerySchema> {
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
         // The order in which joins are made is the order of these.
         let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
-        let sort = try self.sort(query.sort)
+        let sort = try self.order(of: query)
+        try checkPage(of: query)
+        let comparedJoins = joins.count
         let inclusions = try self.inclusions(query.include)
         let fields = try self.fields(query.desiredFields)
         return ResolvedQuery(
@@ -43,10 +45,12 @@ package struct Resolver<Schema: QuerySchema> {
             sort: sort,
             inclusions: inclusions,
             joins: joins,
+            comparedJoins: comparedJoins,
             fields: fields,
             visibility: ResolvedVisibility(access),
             limit: query.limit,
             offset: query.offset,
+            isBackwards: query.position.isBackwards,
             countsMatches: query.countsMatches
         )
     }
@@ -56,7 +60,7 @@ package struct Resolver<Schema: QuerySchema> {
         do throws(SkyrowError) { return try condition(predicate) } catch { throw error.at("predicate") }
     }
 
-    /// Resolves an order, which ends with the id.
+    /// Resolves an order, which ends with the id, in the direction of the key before it.
     package mutating func sort(_ keys: [SortKey]) throws(SkyrowError) -> [ResolvedSort] {
         var result: [ResolvedSort] = []
         result.reserveCapacity(keys.count + 1)
@@ -65,11 +69,13 @@ package struct Resolver<Schema: QuerySchema> {
             do throws(SkyrowError) { column = try sortColumn(key.keyPath) } catch {
                 throw error.at(0).at(place).at("sort")
             }
-            result.append(ResolvedSort(column, key.direction))
+            // A column decides nothing the second time.
+            if result.contains(where: { $0.column == column }) { continue }
+            result.append(ResolvedSort(column, key.direction, key.nulls))
             // Nothing after a unique key changes the order.
             if column.join == nil, case .id = column.kind { return result }
         }
-        result.append(ResolvedSort(idColumn))
+        result.append(ResolvedSort(idColumn, result.last?.direction ?? .ascending))
         return result
     }
 

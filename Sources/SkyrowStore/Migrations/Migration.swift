@@ -41,6 +41,7 @@ extension Migration {
             name: "0010_application_settings",
             script: text(PackageResources._010_application_settings_sql)
         ),
+        Migration(version: 11, name: "0011_secrets", script: text(PackageResources._011_secrets_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

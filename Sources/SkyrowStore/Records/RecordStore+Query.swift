@@ -5,7 +5,8 @@ extension RecordStore {
     /// Runs a query in one statement and one round trip, included records and count among it.
     ///
     /// Records that may not be read are neither sent nor counted. A type without a table has no records. Throws `108
-    /// InvalidArgument` for a query that refuses to be cut at its limit and has more records, `108`, `111 NotSupported`
+    /// InvalidArgument` for a query that refuses to be cut at its limit and has more records and for a cursor of another
+    /// query, `110 ResourceNotFound` for a page without records that is required to have some, `108`, `111 NotSupported`
     /// or `120 RecordQueryInvalid` for a query that has no meaning, `124 RecordQueryDenied` for one that names a field
     /// which is hidden, and what the database failed with.
     package func query(
@@ -18,16 +19,22 @@ extension RecordStore {
         return try await reporting {
             try await withCatalog { _ in
                 guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
-                    return QueryResult(records: [], count: query.countsMatches ? 0 : nil)
+                    return try QueryResult(withoutTable: query)
                 }
                 let statement = try QueryStatement(
                     query,
                     table: table,
                     catalog: self.cache.current.visible(to: access.fields),
-                    access: access
+                    access: access,
+                    cursors: try await self.cursorKeys()
                 )
                 let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
-                let found = try statement.read(result)
+                var estimate: Int?
+                if let question = statement.estimate {
+                    let plan = try await self.client.read(question, contention: table.contention)
+                    estimate = try QueryStatement.expectedRows(plan)
+                }
+                let found = try statement.read(result, estimate: estimate)
                 guard !found.hasMore || query.overflow == .cut else {
                     throw SkyrowError.invalidArgument(
                         "More than \(query.limit) records match; ask for parts of them with limit and offset.",
@@ -38,4 +45,23 @@ extension RecordStore {
             }
         }
     }
+}
+
+extension QueryResult {
+    /// The result of a query for records of a type without a table, of which there are none.
+    ///
+    /// Throws `110 ResourceNotFound` where there have to be some, and `108 InvalidArgument` for a cursor.
+    fileprivate init(withoutTable query: RecordQuery) throws(SkyrowError) {
+        if let (parameter, _) = query.position.cursor { throw .cursorInvalid(parameter) }
+        if query.isRequired { throw .noMatch }
+        self.init(records: [], isDescribed: query.isDescribed)
+        guard let counting = query.counting else { return }
+        count = 0
+        countKind = counting == .estimate ? .exact : nil
+    }
+}
+
+extension SkyrowError {
+    /// `110` for a page without records that is required to have some.
+    static let noMatch = SkyrowError(.resourceNotFound, "No record matches, or none that you may read.")
 }

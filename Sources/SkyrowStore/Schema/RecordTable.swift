@@ -59,6 +59,8 @@ package final class RecordTable: Sendable {
     package let columns: [RecordColumn]
     /// The collations of the reserved text columns that are not made as new tables have them.
     package let reservedCollations: [ReservedColumn: TextCollation]
+    /// The columns whose order an index gives.
+    package let orders: IndexedOrders
     private let positions: [FieldName: Int]
     /// The reserved columns and all fields, as the alias `r` of a statement.
     package let wholeRow: RecordSelection
@@ -81,6 +83,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation] = [:],
+        orders: IndexedOrders = IndexedOrders(),
         rules: TypeRules = .none
     ) {
         self.init(
@@ -89,6 +92,7 @@ package final class RecordTable: Sendable {
             identifier: identifier,
             columns: columns,
             reservedCollations: reservedCollations,
+            orders: orders,
             rules: rules,
             hidden: []
         )
@@ -100,6 +104,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
+        orders: IndexedOrders,
         rules: TypeRules,
         hidden: Set<FieldName>
     ) {
@@ -113,6 +118,7 @@ package final class RecordTable: Sendable {
             return column
         }
         self.reservedCollations = reservedCollations
+        self.orders = orders
         self.rules = rules
         self.hidden = hidden
         contention = PostgresContention(table: name.hashValue)
@@ -138,6 +144,7 @@ package final class RecordTable: Sendable {
                 identifier: identifier,
                 columns: columns.filter { !hidden.contains($0.field) },
                 reservedCollations: reservedCollations,
+                orders: orders,
                 rules: rules,
                 hidden: hidden
             )
@@ -172,6 +179,6 @@ package final class RecordTable: Sendable {
     /// True when both are made of the same columns.
     package func isSame(as other: RecordTable) -> Bool {
         name == other.name && schema == other.schema && columns == other.columns
-            && reservedCollations == other.reservedCollations && rules == other.rules
+            && reservedCollations == other.reservedCollations && orders == other.orders && rules == other.rules
     }
 }

@@ -46,7 +46,8 @@ extension SchemaCatalog {
             ), record_table AS MATERIALIZED (
                 SELECT attrelid AS oid,
                     string_agg(attname || ' ' || \(TextCollation.ofAttribute), ',')
-                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations
+                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations,
+                    \(IndexedOrders.ofTable) AS orders
                 FROM pg_catalog.pg_attribute
                 WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
                     AND (attname, atttypid) IN (\(reserved))
@@ -75,7 +76,8 @@ extension SchemaCatalog {
                     FROM pg_catalog.pg_depend JOIN pg_catalog.pg_extension ON pg_extension.oid = refobjid
                     WHERE classid = 'pg_type'::regclass AND objid = atttypid AND deptype = 'e'
                         AND refclassid = 'pg_extension'::regclass
-                ) END
+                ) END,
+                record_table.orders
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -110,6 +112,7 @@ extension SchemaCatalog {
     init(rows: [CatalogRow], of part: CatalogPart = .everything, replacing previous: SchemaCatalog) {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
+        var orders: [RecordTypeName: IndexedOrders] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -122,6 +125,7 @@ extension SchemaCatalog {
                 continue
             }
             reservedCollations[name] = row.reservedCollations
+            orders[name] = row.orders
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
         for (name, columns) in columns {
@@ -132,6 +136,7 @@ extension SchemaCatalog {
                 identifier: identifier,
                 columns: columns,
                 reservedCollations: reservedCollations[name] ?? [:],
+                orders: orders[name] ?? IndexedOrders(),
                 rules: previous.rules[name] ?? .none
             )
             if let known = previous[name], known.isSame(as: table) {
@@ -174,6 +179,7 @@ package struct CatalogRow: Hashable, Sendable {
     var column: Column?
     /// The reserved columns of other collations than new ones.
     var reservedCollations: [ReservedColumn: TextCollation] = [:]
+    var orders = IndexedOrders()
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -193,6 +199,7 @@ package struct CatalogRow: Hashable, Sendable {
             guard words.count == 2, let reserved = ReservedColumn(rawValue: String(words[0])) else { continue }
             reservedCollations[reserved] = TextCollation(rawValue: String(words[1]))
         }
+        orders = IndexedOrders(names: try result.decode(row: row, column: 12, as: [String]?.self) ?? [])
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,

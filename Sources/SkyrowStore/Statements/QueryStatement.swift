@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
@@ -5,76 +6,171 @@ internal import SkyrowQuery
 /// The one statement of a query: access, predicate, joined records, order, page and, when asked, the count.
 ///
 /// ```sql
-/// SELECT "r"."_id", …, "j1"."_id", … FROM "app"."note" AS "r" LEFT JOIN "app"."category" AS "j1" ON …
-/// WHERE <access> AND (<predicate>) ORDER BY "r"."stars" DESC, "r"."_id" LIMIT $3 OFFSET $4
+/// SELECT "r"."_id", …, "j1"."_id", …, "r"."stars" AS "_k1" FROM "app"."note" AS "r" LEFT JOIN "app"."category" AS "j1" ON …
+/// WHERE <access> AND (<predicate>) ORDER BY "r"."stars" DESC, "r"."_id" DESC LIMIT $3 OFFSET $4
 /// ```
 ///
 /// The order always ends with the id, so that pages neither repeat nor skip a record; without a `sort` it is the order
-/// of the ids. With a count the page is joined to it, so that a page beyond the last still has the count:
+/// of the ids. The values of the sort keys come along as `_k1`, `_k2`, … for the cursor. A page behind a cursor has one of
+/// the forms of ``Keyset``. With a count the page is joined to it, so that a page beyond the last still has the count:
 ///
 /// ```sql
-/// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m"
-/// LEFT JOIN (SELECT row_number() OVER (ORDER BY …) AS "_place", … ) AS "p" ON true ORDER BY "p"."_place"
+/// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m" LEFT JOIN (<page>) AS "p" ON true
+/// ORDER BY "p"."_k1" DESC, "p"."_k2" DESC
 /// ```
 struct QueryStatement {
+    /// Where rows have the values of the sort keys, and what makes a cursor of them.
+    private struct CursorPlan {
+        let keys: CursorKeys
+        let query: ResolvedQuery
+        let text: QueryText
+        let condition: SQL
+        /// The column of each key's value.
+        let columns: [Int]
+    }
+
+    /// Of more records that match, callers who do not pass every rule learn no number when they ask for an estimate.
+    private static let exactUpTo = 10_000
+
     let sql: SQL
     let plan: RowPlan
     /// Whether column 0 has the count, and a row may hold nothing else.
     let hasCount: Bool
+    /// The question how many records PostgreSQL expects to match, where that is the count.
+    let estimate: SQL?
     /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
     private let limit: Int
     private let fields: FieldAccess
+    private let query: RecordQuery
+    private let cursor: CursorPlan?
 
-    /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all of it.
+    /// - Parameter cursors: the keys of cursors; without them there are none, and none is accepted.
+    ///
+    /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all but cursors of other queries.
     init(
         _ query: RecordQuery,
         table: RecordTable,
         catalog: SchemaCatalog,
-        access: RecordAccess
+        access: RecordAccess,
+        cursors: CursorKeys? = nil
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
-        let query = try resolver.resolve(query)
-        fields = access.fields
-        hasCount = query.countsMatches
-        limit = min(query.limit, RecordQuery.maximumUnlimited)
+        var resolved = try resolver.resolve(query)
         let text = QueryText(root: table, joined: resolver.joinedTypes)
-        let selection = Self.selection(query, text, showsDatabase: access.database == .union)
+        let condition = resolved.predicate.map { text.condition($0) } ?? SQL()
+        let values = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, cursors)
+        let order = resolved.isBackwards ? resolved.sort.map(\.reversed) : resolved.sort
+
+        fields = access.fields
+        self.query = query
+        limit = min(query.limit, RecordQuery.maximumUnlimited)
+        let isPlanned = query.counting == .estimate && access.passesEveryRule
+        hasCount = query.countsMatches && !isPlanned
+        // The values of more keys are not sent, since no page begins behind them.
+        let hasCursor = cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys
+        let source = Self.source(resolved, text, condition, access.variables)
+        let keyset = values.map { Keyset(sort: order, values: $0) }
+        let form = keyset?.form(
+            isIndexed: order.first.map { text.isIndexed($0, in: access.database) } ?? false,
+            joins: resolved.joins.count,
+            valueBytes: source.valueBytes
+        )
+        var selection = Self.selection(
+            resolved,
+            text,
+            showsDatabase: access.database == .union,
+            firstColumn: hasCount ? 1 : 0
+        )
         plan = selection.plan
-        let source = Self.source(query, text, access.variables)
-        let order = text.order(query.sort)
+        // The id is among the columns of the record; a statement around this one needs a name for it.
+        let isWrapped = hasCount || form == .branches
+        let selectedKeys = isWrapped ? order.count : hasCursor ? order.count - 1 : 0
+        for (place, key) in order.prefix(selectedKeys).enumerated() {
+            selection.columns +=
+                ", \(text.ordered(key.column))\(raw: key.column.kind.sortCast) AS \(Self.keyName(place))"
+        }
+        cursor =
+            if hasCursor, let cursors {
+                CursorPlan(
+                    keys: cursors,
+                    query: resolved,
+                    text: text,
+                    condition: condition,
+                    columns: (0..<order.count - 1).map { selection.width + $0 } + [selection.plan.idColumn]
+                )
+            } else {
+                nil
+            }
         // A page of nothing, which is there for its count, is not cut.
-        var page: SQL = " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
-        if query.offset > 0 { page += " OFFSET \(Int64(query.offset))" }
+        let page = Page(
+            columns: selection.columns,
+            source: source,
+            order: order,
+            limit: Int64(limit == 0 ? 0 : limit + 1),
+            offset: Int64(query.offset)
+        )
+        let statement = page.statement(text, keyset, form)
         sql =
             hasCount
-            ? Self.counted(selection.columns, source, order, page)
-            : Self.plain(selection.columns, source, order, page)
+            ? Self.counted(statement, order, source, atMost: query.counting == .estimate ? Self.exactUpTo + 1 : nil)
+            : statement
+        estimate = isPlanned ? "EXPLAIN (FORMAT JSON) SELECT \(source)" : nil
     }
 
-    /// Piece by piece into one buffer: this is the way of nearly all queries.
-    private static func plain(_ columns: SQL, _ source: SQL, _ order: SQL, _ page: SQL) -> SQL {
-        var sql = SQL()
-        sql.reserveCapacity(1024, placeholders: 8)
-        sql.append(raw: "SELECT ")
-        sql += columns
-        sql.append(raw: " ")
-        sql += source
-        sql.append(raw: " ORDER BY ")
-        sql += order
-        sql += page
-        return sql
+    /// `"_k1"`
+    fileprivate static func keyName(_ place: Int) -> SQLIdentifier {
+        SQLIdentifier(sortKeyAt: place)
     }
 
-    private static func counted(_ columns: SQL, _ source: SQL, _ order: SQL, _ page: SQL) -> SQL {
-        """
-        SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" \(source)) AS "m" \
-        LEFT JOIN (SELECT row_number() OVER (ORDER BY \(order)) AS "_place", \(columns) \(source) \
-        ORDER BY \(order)\(page)) AS "p" ON true ORDER BY "p"."_place"
-        """
+    /// The values of the sort keys at the query's cursor; nil where the page begins at an end.
+    ///
+    /// A cursor of a page of the last records is one of the order of creation; a query without a sort goes on in that.
+    private static func place(
+        of query: RecordQuery,
+        _ resolved: inout ResolvedQuery,
+        _ creationOrder: [ResolvedSort],
+        _ text: QueryText,
+        _ condition: SQL,
+        _ cursors: CursorKeys?
+    ) throws(SkyrowError) -> [ResolvedLiteral?]? {
+        guard let (parameter, cursor) = query.position.cursor else { return nil }
+        guard let opened = cursors?.open(cursor) else { throw .cursorInvalid(parameter) }
+        if query.sort.isEmpty, opened.digest != QueryDigest(resolved, text, condition: condition) {
+            resolved.sort = creationOrder
+        }
+        guard opened.digest == QueryDigest(resolved, text, condition: condition),
+            let values = CursorValues.read(opened.values, kinds: resolved.sort.map(\.column.kind))
+        else { throw .cursorInvalid(parameter) }
+        return values
+    }
+
+    private static func counted(_ page: SQL, _ order: [ResolvedSort], _ source: SQL, atMost limit: Int?) -> SQL {
+        let count: SQL =
+            if let limit {
+                "SELECT count(*) AS \"n\" FROM (SELECT \(source) LIMIT \(Int64(limit))) AS \"c\""
+            } else {
+                "SELECT count(*) AS \"n\" \(source)"
+            }
+        return """
+            SELECT "m"."n", "p".* FROM (\(count)) AS "m" LEFT JOIN (\(page)) AS "p" ON true \
+            ORDER BY \(keyOrder(order))
+            """
+    }
+
+    /// The order by the values that a page has selected: `"p"."_k1" DESC, "p"."_k2" DESC`
+    fileprivate static func keyOrder(_ order: [ResolvedSort]) -> SQL {
+        order.enumerated().map { place, key -> SQL in
+            "\"p\".\(keyName(place))\(raw: key.ending)"
+        }.joined(separator: ", ")
     }
 
     /// `FROM … WHERE …`
-    private static func source(_ query: ResolvedQuery, _ text: QueryText, _ variables: AccessVariables?) -> SQL {
+    private static func source(
+        _ query: ResolvedQuery,
+        _ text: QueryText,
+        _ condition: SQL,
+        _ variables: AccessVariables?
+    ) -> SQL {
         var sql = SQL()
         sql.reserveCapacity(1024, placeholders: 8)
         sql.append(raw: "FROM ")
@@ -86,23 +182,23 @@ struct QueryStatement {
         }
         sql.append(raw: " WHERE ")
         sql += text.admission(query.visibility.records, join: nil, variables)
-        if let predicate = query.predicate {
+        if query.predicate != nil {
             sql.append(raw: " AND (")
-            sql += text.condition(predicate)
+            sql += condition
             sql.append(raw: ")")
         }
         return sql
     }
 
-    /// The columns of the records and of those that they include, and where a row has them.
+    /// The columns of the records and of those that they include, where a row has them, and how many it has with them.
     private static func selection(
         _ query: ResolvedQuery,
         _ text: QueryText,
-        showsDatabase: Bool
-    ) -> (columns: SQL, plan: RowPlan) {
-        let firstColumn = query.countsMatches ? 2 : 0
+        showsDatabase: Bool,
+        firstColumn: Int
+    ) -> (columns: SQL, plan: RowPlan, width: Int) {
         let own: RecordSelection =
-            query.fields == nil && !showsDatabase && !query.countsMatches
+            query.fields == nil && !showsDatabase && firstColumn == 0
             ? text.root.wholeRow
             : RecordSelection(
                 of: query.type,
@@ -111,7 +207,7 @@ struct QueryStatement {
                 showsDatabase: showsDatabase,
                 firstColumn: firstColumn
             )
-        guard !query.inclusions.isEmpty else { return (own.columns, own.plan) }
+        guard !query.inclusions.isEmpty else { return (own.columns, own.plan, firstColumn + own.width) }
         var columns = own.columns
         var selections: [Int: RecordSelection] = [:]
         var nextColumn = firstColumn + own.width
@@ -136,20 +232,116 @@ struct QueryStatement {
             }
             inclusions.append(.init(name: inclusion.name, plan: selection.plan))
         }
-        return (columns, own.plan.including(inclusions))
+        return (columns, own.plan.including(inclusions), nextColumn)
     }
 
+    // MARK: Rows
+
     /// The result of the query in the rows of the statement.
-    func read(_ result: PostgresResult) throws(PostgresError) -> QueryResult {
-        var records: [any RecordSource] = []
-        let rowCount = min(result.rowCount, max(limit, hasCount ? 1 : 0))
-        records.reserveCapacity(rowCount)
-        let rows = StoredRows(result, plan: plan, for: fields)
+    ///
+    /// Throws `110 ResourceNotFound` for a page without records that is required to have some, and `108` where a page that
+    /// is cut ends at values too long for a cursor.
+    func read(_ result: PostgresResult, estimate: Int? = nil) throws -> QueryResult {
         // Only beside a count can a row be without a record.
-        for row in 0..<rowCount where !hasCount || !result.isNull(row: row, column: plan.idColumn) {
-            records.append(rows[row])
+        let isEmpty = result.rowCount == 0 || hasCount && result.isNull(row: 0, column: plan.idColumn)
+        let rowCount = isEmpty ? 0 : min(result.rowCount, limit)
+        if isEmpty, query.isRequired {
+            throw SkyrowError.noMatch
         }
-        let count: Int? = hasCount ? Int(try result.decode(row: 0, column: 0, as: Int64.self)) : nil
-        return QueryResult(records: records, count: count, hasMore: limit > 0 && result.rowCount > limit)
+        let rows = StoredRows(result, plan: plan, for: fields)
+        var records: [any RecordSource] = []
+        records.reserveCapacity(rowCount)
+        for row in 0..<rowCount { records.append(rows[query.position.isBackwards ? rowCount - 1 - row : row]) }
+        let hasMore = limit > 0 && !isEmpty && result.rowCount > limit
+        var answer = QueryResult(records: records, hasMore: hasMore, isDescribed: query.isDescribed)
+        answer.cursor = try cursor.flatMap {
+            rowCount == 0 ? nil : try self.cursor($0, at: rowCount - 1, in: result, hasMore)
+        }
+        (answer.count, answer.countKind) = try count(result, estimate)
+        return answer
+    }
+
+    private func cursor(_ plan: CursorPlan, at row: Int, in result: PostgresResult, _ hasMore: Bool) throws -> String? {
+        var values: [UInt8] = []
+        var fits = true
+        for (key, column) in zip(plan.query.sort, plan.columns) where fits {
+            fits = CursorValues.append(result, row: row, column: column, kind: key.column.kind, to: &values)
+        }
+        if fits, let text = plan.keys.seal(QueryDigest(plan.query, plan.text, condition: plan.condition), values) {
+            return text
+        }
+        // Who reads all that there is needs no cursor.
+        guard hasMore else { return nil }
+        throw SkyrowError.invalidArgument(
+            "The values of the sort keys are too long for a cursor; sort by another field.",
+            "sort"
+        ).at("sort")
+    }
+
+    private func count(_ result: PostgresResult, _ estimate: Int?) throws -> (Int?, CountKind?) {
+        guard let counting = query.counting else { return (nil, nil) }
+        if let estimate { return (estimate, .estimate) }
+        let count = Int(try result.decode(row: 0, column: 0, as: Int64.self))
+        switch counting {
+        case .exact: return (count, nil)
+        case .estimate: return count > Self.exactUpTo ? (Self.exactUpTo, .atLeast) : (count, .exact)
+        }
+    }
+
+    /// How many rows PostgreSQL expects, in the result of ``estimate``.
+    static func expectedRows(_ result: PostgresResult) throws -> Int {
+        let plan = try result.decode(row: 0, column: 0, as: String.self)
+        let rows = try JSONDocument(Array(plan.utf8)).withRoot { $0.firstElement?["Plan"]?["Plan Rows"]?.wholeNumber }
+        return rows.flatMap { Int(exactly: $0) } ?? 0
+    }
+}
+
+/// The part of a statement that has the records of a page, and one more where there is one.
+private struct Page {
+    let columns: SQL
+    let source: SQL
+    let order: [ResolvedSort]
+    let limit: Int64
+    let offset: Int64
+
+    func statement(_ text: QueryText, _ keyset: Keyset?, _ form: Keyset.Form?) -> SQL {
+        guard let keyset, let form else { return select(nil, text.order(order)) }
+        switch form {
+        case .row:
+            return select(text.row(keyset), text.rowOrder(keyset))
+        case .condition:
+            return select(text.condition(keyset), text.order(order))
+        case .branches:
+            let branches = keyset.branches.map { branch -> SQL in
+                "(\(select(text.condition(branch, of: keyset), text.order(of: branch, in: keyset))))"
+            }
+            return """
+                SELECT "p".* FROM (\(branches.joined(separator: " UNION ALL "))) AS "p" \
+                ORDER BY \(QueryStatement.keyOrder(order)) LIMIT \(limit)
+                """
+        }
+    }
+
+    /// Piece by piece into one buffer: this is the way of nearly all queries.
+    private func select(_ condition: SQL?, _ order: SQL) -> SQL {
+        var sql = SQL()
+        sql.reserveCapacity(1024, placeholders: 8)
+        sql.append(raw: "SELECT ")
+        sql += columns
+        sql.append(raw: " ")
+        sql += source
+        if let condition {
+            sql.append(raw: " AND ")
+            sql += condition
+        }
+        sql.append(raw: " ORDER BY ")
+        sql += order
+        sql.append(raw: " LIMIT ")
+        sql.bind(limit)
+        if offset > 0 {
+            sql.append(raw: " OFFSET ")
+            sql.bind(offset)
+        }
+        return sql
     }
 }

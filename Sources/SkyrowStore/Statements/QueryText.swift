@@ -55,7 +55,7 @@ struct QueryText {
         relation.isOrder ? ordered(column) : equated(column)
     }
 
-    private func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
+    func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
         switch column.place {
         case .field(_, let position): table(of: column).columns[position].identifier
         case .metadata(let field): ReservedColumn(field).identifier
@@ -117,7 +117,7 @@ struct QueryText {
     }
 
     /// The reference in the collation of the ids, whose index finds the record.
-    private func key(_ join: ResolvedJoin) -> SQL {
+    func key(_ join: ResolvedJoin) -> SQL {
         let reference = stored(join.reference)
         switch (join.idCollation, join.reference.collation) {
         case (.bytes, .bytes), (.bytes, .database), (.bytes, .databaseBytes), (.database, .database),
@@ -216,15 +216,27 @@ struct QueryText {
 
     // MARK: Order
 
-    /// `"r"."stars" DESC, "r"."_id"`
-    func order(_ sort: [ResolvedSort]) -> SQL {
+    /// `"r"."stars" DESC, "r"."_id" DESC`
+    func order(_ sort: some Sequence<ResolvedSort>) -> SQL {
         var order = SQL()
         for (place, key) in sort.enumerated() {
             if place > 0 { order.append(raw: ", ") }
             order += ordered(key.column)
-            if key.direction == .descending { order.append(raw: " DESC") }
+            order.append(raw: key.ending)
         }
         return order
+    }
+}
+
+extension ResolvedSort {
+    /// What stands behind the column in an order; PostgreSQL's own place of NULL is not mentioned.
+    var ending: StaticString {
+        switch (direction, missingComesFirst || isNeverMissing, !missingComesFirst || isNeverMissing) {
+        case (.ascending, _, true): ""
+        case (.ascending, _, false): " NULLS FIRST"
+        case (.descending, true, _): " DESC"
+        case (.descending, false, _): " DESC NULLS LAST"
+        }
     }
 }
 
@@ -242,7 +254,7 @@ extension Relation {
 }
 
 extension ResolvedLiteral {
-    fileprivate var sql: SQL {
+    var sql: SQL {
         switch self {
         case .text(let text): "\(text)"
         case .integer(let integer): "\(integer)"

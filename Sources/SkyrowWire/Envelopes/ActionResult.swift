@@ -38,8 +38,8 @@ package enum Envelope: Hashable, Sendable {
 extension JSONWriter {
     /// Writes a complete response.
     ///
-    /// JSON-RPC has no room beside the result, so there `record:query` returns `{"records":[…],"info":{"count":…}}`
-    /// where v1 returns `{"result":[…],"info":{"count":…}}`; every other result is the same in both.
+    /// JSON-RPC has no room beside the result, so there `record:query` returns `{"records":[…],"info":{"cursor":…}}`
+    /// where v1 returns `{"result":[…],"info":{"cursor":…}}`; every other result is the same in both.
     package func response(_ result: ActionResult, in envelope: Envelope) {
         beginObject()
         switch envelope {
@@ -48,8 +48,7 @@ extension JSONWriter {
             switch result {
             case .query(let query):
                 records(query.records)
-                // A v1 client that sends a limit does not expect to hear of more.
-                if query.count != nil { info(count: query.count, hasMore: false) }
+                if query.isDescribed { pageInfo(query) }
             case .outcomes, .written, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
                 self.result(result)
             }
@@ -93,7 +92,7 @@ extension JSONWriter {
             beginObject()
             key("records")
             records(query.records)
-            if query.count != nil || query.hasMore { info(count: query.count, hasMore: query.hasMore) }
+            pageInfo(query)
             endObject()
         case .auth(let auth): authResult(auth)
         case .status:
@@ -107,19 +106,5 @@ extension JSONWriter {
         case .schema(let schema): self.schema(schema)
         case .json(let text): json(text)
         }
-    }
-
-    private func info(count: Int?, hasMore: Bool) {
-        key("info")
-        beginObject()
-        if let count {
-            key("count")
-            integer(count)
-        }
-        if hasMore {
-            key("has_more")
-            boolean(true)
-        }
-        endObject()
     }
 }

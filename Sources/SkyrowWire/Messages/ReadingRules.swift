@@ -10,13 +10,16 @@ package struct ReadingRules: Hashable, Sendable {
     package let includeWithoutReferenceIsNull: Bool
     /// A query without a limit, or with one beyond the maximum, returns all records or fails; otherwise it is cut.
     package let unlimitedQueries: Bool
+    /// The result of a query says more than its records only where the request asks about the page.
+    package let describesPagesOnRequest: Bool
 
     /// JSON-RPC.
     package static let rpc = ReadingRules(
         integersAreNumbers: false,
         emptyPredicateIsNone: false,
         includeWithoutReferenceIsNull: false,
-        unlimitedQueries: false
+        unlimitedQueries: false,
+        describesPagesOnRequest: false
     )
 
     /// The Skygear v1 envelope, whose clients cannot send `1.0` and send no limit.
@@ -24,6 +27,7 @@ package struct ReadingRules: Hashable, Sendable {
         integersAreNumbers: true,
         emptyPredicateIsNone: true,
         includeWithoutReferenceIsNull: true,
-        unlimitedQueries: true
+        unlimitedQueries: true,
+        describesPagesOnRequest: true
     )
 }

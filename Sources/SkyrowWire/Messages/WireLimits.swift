@@ -12,6 +12,8 @@ package enum WireLimits {
     package static let predicateCount = 1_000
     /// Keys of `sort`.
     package static let sortCount = 32
+    /// Bytes of a cursor.
+    package static let cursorBytes = 12_288
     /// Names of `include`.
     package static let includeCount = 32
     /// Bytes of an idempotency key.

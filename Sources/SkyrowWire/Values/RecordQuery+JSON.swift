@@ -12,10 +12,13 @@ extension RecordQuery {
             include: try inclusions(parameters, rules),
             desiredFields: try parameters.names("desired_keys"),
             limit: page.limit,
-            offset: try parameters.integer("offset", in: 0...Int.max) ?? 0,
-            countsMatches: try parameters.boolean("count") ?? false
+            offset: try parameters.integer("offset", in: 0...Int.max) ?? 0
         )
         overflow = page.overflow
+        position = try Position(parameters)
+        isRequired = try parameters.boolean("required") ?? false
+        counting = try Counting(parameters)
+        isDescribed = !rules.describesPagesOnRequest || asksAboutThePage
     }
 }
 
@@ -50,20 +53,7 @@ private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey]
     guard array.count <= WireLimits.sortCount else { throw parameters.tooMany("sort", WireLimits.sortCount) }
     var keys: [SortKey] = []
     for element in array.elements {
-        var pair = element.elements
-        guard element.count == 2, let expression = pair.next(), let direction = pair.next() else {
-            throw .invalidArgument("A sort key is a pair of a key path and \"asc\" or \"desc\".", "sort")
-                .at(keys.count).at("sort")
-        }
-        let path: FieldPath
-        do throws(SkyrowError) { path = try keyPath(expression, "sort") } catch {
-            throw error.at(0).at(keys.count).at("sort")
-        }
-        guard let direction = direction.string.flatMap({ SortKey.Direction(rawValue: $0) }) else {
-            throw .invalidArgument("The direction of a sort key is \"asc\" or \"desc\".", "sort")
-                .at(1).at(keys.count).at("sort")
-        }
-        keys.append(SortKey(path, direction))
+        do throws(SkyrowError) { keys.append(try SortKey(element)) } catch { throw error.at(keys.count).at("sort") }
     }
     return keys
 }
@@ -86,7 +76,7 @@ private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(
     return inclusions
 }
 
-private func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldPath {
+func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldPath {
     if json.firstElement?.equals("func") ?? false {
         throw SkyrowError(
             .notSupported,
@@ -116,6 +106,7 @@ extension JSONWriter {
                 beginArray()
                 keyPath(sortKey.keyPath)
                 string(sortKey.direction.rawValue)
+                if let nulls = sortKey.nulls { string(nulls.rawValue) }
                 endArray()
             }
             endArray()
@@ -139,9 +130,6 @@ extension JSONWriter {
             key("offset")
             integer(query.offset)
         }
-        if query.countsMatches {
-            key("count")
-            boolean(true)
-        }
+        pagingMembers(query)
     }
 }

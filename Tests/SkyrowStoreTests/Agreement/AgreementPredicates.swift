@@ -327,12 +327,13 @@ struct AgreementPredicates {
                 }
             }
             let direction: SortKey.Direction = random.oneIn(2) ? .ascending : .descending
+            let nulls: SortKey.Nulls? = random.oneIn(2) ? nil : random.oneIn(2) ? .first : .last
             guard !random.oneIn(6) else {
                 var inside = path("tags.\(random.element(AgreementCorpus.jsonPaths))")
                 inside.jsonType = random.element(JSONValueType.allCases)
-                return SortKey(inside, direction)
+                return SortKey(inside, direction, nulls)
             }
-            return SortKey(path(name.path), direction)
+            return SortKey(path(name.path), direction, nulls)
         }
     }
 }

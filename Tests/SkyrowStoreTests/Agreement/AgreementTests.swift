@@ -141,6 +141,12 @@ import Testing
             "seed \(random.seed): \(query), asked by \(caller) in \(scope)"
         )
         if query.countsMatches { #expect(answer.count == expected.count) }
+        // The pages are as the whole, whichever end they are read from.
+        let reader = PageReader(store: setting.store, caller: caller, scope: scope)
+        let size = random.element([2, 7])
+        let isBackwards = random.oneIn(2) && !query.sort.isEmpty
+        let paged = try await reader.ids(query, by: size, isBackwards: isBackwards)
+        #expect(paged == ids, "seed \(random.seed): \(query), \(size) a page, asked by \(caller) in \(scope)")
     }
 
     /// A database whose own collation is that of a language, with all that this changes.

@@ -118,20 +118,33 @@ import Testing
         )
     }
 
-    @Test func theCountStandsBesideTheRecords() {
-        let counted = ActionResult.query(QueryResult(records: [EnvelopeTests.note], count: 12))
+    @Test func theInfoStandsBesideTheRecords() {
+        var counted = QueryResult(records: [EnvelopeTests.note], count: 12)
         let records = "[\(EnvelopeTests.noteJSON)]"
-        #expect(writtenJSON { $0.response(counted, in: .v1) } == #"{"result":\#(records),"info":{"count":12}}"#)
-        #expect(
-            writtenJSON { $0.response(counted, in: .rpc(.null)) }
-                == #"{"jsonrpc":"2.0","id":null,"result":{"records":\#(records),"info":{"count":12}}}"#
-        )
-        let plain = ActionResult.query(QueryResult(records: []))
+        let rows: [(change: (inout QueryResult) -> Void, info: String)] = [
+            ({ _ in }, #"{"count":12,"cursor":null,"has_more":false}"#),
+            ({ $0.cursor = "x-_" }, #"{"count":12,"cursor":"x-_","has_more":false}"#),
+            ({ $0.hasMore = true }, #"{"count":12,"cursor":"x-_","has_more":true}"#),
+            ({ $0.countKind = .atLeast }, #"{"count":12,"count_kind":"at_least","cursor":"x-_","has_more":true}"#),
+            (
+                {
+                    $0.count = nil
+                    $0.countKind = nil
+                }, #"{"cursor":"x-_","has_more":true}"#
+            ),
+        ]
+        for row in rows {
+            row.change(&counted)
+            let action = ActionResult.query(counted)
+            #expect(writtenJSON { $0.response(action, in: .v1) } == "{\"result\":\(records),\"info\":\(row.info)}")
+            #expect(
+                writtenJSON { $0.response(action, in: .rpc(.null)) }
+                    == #"{"jsonrpc":"2.0","id":null,"result":{"records":\#(records),"info":\#(row.info)}}"#
+            )
+        }
+        // A v1 request that asks about nothing but records.
+        let plain = ActionResult.query(QueryResult(records: [], cursor: "x", isDescribed: false))
         #expect(writtenJSON { $0.response(plain, in: .v1) } == #"{"result":[]}"#)
-        #expect(
-            writtenJSON { $0.response(plain, in: .rpc(RPCID(1))) }
-                == #"{"jsonrpc":"2.0","id":1,"result":{"records":[]}}"#
-        )
     }
 
     @Test func failuresHaveTheFormOfTheirEnvelope() {

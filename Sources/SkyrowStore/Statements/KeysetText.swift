@@ -1,0 +1,88 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The SQL of a ``Keyset`` in each of its forms.
+extension QueryText {
+    /// `("r"."stars", "r"."_id") < ($1, $2)`
+    func row(_ keyset: Keyset) -> SQL {
+        let columns = keyset.sort.map { ordered($0.column) }.joined(separator: ", ")
+        let values = keyset.values.compactMap { $0?.sql }.joined(separator: ", ")
+        return keyset.sort.first?.direction == .descending
+            ? "(\(columns)) < (\(values))" : "(\(columns)) > (\(values))"
+    }
+
+    /// The order of the records of a row comparison, whose first key is never NULL: that of the plain index.
+    func rowOrder(_ keyset: Keyset) -> SQL {
+        order(keyset.sort.enumerated().map { place, key in place == 0 ? key.natural : key })
+    }
+
+    /// `"r"."stars" = $1 AND "r"."_id" > $2`
+    func condition(_ branch: Keyset.Branch, of keyset: Keyset) -> SQL {
+        var conditions = (0..<branch.equalKeys).map { place -> SQL in
+            let column = ordered(keyset.sort[place].column)
+            guard let value = keyset.values[place] else { return "\(column) IS NULL" }
+            return "\(column) = \(value.sql)"
+        }
+        let key = keyset.sort[branch.equalKeys]
+        let column = ordered(key.column)
+        switch (branch.step, keyset.values[branch.equalKeys]) {
+        case (.beyond, let value?):
+            conditions.append(key.direction == .descending ? "\(column) < \(value.sql)" : "\(column) > \(value.sql)")
+        case (.present, _): conditions.append("\(column) IS NOT NULL")
+        case (.missing, _), (.beyond, nil): conditions.append("\(column) IS NULL")
+        }
+        return conditions.joined(separator: " AND ")
+    }
+
+    /// The order of the records of a branch: its first keys are the same in all of them, and the next one is NULL in none
+    /// of them or in all.
+    ///
+    /// A key that is NULL in all of them stays, in the direction of those behind it: PostgreSQL takes an index for the order
+    /// of what follows a key that equals a value, but not of what follows one that is NULL.
+    func order(of branch: Keyset.Branch, in keyset: Keyset) -> SQL {
+        var keys = Array(keyset.sort[branch.equalKeys...])
+        var missing = (0..<branch.equalKeys).filter { keyset.values[$0] == nil }.map { keyset.sort[$0] }
+        if branch.step == .missing { missing.append(keys.removeFirst()) } else { keys[0] = keys[0].natural }
+        for place in missing.indices { missing[place].direction = keys[0].direction }
+        return order(missing.map(\.natural) + keys)
+    }
+
+    /// All branches as one condition, after the bound that they have in common on the first key.
+    ///
+    /// ```sql
+    /// "r"."stars" <= $1 AND (("r"."stars" < $2) OR ("r"."stars" = $3 AND "r"."_id" > $4))
+    /// ```
+    func condition(_ keyset: Keyset) -> SQL {
+        // Behind the last place of all there is nothing; the last key is an id, which every record has.
+        guard let key = keyset.sort.first, !keyset.branches.isEmpty else { return "false" }
+        let branches = keyset.branches.map { "(\(condition($0, of: keyset)))" as SQL }.joined(separator: " OR ")
+        let column = ordered(key.column)
+        guard let value = keyset.values[0] else {
+            return key.missingComesFirst ? "(\(branches))" : "\(column) IS NULL AND (\(branches))"
+        }
+        let bound: SQL = key.direction == .descending ? "\(column) <= \(value.sql)" : "\(column) >= \(value.sql)"
+        let canBeMissing = !key.missingComesFirst && !key.isNeverMissing
+        return canBeMissing
+            ? "(\(bound) OR \(column) IS NULL) AND (\(branches))"
+            : "\(bound) AND (\(branches))"
+    }
+
+    /// Whether an index gives the order of a key.
+    func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
+        let column = key.column
+        guard column.join == nil, column.onlyOwner == nil, !column.readsWireID,
+            column.collation.ordersByBytes || !column.kind.isText
+        else { return false }
+        return root.orders.contains(identifier(column), in: database)
+    }
+}
+
+extension ResolvedSort {
+    /// The same with NULL where PostgreSQL has it by default, for records none of which lacks a value.
+    var natural: ResolvedSort {
+        var key = self
+        key.missingComesFirst = direction == .descending
+        return key
+    }
+}

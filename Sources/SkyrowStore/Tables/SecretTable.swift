@@ -1,0 +1,18 @@
+internal import SkyrowPostgres
+
+/// The application's secrets, from which the keys of what the service signs are derived.
+struct SecretTable {
+    let client: PostgresClient
+    let schema: SQLIdentifier
+
+    /// The secrets by their numbers.
+    func secrets() async throws -> [UInt8: [UInt8]] {
+        let result = try await client.read("SELECT number, secret FROM \(schema).\"_secret\" ORDER BY number")
+        var secrets: [UInt8: [UInt8]] = [:]
+        for row in 0..<result.rowCount {
+            let number = try result.decode(row: row, column: 0, as: UInt8.self)
+            secrets[number] = try result.decode(row: row, column: 1)
+        }
+        return secrets
+    }
+}
