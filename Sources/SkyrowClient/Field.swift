@@ -83,6 +83,39 @@ public struct Field: Hashable, Sendable {
         compare(.contains, value)
     }
 
+    /// Whether a query finds the value: its records' ids, or the values of one of their fields.
+    ///
+    /// ```swift
+    /// try Field("author").isFound(in: "person", where: Field("city") == "Graz")
+    /// try Field("_id").isFound(in: "comment", key: "post")
+    /// ```
+    ///
+    /// Throws `108 InvalidArgument` when the type's name is none.
+    public func isFound(
+        in type: String,
+        where predicate: RecordPredicate? = nil,
+        key: String? = nil
+    ) throws(SkyrowError) -> RecordPredicate {
+        .found(operand, by: try Self.query(type, predicate, key), isNegated: false)
+    }
+
+    /// Whether there is a value and a query does not find it; throws `108 InvalidArgument` when the type's name is none.
+    public func isNotFound(
+        in type: String,
+        where predicate: RecordPredicate? = nil,
+        key: String? = nil
+    ) throws(SkyrowError) -> RecordPredicate {
+        .found(operand, by: try Self.query(type, predicate, key), isNegated: true)
+    }
+
+    private static func query(
+        _ type: String,
+        _ predicate: RecordPredicate?,
+        _ key: String?
+    ) throws(SkyrowError) -> Subquery {
+        Subquery(type: try RecordTypeName(type), predicate: predicate, key: key.map { Field($0).keyPath })
+    }
+
     /// Whether each of these is an element of an array.
     public func containsAll(_ values: [RecordValue]) -> RecordPredicate {
         .comparison(.containsAll, operand, .list(values))

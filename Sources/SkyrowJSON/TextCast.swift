@@ -84,6 +84,8 @@ extension Timestamp {
     /// Whether the text of an instant has a digit other than 0 behind those of microseconds, which would be rounded.
     package static func isFinerThanMicroseconds(_ text: some Collection<UInt8>) -> Bool {
         guard let point = text.firstIndex(of: UInt8(ascii: ".")) else { return false }
-        return text[text.index(after: point)...].prefix(while: isDigit).dropFirst(6).contains { $0 != UInt8(ascii: "0") }
+        return text[text.index(after: point)...].prefix(while: isDigit).dropFirst(6).contains {
+            $0 != UInt8(ascii: "0")
+        }
     }
 }

@@ -90,6 +90,26 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case comparison(ComparisonOperator, Operand, Operand)
     /// From one value to another, both included.
     case between(Operand, RecordValue, RecordValue)
+    /// One of the values that a query finds (`in_query`), or a value that it does not find (`not_in_query`).
+    case found(Operand, by: Subquery, isNegated: Bool)
+}
+
+/// A query inside a predicate, which gives the values that a field is looked up among.
+public struct Subquery: Hashable, Sendable {
+    public var type: RecordTypeName
+    public var predicate: RecordPredicate?
+    /// The field whose values are given; nil for the ids of the records.
+    public var key: FieldPath?
+
+    public init(type: RecordTypeName, predicate: RecordPredicate? = nil, key: FieldPath? = nil) {
+        self.type = type
+        self.predicate = predicate
+        self.key = key
+    }
+
+    /// How many queries a predicate may have inside, and how deep they may be in each other.
+    package static let maximumCount = 8
+    package static let maximumDepth = 4
 }
 
 extension RecordPredicate {

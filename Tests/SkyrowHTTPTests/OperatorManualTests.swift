@@ -10,7 +10,8 @@ import Testing
 @Suite struct OperatorManualTests {
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
-        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json), ("inside `json`", .jsonPath),
+        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json),
+        ("inside `json`", .jsonPath),
         ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]
@@ -66,7 +67,7 @@ import Testing
             let operands: [String] =
                 switch row.operands {
                 case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
-                case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
+                case .comparison, .pattern, .text, .element, .flag, .range, .query: [path, "\"x\"", "1", "1"]
                 case .membership, .list: [path, "[1]", "1", "1"]
                 }
             for count in 0...4 {

@@ -31,7 +31,8 @@ private struct NoProgress: ProgressDisplay {
             RecordType(
                 name: type("note"),
                 fields: [
-                    field("texts"): .array(.string), field("integers"): .array(.integer), field("numbers"): .array(.number),
+                    field("texts"): .array(.string), field("integers"): .array(.integer),
+                    field("numbers"): .array(.number),
                     field("flags"): .array(.boolean), field("tags"): .array(.reference(type("tag"))),
                 ]
             ),
@@ -65,7 +66,8 @@ private struct NoProgress: ProgressDisplay {
     }
 
     private static let texts: [(String, [String?]?)] = [
-        ("{}", []), ("{ }", []), ("{a}", ["a"]), ("{ a , b c }", ["a", "b c"]), ("{NULL,null,\"NULL\"}", [nil, nil, "NULL"]),
+        ("{}", []), ("{ }", []), ("{a}", ["a"]), ("{ a , b c }", ["a", "b c"]),
+        ("{NULL,null,\"NULL\"}", [nil, nil, "NULL"]),
         (#"{"","a\"b\\c",d\,e}"#, ["", #"a"b\c"#, "d,e"]), ("{\"{x}\", \" y \"}", ["{x}", " y "]), ("{é}", ["é"]),
         ("", nil), ("a", nil), ("{a", nil), ("{a,}", nil), ("{,a}", nil), ("{{a},{b}}", nil), ("{a}b", nil),
         ("{\"a}", nil), ("{a\"b\"}", nil), ("{\"a\"b}", nil), ("[0:1]={a,b}", nil), ("[\"a\"]", nil),
@@ -84,7 +86,10 @@ private struct NoProgress: ProgressDisplay {
         (.integer, .text(CSVField("{1,-2}")), [.integer(1), .integer(-2)]),
         (.integer, .text(CSVField("{1,x}")), nil),
         (.boolean, .text(CSVField("{t,false}")), [.boolean(true), .boolean(false)]),
-        (.reference(type("tag")), .text(CSVField("{1,tag/2}", isQuoted: true)), [.reference(id("tag/1")), .reference(id("tag/2"))]),
+        (
+            .reference(type("tag")), .text(CSVField("{1,tag/2}", isQuoted: true)),
+            [.reference(id("tag/1")), .reference(id("tag/2"))]
+        ),
         (.reference(type("tag")), .text(CSVField("{~ann/1}", isQuoted: true)), nil),
         (.number, .value(.json(JSONText(validated: Array(#"[1, 0.5, "x"]"#.utf8)))), nil),
         (.number, .value(.json(JSONText(validated: Array(#"[1, 0.5]"#.utf8)))), [.number(1), .number(0.5)]),

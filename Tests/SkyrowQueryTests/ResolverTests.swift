@@ -85,6 +85,27 @@ import Testing
         (.inside("title", .string, .eq, .string("x")), .recordQueryInvalid, "predicate[1]"),
         (.inside("tags.a", .number, .eq, .string("x")), .invalidArgument, "predicate[2]"),
         (.inside("tags.a", .number, .like, .string("x")), .invalidArgument, "predicate[0]"),
+        (.found("category", in: "nothing"), .recordQueryInvalid, "predicate[2].record_type"),
+        (.found("missing", in: "category"), .recordQueryInvalid, "predicate[1]"),
+        (.found("category", in: "note"), .invalidArgument, "predicate[2]"),
+        (.found("category", in: "category", key: "missing"), .recordQueryInvalid, "predicate[2].key"),
+        (.found("stars", in: "note", key: "score"), .invalidArgument, "predicate[2]"),
+        (.found("tags", in: "note", key: "tags"), .invalidArgument, "predicate[0]"),
+        (.found("title", in: "note", key: "tags"), .invalidArgument, "predicate[2]"),
+        (.found("price", in: "note", key: "price"), .invalidArgument, "predicate[0]"),
+        (.found("_owner", in: "user", .compare(.eq, "phone", .null)), .recordQueryDenied, "predicate[2].predicate[1]"),
+        (.found("title", in: "user", key: "phone"), .recordQueryDenied, "predicate[2].key"),
+        (
+            .or([
+                .compare(.eq, "title", .null),
+                .found("category", in: "category", .and([.compare(.eq, "rank", .string("x"))]), not: true),
+            ]), .invalidArgument, "predicate[2][2].predicate[1][2]"
+        ),
+        (
+            (0..<5).reduce(.compare(.eq, "stars", .null)) { part, _ in .found("next", in: "note", part) },
+            .invalidArgument, "predicate" + String(repeating: "[2].predicate", count: 4) + "[2]"
+        ),
+        (.or(Array(repeating: .found("next", in: "note"), count: 9)), .invalidArgument, "predicate[9][2]"),
         (
             (0..<33).reduce(.compare(.eq, "stars", .null)) { part, _ in .not(part) }, .invalidArgument,
             "predicate" + String(repeating: "[1]", count: 32)

@@ -100,6 +100,17 @@ extension Predicate {
         return .comparison(comparison, .keyPath(inside), .value(value))
     }
 
+    static func found(
+        _ name: String,
+        in type: String,
+        _ predicate: Predicate? = nil,
+        key: String? = nil,
+        not isNegated: Bool = false
+    ) -> Predicate {
+        let query = Subquery(type: SkyrowQueryTests.type(type), predicate: predicate, key: key.map { path($0) })
+        return .found(.keyPath(path(name)), by: query, isNegated: isNegated)
+    }
+
     static func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
         .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))
     }

@@ -90,7 +90,10 @@ private func reference(_ text: String) -> RecordValue {
         ),
         (
             "numbers", #"[0.1, 1, -0.0, 5e-324, 1.7976931348623157e308, "2.5"]"#,
-            [.number(0.1), .number(1), .number(-0.0), .number(5e-324), .number(.greatestFiniteMagnitude), .number(2.5)],
+            [
+                .number(0.1), .number(1), .number(-0.0), .number(5e-324), .number(.greatestFiniteMagnitude),
+                .number(2.5),
+            ],
             "{0.1,1,-0,5e-324,1.7976931348623157e+308,2.5}"
         ),
         ("flags", #"[true, false, "true"]"#, [.boolean(true), .boolean(false), .boolean(true)], "{t,f,t}"),
@@ -123,14 +126,18 @@ private func reference(_ text: String) -> RecordValue {
     }
 
     private static let misfits: [(String, RecordValue, String)] = [
-        ("texts", "a", "records[0].texts"), ("tags", "1", "records[0].tags"), ("integers", "{1}", "records[0].integers"),
+        ("texts", "a", "records[0].texts"), ("tags", "1", "records[0].tags"),
+        ("integers", "{1}", "records[0].integers"),
         ("texts", json("[null]"), "records[0].texts[0]"), ("texts", json(#"["a", 1]"#), "records[0].texts[1]"),
         ("texts", json(#"["a\u0000"]"#), "records[0].texts[0]"), ("texts", json(#"[["a"]]"#), "records[0].texts[0]"),
         ("texts", json(#"[{"$type":"ref","$id":"tag/1"}]"#), "records[0].texts[0]"),
-        ("integers", json("[1, 1.5]"), "records[0].integers[1]"), ("integers", json(#"["1e1"]"#), "records[0].integers[0]"),
-        ("integers", json(#"[1, 2, "12 "]"#), "records[0].integers[2]"), ("integers", json("[true]"), "records[0].integers[0]"),
+        ("integers", json("[1, 1.5]"), "records[0].integers[1]"),
+        ("integers", json(#"["1e1"]"#), "records[0].integers[0]"),
+        ("integers", json(#"[1, 2, "12 "]"#), "records[0].integers[2]"),
+        ("integers", json("[true]"), "records[0].integers[0]"),
         ("integers", json("[9223372036854775808]"), "records[0].integers[0]"),
-        ("numbers", json("[9007199254740993]"), "records[0].numbers[0]"), ("numbers", json(#"["NaN"]"#), "records[0].numbers[0]"),
+        ("numbers", json("[9007199254740993]"), "records[0].numbers[0]"),
+        ("numbers", json(#"["NaN"]"#), "records[0].numbers[0]"),
         ("flags", json("[1]"), "records[0].flags[0]"), ("flags", json(#"["yes"]"#), "records[0].flags[0]"),
         ("tags", json(#"[{"$type":"ref","$id":"note/1"}]"#), "records[0].tags[0]"),
         ("tags", json(#"["1", "~ann/1"]"#), "records[0].tags[1]"), ("tags", json(#"[{"a": 1}]"#), "records[0].tags[0]"),
@@ -151,12 +158,16 @@ private func reference(_ text: String) -> RecordValue {
             // What is no array at all is of another type, as for any field.
             for other in [RecordValue.integer(1), .boolean(true), json("{}"), reference("tag/1")] {
                 let drafts = [draft("note/1", ["texts": other])]
-                let error = await #expect(throws: SkyrowError.self) { try await f.store.createMissingSchema(for: drafts) }
+                let error = await #expect(throws: SkyrowError.self) {
+                    try await f.store.createMissingSchema(for: drafts)
+                }
                 #expect(error?.code == .incompatibleSchema)
             }
             let most = json("[" + (0..<10_000).map { "\"\($0)\"" }.joined(separator: ",") + "]")
             #expect(try await save(f, [draft("note/1", ["tags": most, "integers": most])])[0].error == nil)
-            #expect(try await f.psql("SELECT cardinality(tags), integers[10000] FROM note WHERE _id = '1'") == "10000|9999")
+            #expect(
+                try await f.psql("SELECT cardinality(tags), integers[10000] FROM note WHERE _id = '1'") == "10000|9999"
+            )
         }
     }
 
@@ -222,7 +233,9 @@ private func reference(_ text: String) -> RecordValue {
             _ = try await save(f, [draft("tag/1")], in: .user("ann"))
             _ = try await save(f, [draft("tag/3")], .bob, in: .user("bob"))
             let tags = json(#"["1","2","3",{"$type":"ref","$id":"tag/$new"},{"$type":"ref","$id":"tag/5"}]"#)
-            let drafts = [draft("note/1", ["tags": tags]), draft("note/2", ["tags": tags]), draft("tag/$new"), draft("tag/5")]
+            let drafts = [
+                draft("note/1", ["tags": tags]), draft("note/2", ["tags": tags]), draft("tag/$new"), draft("tag/5"),
+            ]
             // One record in a statement, and several.
             let parts = [Array(drafts[1...]), drafts]
             for part in parts {
@@ -249,7 +262,10 @@ private func reference(_ text: String) -> RecordValue {
             let expected = RecordValue.array(["hidden", "open", "gone", "none"].map { reference("tag/\($0)") })
             for scope in [DatabaseScope.everyone, .user("ann")] {
                 // Which of them there are, and which are hidden, shows in nothing that is answered.
-                #expect(try await save(f, [draft("note/1", ["tags": tags])], in: scope)[0].record.fields[field("tags")] == expected)
+                #expect(
+                    try await save(f, [draft("note/1", ["tags": tags])], in: scope)[0].record.fields[field("tags")]
+                        == expected
+                )
             }
             let deleted = try await f.store.delete([id("tag/gone")], in: .everyone, caller: .ann, atomic: false)
             #expect(deleted[0].isDeleted)

@@ -156,6 +156,53 @@ import Testing
         }
     }
 
+    /// A query inside of a predicate finds no record that its caller may not read, whatever it is asked for.
+    @Test func aQueryInsideOfAPredicateFindsWhatItsCallerMayRead() async throws {
+        try await withRecords { f in
+            try await fill(f)
+            func found(
+                _ name: String,
+                in typeName: String,
+                _ predicate: Predicate? = nil,
+                key: String? = nil,
+                not isNegated: Bool = false
+            ) -> Predicate {
+                let query = Subquery(type: type(typeName), predicate: predicate, key: key.map { path($0) })
+                return .found(.keyPath(path(name)), by: query, isNegated: isNegated)
+            }
+            let isSecret = Predicate.compare(.eq, "name", .string("Secret"))
+            let rows: [(Predicate, ann: [String], bob: [String])] = [
+                (found("category", in: "category"), ["1", "2", "3"], ["1", "2"]),
+                (found("category", in: "category", isSecret), ["3"], []),
+                (found("category", in: "category", isSecret, not: true), ["1", "2"], ["1", "2", "3"]),
+                (.not(found("category", in: "category", isSecret, not: true)), ["3"], []),
+                (
+                    .none([found("category", in: "category", isSecret)]), ["1", "2", "4"],
+                    ["1", "2", "3", "4", "hidden"]
+                ),
+                (found("category", in: "category", .compare(.gt, "rank", .integer(1))), ["2"], ["2"]),
+                (found("_id", in: "note", .compare(.exists, "title", .boolean(true)), key: "next"), [], []),
+                (
+                    found("title", in: "note", .compare(.eq, "_id", .string("hidden")), key: "title"), [],
+                    ["3", "hidden"]
+                ),
+                (
+                    found(
+                        "category",
+                        in: "category",
+                        found("_id", in: "note", .compare(.eq, "done", .boolean(true)), key: "category")
+                    ), ["1"], ["1"]
+                ),
+                (found("_owner", in: "user", .compare(.eq, "username", .string("bob"))), [], ["hidden"]),
+            ]
+            for (predicate, ann, bob) in rows {
+                #expect(try await f.query(predicate, .ann) == ann, "\(predicate)")
+                #expect(try await f.query(predicate, .bob) == bob, "\(predicate)")
+                #expect(try await f.query(predicate, .bob) { $0.countsMatches = true } == bob)
+            }
+        }
+    }
+
     @Test func valuesInsideJSONAreSortedAsAType() async throws {
         try await withRecords { f in
             for (name, tags) in [

@@ -46,6 +46,8 @@ private func inside(_ steps: String) -> String { "NULLIF((\"r\".\"tags\" #> '{\(
 /// A predicate as a caller's query prints it, and the joins that it takes.
 struct PrintedPredicate {
     let sql: SQL
+    /// The same for a whole query.
+    let matching: SQL
     let joins: [SQL]
 
     init(
@@ -57,9 +59,14 @@ struct PrintedPredicate {
         let access = RecordAccess(caller, in: scope)
         var resolver = Resolver(schema: catalog, root: catalog.note, access: access)
         let resolved = try resolver.predicate(predicate)
-        let text = QueryText(root: catalog.note, joined: resolver.joinedTypes)
-        sql = text.condition(resolved)
         let visibility = ResolvedVisibility(access)
+        let text = QueryText(
+            root: catalog.note,
+            joined: resolver.joinedTypes,
+            subqueries: .init(tables: resolver.subqueries, visibility: visibility)
+        )
+        sql = text.condition(resolved)
+        matching = text.matches(resolved)
         joins = resolver.joins.enumerated().map { text.join($0, $1, visibility, nil) }
     }
 }
@@ -325,6 +332,30 @@ struct PrintedPredicate {
         throws
     {
         #expect(try PrintedPredicate(predicate, catalog: Self.catalog(collation)).sql.text == text)
+    }
+
+    @Test func aQueryInsideOfAPredicateIsUnderTheSameAccess() throws {
+        func found(not isNegated: Bool, key: String? = nil) -> Predicate {
+            let isHome = Predicate.compare(.eq, "name", .string("Home"))
+            let query = Subquery(type: type("category"), predicate: isHome, key: key.map { path($0) })
+            return .found(.keyPath(path(key == nil ? "category" : "title")), by: query, isNegated: isNegated)
+        }
+        let source =
+            #"FROM "app"."category" AS "s1" WHERE ("s1"."_database" = '_public') AND ("s1"."name" = $1) AND "#
+        let positive = try PrintedPredicate(found(not: false))
+        #expect(
+            positive.sql.text == #""r"."category" IN (SELECT "s1"."_id" \#(source)"s1"."_id" IS NOT NULL)"#
+        )
+        #expect(BoundValues(positive.sql.bindings) == BoundValues { $0.append("Home") })
+        let negative = try PrintedPredicate(found(not: true, key: "name"))
+        let absent = #"NOT EXISTS (SELECT \#(source)"s1"."name" = "r"."title")"#
+        #expect(negative.sql.text == #"CASE WHEN "r"."title" IS NOT NULL THEN \#(absent) END"#)
+        #expect(negative.matching.text == #""r"."title" IS NOT NULL AND \#(absent)"#)
+        let both = try PrintedPredicate(.and([found(not: false), .not(found(not: true))]))
+        #expect(both.matching.text.contains(#"NOT (CASE WHEN "r"."category" IS NOT NULL THEN NOT EXISTS"#))
+        #expect(both.matching.text.contains(#"AS "s2""#))
+        let anonymous = try PrintedPredicate(found(not: false), .everyone, .anonymous)
+        #expect(anonymous.sql.text.contains(#"("s1"."_database" = '_public' AND ("s1"."_access" IS NULL OR"#))
     }
 
     @Test func nothingButPlainNamesIsWrittenIntoAPath() {

@@ -10,7 +10,9 @@ struct ArrayForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
         var elements: [RecordValue] = []
         for part in try CSVText.elements(text) {
-            elements.append(try part.map { text throws(FieldFault) in try element.fieldType.value(inText: text) } ?? .null)
+            elements.append(
+                try part.map { text throws(FieldFault) in try element.fieldType.value(inText: text) } ?? .null
+            )
         }
         return .array(elements)
     }
@@ -65,7 +67,9 @@ extension CSVText {
     /// The texts of the elements of an array of one dimension, nil for NULL; throws for any other text.
     static func elements(_ text: String) throws(FieldFault) -> [String?] {
         var reader = ArrayReader(rest: Array(text.utf8)[...])
-        guard let elements = reader.elements() else { throw FieldFault("is no array: that is {a,b} with quotes around texts") }
+        guard let elements = reader.elements() else {
+            throw FieldFault("is no array: that is {a,b} with quotes around texts")
+        }
         return elements
     }
 }

@@ -41,6 +41,11 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: "_k\(place + 1)")
     }
 
+    /// `s1`, the alias of the records of a query inside of another; `s1j2` of the second that it joins to them.
+    package init(subqueryAt number: Int, join: Int? = nil) {
+        self.init(checked: join.map { "s\(number)j\($0)" } ?? "s\(number)")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

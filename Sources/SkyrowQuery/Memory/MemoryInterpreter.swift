@@ -8,15 +8,18 @@ package import SkyrowModel
 /// ```
 package struct MemoryInterpreter {
     private let query: ResolvedQuery
-    private let lookup: (RecordTypeName, String) -> StoredRecord?
+    private let source: RecordSources
 
-    /// - Parameter lookup: the record of a type with this stored id, whether the caller may read it or not.
+    /// - Parameters:
+    ///   - lookup: the record of a type with this stored id, whether the caller may read it or not.
+    ///   - all: the records of a type, for queries inside of a predicate.
     package init(
         _ query: ResolvedQuery,
-        lookup: @escaping (RecordTypeName, String) -> StoredRecord? = { _, _ in nil }
+        lookup: @escaping (RecordTypeName, String) -> StoredRecord? = { _, _ in nil },
+        all: @escaping (RecordTypeName) -> [StoredRecord] = { _ in [] }
     ) {
         self.query = query
-        self.lookup = lookup
+        source = RecordSources(lookup: lookup, all: all)
     }
 
     /// Whether the record is among those that the query is about: the caller may read it, and the predicate is true.
@@ -27,14 +30,14 @@ package struct MemoryInterpreter {
     /// What the predicate is for a record; true where there is none.
     package func truth(of record: StoredRecord) -> Truth {
         guard let predicate = query.predicate else { return .yes }
-        var view = RecordView(record, of: query, lookup: lookup)
+        var view = RecordView(record, query.joins, query.visibility, source)
         return view.truth(predicate)
     }
 
     /// Whether the first record comes before the second in the order of the query.
     package func isOrdered(_ first: StoredRecord, _ second: StoredRecord) -> Bool {
-        var first = RecordView(first, of: query, lookup: lookup)
-        var second = RecordView(second, of: query, lookup: lookup)
+        var first = RecordView(first, query.joins, query.visibility, source)
+        var second = RecordView(second, query.joins, query.visibility, source)
         for key in query.sort {
             let order: ValueOrder
             switch (first.value(of: key.column), second.value(of: key.column)) {
@@ -52,6 +55,12 @@ package struct MemoryInterpreter {
     }
 }
 
+/// Where the interpreter finds other records than the one that it is asked about.
+private struct RecordSources {
+    let lookup: (RecordTypeName, String) -> StoredRecord?
+    let all: (RecordTypeName) -> [StoredRecord]
+}
+
 extension AccessScope {
     fileprivate func admits(_ record: StoredRecord) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access)
@@ -67,19 +76,22 @@ private struct RecordView {
     }
 
     private let record: StoredRecord
-    private let query: ResolvedQuery
-    private let lookup: (RecordTypeName, String) -> StoredRecord?
+    private let joins: [ResolvedJoin]
+    private let visibility: ResolvedVisibility
+    private let source: RecordSources
     private var joined: [Joined]
 
     init(
         _ record: StoredRecord,
-        of query: ResolvedQuery,
-        lookup: @escaping (RecordTypeName, String) -> StoredRecord?
+        _ joins: [ResolvedJoin],
+        _ visibility: ResolvedVisibility,
+        _ source: RecordSources
     ) {
         self.record = record
-        self.query = query
-        self.lookup = lookup
-        joined = Array(repeating: .notAsked, count: query.joins.count)
+        self.joins = joins
+        self.visibility = visibility
+        self.source = source
+        joined = Array(repeating: .notAsked, count: joins.count)
     }
 
     // MARK: Columns
@@ -109,9 +121,9 @@ private struct RecordView {
         case .notAsked: break
         }
         joined[join] = .missing
-        let step = query.joins[join]
-        guard case .scalar(.text(let id))? = value(of: step.reference), let target = lookup(step.target, id),
-            query.visibility.referenced.contains(where: { $0.admits(target) })
+        let step = joins[join]
+        guard case .scalar(.text(let id))? = value(of: step.reference), let target = source.lookup(step.target, id),
+            visibility.referenced.contains(where: { $0.admits(target) })
         else { return nil }
         joined[join] = .record(target)
         return target
@@ -159,6 +171,37 @@ private struct RecordView {
             guard case .json(let json)? = value(of: column) else { return .unknown }
             return condition.holds(for: json).map { Truth($0) } ?? .unknown
         case .array(let column, let relation, let list): return array(column, relation, list)
+        case .isFound(let column, let query): return isFound(column, by: query)
+        case .isNotFound(let column, let query):
+            return value(of: column) == nil ? .unknown : !isFound(column, by: query)
+        }
+    }
+
+    private mutating func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> Truth {
+        let found = values(of: query)
+        guard !found.isEmpty else { return .no }
+        switch value(of: column) {
+        case nil: return .unknown
+        case .scalar(let value)?: return Truth(found.contains { ValueOrder($0, value) == .same })
+        case .array(let elements)?:
+            return Truth(
+                elements.contains { element in
+                    element.map { element in found.contains { ValueOrder($0, element) == .same } } ?? false
+                }
+            )
+        case .json?, .opaque?: return .unknown
+        }
+    }
+
+    /// The values of a query's key in the records that the caller may read and for which its predicate holds.
+    private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
+        source.all(query.type).compactMap { record in
+            guard visibility.referenced.contains(where: { $0.admits(record) }) else { return nil }
+            var view = RecordView(record, query.joins, visibility, source)
+            guard query.predicate.map({ view.truth($0) == .yes }) ?? true,
+                case .scalar(let value)? = view.value(of: query.key)
+            else { return nil }
+            return value
         }
     }
 

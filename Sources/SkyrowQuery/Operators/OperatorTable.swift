@@ -24,6 +24,8 @@ package struct QueryOperator: Hashable, Sendable {
         case flag
         /// A key path, then two literals.
         case range
+        /// A key path, then a query.
+        case query
     }
 
     /// What a comparison with `null` is.
@@ -53,7 +55,7 @@ package struct QueryOperator: Hashable, Sendable {
         switch operands {
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .text, .element, .membership, .list, .flag: (2, 2)
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query: (2, 2)
         case .range: (3, 3)
         }
     }
@@ -61,7 +63,8 @@ package struct QueryOperator: Hashable, Sendable {
 
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
-    package static let all: [QueryOperator] = connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between]
+    package static let all: [QueryOperator] =
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .predicates, classes: [], null: .none),
@@ -121,6 +124,10 @@ package enum OperatorTable {
     private static let containedBy = row("contained_by", .list, arrays)
     private static let exists = row("exists", .flag, .all)
     package static let between = row("between", .range, ordered)
+    /// Of values that are equal or not, and of arrays of references.
+    package static let inQuery = row("in_query", .query, scalars.union([.reference, .array]))
+    package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))
+    private static let queries = [inQuery, notInQuery]
 
     private static func row(
         _ name: String,

@@ -38,6 +38,21 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case json(ResolvedColumn, JSONCondition)
     /// An array beside values of the type of its elements; those of references are in the form that clients see.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
+    /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
+    case isFound(ResolvedColumn, by: ResolvedSubquery)
+    /// A value that a query does not find.
+    case isNotFound(ResolvedColumn, by: ResolvedSubquery)
+}
+
+/// A query inside a predicate, under the access of the whole.
+package struct ResolvedSubquery: Hashable, Sendable {
+    /// Its place among all queries inside of the predicate.
+    package var number: Int
+    package var type: RecordTypeName
+    package var predicate: ResolvedPredicate?
+    package var joins: [ResolvedJoin]
+    /// The column that is compared; where it is missing it is passed over.
+    package var key: ResolvedColumn
 }
 
 /// How an array is to some values. An element that is NULL is none of them.

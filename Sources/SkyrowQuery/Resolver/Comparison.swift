@@ -57,6 +57,8 @@ struct Comparison {
         guard !row.classes.contains(column.valueClass) else { return }
         let message =
             switch column.kind {
+            case .json where row.operands == .query, .array where row.operands == .query:
+                "A field of this type is not looked up among the values of a query."
             case .json:
                 "A JSON field as a whole has no order and is no text; ask about a value inside of it."
             case .array: "An array has no order and is no text."
@@ -74,7 +76,7 @@ struct Comparison {
     private var takesText: Bool {
         switch row.operands {
         case .pattern, .text, .element: true
-        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range: false
+        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query: false
         }
     }
 

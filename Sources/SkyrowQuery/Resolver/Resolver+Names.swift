@@ -76,7 +76,7 @@ extension Resolver {
         guard names.count <= maximumReferencesOfAPath else {
             throw .recordQueryInvalid("A key path may follow at most \(maximumReferencesOfAPath) references.", path)
         }
-        guard joins.count < maximumJoinsOfAQuery else {
+        guard joinsElsewhere + joins.count < maximumJoinsOfAQuery else {
             throw .recordQueryInvalid("A query may follow at most \(maximumJoinsOfAQuery) references.", path)
         }
         joins.append(ResolvedJoin(reference: reference, target: target, idCollation: type.collation(of: .id)))
@@ -134,7 +134,9 @@ extension Resolver {
     }
 
     private var rootIDForms: StoredIDForms {
-        switch access.database {
+        // A query inside of another finds what records refer to: those of their own database and public ones.
+        guard subqueryDepth == 0 else { return targetIDForms }
+        return switch access.database {
         case .everyone: .plain
         case .user: .prefixed(StoredID.prefix(of: access.database))
         case .union: .any

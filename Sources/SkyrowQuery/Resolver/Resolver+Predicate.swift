@@ -31,6 +31,8 @@ extension Resolver {
             return try compare(comparison, left, right)
         case .between(let operand, let least, let most):
             return try between(operand, least, most)
+        case .found(let operand, let query, let isNegated):
+            return try found(operand, query, isNegated)
         }
     }
 
@@ -52,7 +54,7 @@ extension Resolver {
         }
     }
 
-    private mutating func countComparison() throws(SkyrowError) {
+    mutating func countComparison() throws(SkyrowError) {
         use.comparisons += 1
         guard use.comparisons <= PredicateUse.maximumComparisons else {
             throw .predicateInvalid("A predicate has at most \(PredicateUse.maximumComparisons) comparisons.")
@@ -108,7 +110,7 @@ extension Resolver {
     }
 
     /// The column of a key path or of a function of one.
-    private mutating func subject(
+    mutating func subject(
         _ operand: Operand,
         at place: Int
     ) throws(SkyrowError) -> (column: ResolvedColumn, path: KeyPath) {

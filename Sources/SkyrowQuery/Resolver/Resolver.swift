@@ -21,6 +21,12 @@ package struct Resolver<Schema: QuerySchema> {
     /// The types of the joined records, in the order of ``joins``.
     package var joinedTypes: [Schema.RecordType] { joined.map { $0.type } }
     var use = PredicateUse()
+    /// The types that the queries inside of the predicate are about, and those of the records that they join.
+    package internal(set) var subqueries: [(root: Schema.RecordType, joined: [Schema.RecordType])] = []
+    /// How many records the queries around and beside this one join.
+    var joinsElsewhere = 0
+    /// How many queries this one is inside of.
+    var subqueryDepth = 0
 
     /// - Parameters:
     ///   - schema: the types as the caller sees them.

@@ -56,8 +56,15 @@ struct QueryStatement {
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         var resolved = try resolver.resolve(query)
-        let text = QueryText(root: table, joined: resolver.joinedTypes)
-        let condition = resolved.predicate.map { text.condition($0) } ?? SQL()
+        var text = QueryText(root: table, joined: resolver.joinedTypes)
+        if !resolver.subqueries.isEmpty {
+            text.subqueries = QueryText.Subqueries(
+                tables: resolver.subqueries,
+                visibility: resolved.visibility,
+                variables: access.variables
+            )
+        }
+        let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         let values = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, cursors)
         let order = resolved.isBackwards ? resolved.sort.map(\.reversed) : resolved.sort
 

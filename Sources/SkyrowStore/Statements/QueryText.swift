@@ -12,6 +12,17 @@ struct QueryText {
     let root: RecordTable
     /// The tables of the joins, in their order.
     let joined: [RecordTable]
+    /// The tables of the queries inside of the predicate, and what the caller may read of them.
+    var subqueries = Subqueries()
+    /// The place of this one among them; nil for the whole query.
+    var number: Int?
+
+    /// What the conditions of queries inside of a predicate are made of.
+    struct Subqueries {
+        var tables: [(root: RecordTable, joined: [RecordTable])] = []
+        var visibility: ResolvedVisibility?
+        var variables: AccessVariables?
+    }
 
     // MARK: Columns
 
@@ -80,7 +91,14 @@ struct QueryText {
 
     /// The alias of a join's record, or of the record that is asked about.
     func alias(_ join: Int?) -> SQLIdentifier {
-        join.map { Self.aliases[$0] } ?? "r"
+        guard let number else { return join.map { Self.aliases[$0] } ?? "r" }
+        return Self.nestedAliases[number][join.map { $0 + 1 } ?? 0]
+    }
+
+    /// `s1` for the records of the first query inside of a predicate, `s1j1` for the first that it joins.
+    private static let nestedAliases: [[SQLIdentifier]] = (1...Subquery.maximumCount).map { number in
+        [SQLIdentifier(subqueryAt: number)]
+            + (1...maximumJoinsOfAQuery).map { SQLIdentifier(subqueryAt: number, join: $0) }
     }
 
     /// Joins the record behind a reference by its primary key, so that rows never multiply, and by the condition that
@@ -155,6 +173,9 @@ struct QueryText {
         case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
         case .json(let column, let condition): return condition.sql(value(column))
         case .array(let column, let relation, let list): return array(column, relation, list)
+        case .isFound(let column, let query): return isFound(column, by: query)
+        case .isNotFound(let column, let query):
+            return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
         }
     }
 

@@ -122,7 +122,10 @@ package struct ArrayColumn: ColumnType {
     }
 
     private func misfit(at place: Int) -> FieldMisfit {
-        FieldMisfit("is of the type \(FieldType.array(element).name), and an element is of another type", element: place)
+        FieldMisfit(
+            "is of the type \(FieldType.array(element).name), and an element is of another type",
+            element: place
+        )
     }
 
     private var tooMany: FieldMisfit {
@@ -171,8 +174,10 @@ package struct ArrayColumn: ColumnType {
         guard case .array(let elements) = value else { return encoder.append(field: nil as [String]?) }
         switch oid {
         case .int8Array: encoder.append(field: elements.map(IntegerColumn().value))
-        case .int4Array: encoder.append(field: elements.map { IntegerColumn().value(of: $0).map { Int32(truncatingIfNeeded: $0) } })
-        case .int2Array: encoder.append(field: elements.map { IntegerColumn().value(of: $0).map { Int16(truncatingIfNeeded: $0) } })
+        case .int4Array:
+            encoder.append(field: elements.map { IntegerColumn().value(of: $0).map { Int32(truncatingIfNeeded: $0) } })
+        case .int2Array:
+            encoder.append(field: elements.map { IntegerColumn().value(of: $0).map { Int16(truncatingIfNeeded: $0) } })
         case .float8Array: encoder.append(field: elements.map(NumberColumn().value))
         case .float4Array: encoder.append(field: elements.map { NumberColumn().value(of: $0).map { Float($0) } })
         case .boolArray: encoder.append(field: elements.map(BooleanColumn().value))

@@ -13,7 +13,7 @@ extension RecordPredicate {
         do throws(SkyrowError) { try self.init(json, budget: &budget) } catch { throw error.at("predicate") }
     }
 
-    private init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
+    fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
         budget -= 1
         guard budget >= 0 else {
             throw malformed("A predicate has at most \(WireLimits.predicateCount) conditions.")
@@ -46,6 +46,20 @@ extension RecordPredicate {
                 throw malformed("\"between\" takes a key path and two values.")
             }
             self = .between(try operand(subject, at: 1), try literal(least, at: 2), try literal(most, at: 3))
+        case "in_query", "not_in_query":
+            guard json.count == 3, let subject = rest.next(), let query = rest.next() else {
+                throw malformed("\"\(name)\" takes a key path and a query.")
+            }
+            let subjectOperand = try operand(subject, at: 1)
+            do throws(SkyrowError) {
+                self = .found(
+                    subjectOperand,
+                    by: try Subquery(query, budget: &budget),
+                    isNegated: name == "not_in_query"
+                )
+            } catch {
+                throw error.at(2)
+            }
         case "func":
             throw malformed("A function stands in place of a key path.").at(0)
         default:
@@ -59,6 +73,44 @@ extension RecordPredicate {
             let operands = (try operand(left, at: 1, list), try operand(right, at: 2, list))
             if comparison == .in { try checkMembership(operands.0, operands.1) }
             self = .comparison(comparison, operands.0, operands.1)
+        }
+    }
+}
+
+extension Subquery {
+    private static let members = ["record_type", "predicate", "key"]
+
+    /// `{"record_type": "person", "predicate": …, "key": "city"}`
+    fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
+        guard json.isObject else { throw malformed("A query inside of a predicate is an object.") }
+        for (name, _) in json.members where !Self.members.contains(name.string ?? "") {
+            throw malformed("A query inside of a predicate has the members record_type, predicate and key.")
+                .at(".\(excerpt(of: name.string ?? ""))")
+        }
+        guard let name = json["record_type"]?.string else {
+            throw malformed("A query inside of a predicate names a record type.").at(".record_type")
+        }
+        do throws(SkyrowError) { self.init(type: try RecordTypeName(name)) } catch { throw error.at(".record_type") }
+        if let predicate = json["predicate"], !predicate.isNull {
+            do throws(SkyrowError) { self.predicate = try RecordPredicate(predicate, budget: &budget) } catch {
+                throw error.at(".predicate")
+            }
+        }
+        if let key = json["key"], !key.isNull {
+            do throws(SkyrowError) { self.key = try FieldPath(key: key) } catch { throw error.at(".key") }
+        }
+    }
+}
+
+extension FieldPath {
+    /// `"city"` or `{"$type":"keypath","$val":"city"}`
+    fileprivate init(key json: JSONView) throws(SkyrowError) {
+        if let name = json.string {
+            try self.init(name)
+        } else if json.isObject, let path = try FieldPath(json: json) {
+            self = path
+        } else {
+            throw malformed("The key of a query is a name or a key path.")
         }
     }
 }
@@ -214,12 +266,31 @@ extension JSONWriter {
             operand(subject)
             literal(least)
             literal(most)
+        case .found(let subject, let query, let isNegated):
+            string(isNegated ? "not_in_query" : "in_query")
+            operand(subject)
+            subquery(query)
         case .comparison(let comparison, let left, let right):
             string(comparison.rawValue)
             operand(left)
             operand(right)
         }
         endArray()
+    }
+
+    private func subquery(_ query: Subquery) {
+        beginObject()
+        key("record_type")
+        string(query.type.rawValue)
+        if let predicate = query.predicate {
+            key("predicate")
+            self.predicate(predicate)
+        }
+        if let path = query.key {
+            key("key")
+            keyPath(path)
+        }
+        endObject()
     }
 
     private func operand(_ operand: Operand) {

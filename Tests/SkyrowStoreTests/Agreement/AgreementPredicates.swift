@@ -7,6 +7,14 @@ struct AgreementPredicates {
     let world: AgreementWorld
     let caller: Caller
     var random: SeededGenerator
+    /// How many queries may still be made inside of predicates.
+    private var queries = Subquery.maximumCount
+
+    init(world: AgreementWorld, caller: Caller, random: SeededGenerator) {
+        self.world = world
+        self.caller = caller
+        self.random = random
+    }
 
     /// What may be compared with what.
     private struct Name {
@@ -71,6 +79,7 @@ struct AgreementPredicates {
 
     private mutating func comparison() -> Predicate {
         if random.oneIn(6) { return pair() }
+        if queries > 0, random.oneIn(10) { return found() }
         let name = self.name()
         let keyPath = Operand.keyPath(path(name.path))
         if random.oneIn(12) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
@@ -103,6 +112,40 @@ struct AgreementPredicates {
         let comparison = random.element([ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte])
         let value = Operand.value(literal(name))
         return random.oneIn(4) ? .comparison(comparison, value, keyPath) : .comparison(comparison, keyPath, value)
+    }
+
+    /// A value that is looked up among those of a query.
+    private mutating func found() -> Predicate {
+        queries -= 1
+        let forms: [(field: String, type: RecordTypeName, key: String?)] = [
+            ("place", AgreementWorld.place, nil), ("next", AgreementWorld.thing, nil),
+            ("_id", AgreementWorld.thing, "next"), ("place", AgreementWorld.place, "home"),
+            ("name", AgreementWorld.place, "title"), ("count", AgreementWorld.place, "rank"),
+            ("score", AgreementWorld.place, "height"), ("alias", AgreementWorld.thing, "nick"),
+            ("next.place", AgreementWorld.place, nil), ("_owner_id", AgreementWorld.place, "_owner"),
+            ("places", AgreementWorld.place, nil), ("labels", AgreementWorld.place, "title"),
+            ("counts", AgreementWorld.place, "rank"),
+        ]
+        let form = random.element(forms)
+        let isArray = ["places", "labels", "counts"].contains(form.field)
+        let own = form.type == AgreementWorld.place ? "place." : "next."
+        let names = Self.names.filter { name in
+            guard name.path.hasPrefix(own), name.path.split(separator: ".").count == 2 else { return false }
+            return switch name.type {
+            case .string, .integer, .boolean, .number: name.id == nil
+            default: false
+            }
+        }
+        var predicate: Predicate?
+        if !random.oneIn(3) {
+            let name = random.element(names)
+            let subject = path(String(name.path.dropFirst(own.count)))
+            let comparison = random.element([ComparisonOperator.eq, .neq, .gte, .lt])
+            predicate = .comparison(comparison, .keyPath(subject), .value(literal(name)))
+            if random.oneIn(3) { predicate = predicate.map { .not($0) } }
+        }
+        let query = Subquery(type: form.type, predicate: predicate, key: form.key.map { path($0) })
+        return .found(.keyPath(path(form.field)), by: query, isNegated: !isArray && random.oneIn(2))
     }
 
     /// A list of some values, `null` among them now and then.
@@ -201,7 +244,9 @@ struct AgreementPredicates {
         case .string: return .string(random.element(AgreementCorpus.texts))
         case .integer:
             if random.oneIn(4) { return .number(random.element([2.5, 1, 0x1p53, 1e300])) }
-            return .integer(random.oneIn(2) ? Int64.random(in: -3...3, using: &random) : random.element(AgreementCorpus.integers))
+            return .integer(
+                random.oneIn(2) ? Int64.random(in: -3...3, using: &random) : random.element(AgreementCorpus.integers)
+            )
         case .number:
             if random.oneIn(4) { return .integer(random.element(AgreementCorpus.integers)) }
             return .number(random.element(AgreementCorpus.numbers.filter { !$0.isNaN }))
@@ -266,11 +311,12 @@ struct AgreementPredicates {
     }
 
     private mutating func reference(_ target: RecordTypeName) -> RecordValue {
+        let ids = AgreementCorpus.ids.filter { (try? RecordID(type: target, id: $0)) != nil }
         let wireID =
             random.oneIn(3)
-            ? random.element(AgreementCorpus.ids) : StoredID.wireID(of: random.element(world.all(target)).storedID)
-        guard let id = try? RecordID(type: target, id: wireID) else { return .null }
-        return random.oneIn(2) ? .reference(id) : .string(wireID)
+            ? random.element(ids) : StoredID.wireID(of: random.element(world.all(target)).storedID)
+        guard random.oneIn(2), let id = try? RecordID(type: target, id: wireID) else { return .string(wireID) }
+        return .reference(id)
     }
 
     // MARK: Literals

@@ -20,6 +20,10 @@ import Testing
         let store: RecordStore
 
         var catalog: SchemaCatalog { store.cache.current }
+
+        func interpreter(_ query: ResolvedQuery) -> MemoryInterpreter {
+            MemoryInterpreter(query, lookup: { world.record($0, $1) }, all: { world.all($0) })
+        }
     }
 
     /// A store whose database has the records of a world.
@@ -70,8 +74,12 @@ import Testing
             predicates.append((predicate, try resolver.predicate(predicate)))
         }
         random = generator.random
-        let text = QueryText(root: root, joined: resolver.joinedTypes)
         let visibility = ResolvedVisibility(RecordAccess(caller, in: scope))
+        let text = QueryText(
+            root: root,
+            joined: resolver.joinedTypes,
+            subqueries: .init(tables: resolver.subqueries, visibility: visibility)
+        )
         var statement: SQL = "SELECT \"r\".\"_id\""
         for predicate in predicates { statement += ", (\(text.condition(predicate.resolved)))" }
         statement += " FROM \(root.qualifiedName) AS \"r\""
@@ -91,7 +99,7 @@ import Testing
                 offset: 0,
                 countsMatches: false
             )
-            let interpreter = MemoryInterpreter(query) { setting.world.record($0, $1) }
+            let interpreter = setting.interpreter(query)
             for row in 0..<result.rowCount {
                 let id = try result.decode(row: row, column: 0, as: String.self)
                 let record = try #require(setting.world.record(AgreementWorld.thing, id))
@@ -131,7 +139,7 @@ import Testing
         let catalog = setting.catalog.visible(to: FieldAccess(caller))
         let root = try #require(catalog[AgreementWorld.thing])
         var resolver = Resolver(schema: catalog, root: root, access: RecordAccess(caller, in: scope))
-        let interpreter = MemoryInterpreter(try resolver.resolve(query)) { setting.world.record($0, $1) }
+        let interpreter = setting.interpreter(try resolver.resolve(query))
         let expected = setting.world.all(AgreementWorld.thing).filter(interpreter.matches)
             .sorted(by: interpreter.isOrdered)
         let answer = try await setting.store.query(query, in: scope, caller: caller)

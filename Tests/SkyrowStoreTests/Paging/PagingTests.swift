@@ -130,7 +130,7 @@ struct PageReader: Sendable {
             try await f.save("category/a", ["name": .string("é")])
             try await f.psql(
                 """
-                INSERT INTO note (_id, _owner, title, stars, score, done, due, data, category, _created_at, _created_by)
+                INSERT INTO note (_id, _owner, title, stars, score, done, due, data, category, _created_at, _created_by, tags)
                 SELECT 'n' || n, CASE WHEN n % 3 > 0 THEN 'ann' END,
                     (ARRAY['a', 'A', 'é', 'é' || chr(769), '', NULL, chr(57344), chr(65536)])[n % 8 + 1],
                     (ARRAY[-9223372036854775808, 9223372036854775807, 0, NULL])[n % 4 + 1],
@@ -138,7 +138,11 @@ struct PageReader: Sendable {
                     (ARRAY[true, false, NULL])[n % 3 + 1],
                     (ARRAY['infinity', '-infinity', '2000-01-01', '2000-01-01 00:00:00.000001', NULL]::timestamptz[])[n % 5 + 1],
                     (ARRAY['', '\\x00', '\\xff', '\\x0000', NULL]::bytea[])[n % 5 + 1],
-                    (ARRAY['a', 'b', NULL])[n % 3 + 1], '2020-01-01'::timestamptz + n % 4 * interval '1 s', 'bob'
+                    (ARRAY['a', 'b', NULL])[n % 3 + 1], '2020-01-01'::timestamptz + n % 4 * interval '1 s', 'bob',
+                    (ARRAY[
+                        '{"n": 1}', '{"n": 1.0}', '{"n": "x"}', '{"n": -0.5}', '{"n": 12345678901234567890.123}', '{"n": true}',
+                        '{"n": 1e30}', '{"n": 0.00001234}', '{"n": false}', '{"n": 0}', '{"n": "X"}', NULL
+                    ]::jsonb[])[n % 12 + 1]
                 FROM generate_series(1, 40) AS n
                 """
             )
@@ -150,10 +154,15 @@ struct PageReader: Sendable {
                 "category._id", "_owner.username",
             ]
             let reader = PageReader(store: f.store)
-            for name in paths {
+            let inside = JSONValueType.allCases.map { type in
+                var path = path("tags.n")
+                path.jsonType = type
+                return path
+            }
+            for name in paths.map({ path($0) }) + inside {
                 for direction in [SortKey.Direction.ascending, .descending] {
                     for nulls in [SortKey.Nulls.first, .last] {
-                        let query = RecordQuery(type: type("note"), sort: [SortKey(path(name), direction, nulls)])
+                        let query = RecordQuery(type: type("note"), sort: [SortKey(name, direction, nulls)])
                         let whole = try await reader.ids(query, by: 1000)
                         #expect(whole.count == 40)
                         #expect(Set(whole).count == 40)

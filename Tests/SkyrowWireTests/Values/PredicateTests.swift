@@ -9,6 +9,8 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
 
 private func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
 
+private func typeName(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }
+
 private func numberPath(_ name: String) -> FieldPath {
     var path = keyPath(name)
     path.jsonType = .number
@@ -74,6 +76,22 @@ private func numberPath(_ name: String) -> FieldPath {
             "[\"eq\",{\"$type\":\"keypath\",\"$val\":\"a.b\",\"$as\":\"number\"},2]",
             .comparison(.eq, .keyPath(numberPath("a.b")), .value(.integer(2)))
         ),
+        (
+            "[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"predicate\":[\"eq\",\(path("c")),1],\"key\":\"d.e\"}]",
+            .found(
+                .keyPath(keyPath("a")),
+                by: Subquery(
+                    type: typeName("b"),
+                    predicate: .comparison(.eq, .keyPath(keyPath("c")), .value(.integer(1))),
+                    key: keyPath("d.e")
+                ),
+                isNegated: false
+            )
+        ),
+        (
+            "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
+            .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
+        ),
         // As in Skygear, any object with a string $val is a key path.
         ("[\"eq\",{\"$val\":\"a\"},1]", .comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))),
     ]
@@ -130,6 +148,15 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"and\",1]", "predicate[1]"), ("[\"is\",1,2]", "predicate[0]"), ("[\"eq\",1]", "predicate"),
             ("[\"not\",[\"or\",[\"eq\",1,2],[\"is\",1,2]]]", "predicate[1][2][0]"),
             ("[\"not\",[\"not\",1],2]", "predicate"),
+            ("[\"in_query\",\(path("a")),[]]", "predicate[2]"), ("[\"in_query\",\(path("a"))]", "predicate"),
+            ("[\"in_query\",\(path("a")),{}]", "predicate[2].record_type"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"_b\"}]", "predicate[2].record_type"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"limit\":1}]", "predicate[2].limit"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"key\":1}]", "predicate[2].key"),
+            (
+                "[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"predicate\":[\"not\",[\"is\",1,2]]}]",
+                "predicate[2].predicate[1][0]"
+            ),
             ("[\"between\",\(path("a")),1,1e400]", "predicate[3]"), ("[\"eq\",[1e400],\(path("a"))]", "predicate[1]"),
             ("[\"contains_all\",\(path("a")),[1,1e400]]", "predicate[2][1]"),
             ("[\"eq\",[\"func\",\"fold\",\(path("a..b"))],1]", "predicate[1][2]"),

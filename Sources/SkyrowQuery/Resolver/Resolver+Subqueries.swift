@@ -1,0 +1,88 @@
+internal import SkyrowModel
+
+extension Resolver {
+    /// `["in_query", keypath, {"record_type": "person", "predicate": …, "key": "city"}]`
+    ///
+    /// The query inside is resolved under the same access: a record that the caller may not read gives no value.
+    mutating func found(
+        _ operand: Operand,
+        _ query: Subquery,
+        _ isNegated: Bool
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let row = isNegated ? OperatorTable.notInQuery : OperatorTable.inQuery
+        let (column, path) = try subject(operand, at: 1)
+        let comparison = Comparison(column, path, row, literalAt: 2)
+        try comparison.requireMeaning()
+        let resolved: ResolvedSubquery
+        do throws(SkyrowError) { resolved = try subquery(query) } catch { throw error.at(2) }
+        try comparison.requireSameKind(as: resolved.key)
+        return isNegated ? .isNotFound(column, by: resolved) : .isFound(column, by: resolved)
+    }
+
+    private mutating func subquery(_ query: Subquery) throws(SkyrowError) -> ResolvedSubquery {
+        guard subqueryDepth < Subquery.maximumDepth else {
+            throw .predicateInvalid("Queries stand at most \(Subquery.maximumDepth) deep in each other.")
+        }
+        guard subqueries.count < Subquery.maximumCount else {
+            throw .predicateInvalid("A predicate has at most \(Subquery.maximumCount) queries inside.")
+        }
+        guard let type = schema[query.type] else {
+            throw SkyrowError(
+                .recordQueryInvalid,
+                "There is no such record type.",
+                info: ["arguments": .list([.string("predicate"), .string(query.type.rawValue)])]
+            ).at(".record_type")
+        }
+        let number = subqueries.count
+        subqueries.append((type, []))
+        var inner = Resolver(schema: schema, root: type, access: access)
+        inner.subqueryDepth = subqueryDepth + 1
+        inner.subqueries = subqueries
+        inner.use = use
+        inner.joinsElsewhere = joinsElsewhere + joins.count
+        let predicate: ResolvedPredicate?
+        do throws(SkyrowError) {
+            predicate = try query.predicate.map { part throws(SkyrowError) in try inner.condition(part) }
+        } catch {
+            throw error.at(".predicate")
+        }
+        var key = inner.idColumn
+        if let path = query.key {
+            do throws(SkyrowError) { key = try inner.column(path) } catch { throw error.at(".key") }
+        }
+        subqueries = inner.subqueries
+        subqueries[number].joined = inner.joinedTypes
+        use = inner.use
+        joinsElsewhere += inner.joins.count
+        return ResolvedSubquery(
+            number: number,
+            type: type.name,
+            predicate: predicate,
+            joins: inner.joins,
+            key: key
+        )
+    }
+}
+
+extension Comparison {
+    /// Throws `108 InvalidArgument` unless the values of a key can equal those of the column, or of its elements.
+    func requireSameKind(as key: ResolvedColumn) throws(SkyrowError) {
+        let isSame =
+            switch (column.kind, key.kind) {
+            case (.array(.reference(let a)), .reference(let b)), (.array(.reference(let a)), .id(let b)),
+                (.reference(let a), .reference(let b)), (.reference(let a), .id(let b)), (.id(let a), .reference(let b)),
+                (.id(let a), .id(let b)):
+                a == b
+            case (.user, .reference(.user)), (.user, .id(.user)), (.reference(.user), .user), (.id(.user), .user),
+                (.array(.string), .string), (.array(.integer), .integer), (.array(.number), .number),
+                (.array(.boolean), .boolean), (.array(.reference(.user)), .user):
+                true
+            case (.json, _), (.opaque, _), (.access, _), (.array, _): false
+            default: column.kind == key.kind
+            }
+        guard isSame else {
+            throw .predicateInvalid("The query finds values of another type than the field has.", path).at(literalPlace)
+        }
+    }
+}
