@@ -8,7 +8,7 @@ public import SkyrowModel
 /// ```
 public struct Field: Hashable, Sendable {
     public let keyPath: FieldPath
-    private var function: FieldFunction?
+    private(set) var function: FieldFunction?
 
     /// The service refuses a malformed or unknown path with `120 RecordQueryInvalid`.
     public init(_ path: String) {

@@ -33,6 +33,19 @@ extension RecordQuery {
         return query
     }
 
+    /// Sorted by a field, such as a text without regard to upper and lower case: `sorted(by: Field("title").folded)`.
+    public func sorted(
+        by field: Field,
+        _ direction: SortKey.Direction = .ascending,
+        _ nulls: SortKey.Nulls? = nil
+    ) -> RecordQuery {
+        var key = SortKey(field.keyPath, direction, nulls)
+        key.function = field.function
+        var query = self
+        query.sort.append(key)
+        return query
+    }
+
     /// Each with the record that a reference field points at, under the field's name or another in `transient`.
     public func including(_ path: String, as name: String? = nil) -> RecordQuery {
         var query = self
@@ -44,6 +57,13 @@ extension RecordQuery {
     public func selecting(_ fields: [String]) -> RecordQuery {
         var query = self
         query.desiredFields = fields
+        return query
+    }
+
+    /// Without these fields, where no others were selected.
+    public func omitting(_ fields: [String]) -> RecordQuery {
+        var query = self
+        query.omittedFields = fields
         return query
     }
 

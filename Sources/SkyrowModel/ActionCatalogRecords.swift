@@ -62,7 +62,7 @@ extension ActionCatalog {
                 .nullable(
                     .array(
                         of: .tuple(
-                            [.named(.keyPath), .oneOfStrings(["asc", "desc"])],
+                            [.either([.named(.keyPath), .array(of: .any)]), .oneOfStrings(["asc", "desc"])],
                             rest: .oneOfStrings(["nulls_first", "nulls_last"])
                         )
                     )
@@ -74,10 +74,12 @@ extension ActionCatalog {
                 .nullable(.object([], others: .named(.keyPath)))
             ),
             ActionParameter(
-                "desired_keys",
+                "select",
                 "The user fields to send; all of them when missing.",
                 .nullable(.array(of: .string()))
             ),
+            ActionParameter("omit", "The user fields to leave out.", .nullable(.array(of: .string()))),
+            ActionParameter("desired_keys", "The same as select.", .nullable(.array(of: .string()))),
             ActionParameter(
                 "limit",
                 "How many records to send, 100 when missing.",

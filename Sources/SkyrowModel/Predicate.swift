@@ -148,6 +148,8 @@ public struct SortKey: Hashable, Sendable {
     }
 
     public var keyPath: FieldPath
+    /// What is compared of the key path's value; nil for the value itself.
+    public var function: FieldFunction?
     public var direction: Direction
     /// nil for the end that belongs to the direction.
     public var nulls: Nulls?
@@ -193,6 +195,10 @@ public struct RecordQuery: Hashable, Sendable {
     public var include: [Inclusion]
     /// The user fields to send; nil means all of them, an empty list only the reserved ones.
     public var desiredFields: [String]?
+    /// The parameter that named the fields to send.
+    package var selectionParameter = "desired_keys"
+    /// The user fields to leave out, where all others are sent.
+    public var omittedFields: [String] = []
     /// 0 to 1000 records.
     public var limit: Int
     /// How many records to leave out, 0 to 100,000; a cursor goes further.

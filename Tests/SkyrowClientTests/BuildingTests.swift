@@ -63,6 +63,12 @@ import Testing
         #expect(!(a && b) == .not(.and([a, b])))
     }
 
+    @Test func aFunctionSortsAQuery() throws {
+        let query = try RecordQuery("note").sorted(by: Field("title").folded, .descending).omitting(["tags"])
+        #expect(query.sort.map(\.function) == [.fold])
+        #expect(query.omittedFields == ["tags"])
+    }
+
     @Test func filtersAddUp() throws {
         let query = try RecordQuery("note").filter(Field("a") == 1).filter(Field("b") == 2)
         #expect(query.predicate == .and([Field("a") == 1, Field("b") == 2]))

@@ -192,6 +192,27 @@ import Testing
         #expect(error?.code == .recordQueryDenied && error?.path == "predicate[1]")
     }
 
+    private static func omitting(_ names: [String]) -> RecordQuery {
+        var query = RecordQuery(type: type("note"))
+        query.omittedFields = names
+        return query
+    }
+
+    private static func sorted(_ function: FieldFunction, _ name: String) -> RecordQuery {
+        var key = SortKey(path(name))
+        key.function = function
+        return RecordQuery(type: type("note"), sort: [key])
+    }
+
+    @Test func whatIsOmittedIsNotSent() throws {
+        let all = try #require(TestSchema.notes.note.fields.keys.sorted() as [FieldName]?)
+        let fields = try #require(try Self.resolve(Self.omitting(["title", "_created_at", "stars"])).fields)
+        #expect(fields.map { all[$0] } == all.filter { $0 != field("title") && $0 != field("stars") })
+        #expect(try Self.resolve(Self.omitting([])).fields == nil)
+        #expect(try Self.resolve(Self.sorted(.size, "tags")).sort[0].column.kind == .integer)
+        #expect(try Self.resolve(Self.sorted(.fold, "title")).sort[0].column.folds)
+    }
+
     @Test func sortsIncludesAndFieldsWithoutMeaningAreNamed() {
         let note = type("note")
         let rows: [(String, RecordQuery)] = [
@@ -203,6 +224,8 @@ import Testing
             ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("title"))])),
             ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("lost"))])),
             ("desired_keys[0]", RecordQuery(type: note, desiredFields: ["missing"])),
+            ("omit[1]", Self.omitting(["title", "missing"])),
+            ("sort[0][0][2]", Self.sorted(.fold, "stars")), ("sort[0][0][2]", Self.sorted(.size, "title")),
             (
                 "predicate[2]",
                 RecordQuery(

@@ -52,6 +52,8 @@ struct TestType: QueryRecordType {
         return QueryField(position: position, type: type)
     }
 
+    var fieldPositions: [Int] { Array(fields.indices.enumerated().map(\.offset)) }
+
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
     func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool {

@@ -222,6 +222,32 @@ import Testing
         }
     }
 
+    @Test func textsAreSortedWithoutRegardToCaseAndArraysBySize() async throws {
+        try await withRecords { f in
+            try await fill(f)
+            func order(_ function: FieldFunction, _ name: String) async throws -> [String] {
+                var key = SortKey(path(name))
+                key.function = function
+                return try await f.query(nil) { $0.sort = [key] }
+            }
+            #expect(try await f.query(nil) { $0.sort = [SortKey(path("title"))] } == ["3", "1", "2", "4"])
+            try await f.save("note/5", ["title": .string("apple"), "tags": Self.json("[]")])
+            try await f.save("note/6", ["title": .string("MILK"), "tags": Self.json("[1]")])
+            #expect(try await order(.fold, "title") == ["5", "3", "6", "1", "2", "4"])
+            #expect(try await order(.size, "tags") == ["5", "6", "1", "2", "3", "4"])
+            let record = try await f.store.query(
+                {
+                    var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "_id", .string("6")))
+                    query.omittedFields = ["tags"]
+                    return query
+                }(),
+                in: .everyone,
+                caller: .ann
+            ).records[0].collected()
+            #expect(record?.fields == [field("title"): .string("MILK")])
+        }
+    }
+
     @Test func aPrefixIsLookedUpInAnIndex() async throws {
         try await withRecords { f in
             try await fill(f)

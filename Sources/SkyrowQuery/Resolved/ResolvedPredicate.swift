@@ -39,9 +39,9 @@ package enum ResolvedPredicate: Hashable, Sendable {
     /// An array beside values of the type of its elements; those of references are in the form that clients see.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
     /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
-    case isFound(ResolvedColumn, by: ResolvedSubquery)
+    indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
-    case isNotFound(ResolvedColumn, by: ResolvedSubquery)
+    indirect case isNotFound(ResolvedColumn, by: ResolvedSubquery)
 }
 
 /// A query inside a predicate, under the access of the whole.

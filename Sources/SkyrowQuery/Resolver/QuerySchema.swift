@@ -15,6 +15,9 @@ package protocol QueryRecordType {
     /// The field of this name; nil when there is none, or none that the caller sees.
     func queryField(_ name: FieldName) -> QueryField?
 
+    /// The places of all fields that the caller sees.
+    var fieldPositions: [Int] { get }
+
     /// Whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 

@@ -221,7 +221,7 @@ extension ComparisonOperator {
 
 extension ResolvedColumn {
     /// A function of the column; throws `108 InvalidArgument` where it has no meaning for what the column holds.
-    fileprivate func applying(_ function: FieldFunction, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+    func applying(_ function: FieldFunction, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
         switch function {
         case .fold:
             guard kind == .string else { throw .predicateInvalid("Only a string has a lower case.", path) }

@@ -71,7 +71,8 @@ extension Comparison {
         let isSame =
             switch (column.kind, key.kind) {
             case (.array(.reference(let a)), .reference(let b)), (.array(.reference(let a)), .id(let b)),
-                (.reference(let a), .reference(let b)), (.reference(let a), .id(let b)), (.id(let a), .reference(let b)),
+                (.reference(let a), .reference(let b)), (.reference(let a), .id(let b)),
+                (.id(let a), .reference(let b)),
                 (.id(let a), .id(let b)):
                 a == b
             case (.user, .reference(.user)), (.user, .id(.user)), (.reference(.user), .user), (.id(.user), .user),

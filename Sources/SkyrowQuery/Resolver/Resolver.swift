@@ -44,7 +44,10 @@ package struct Resolver<Schema: QuerySchema> {
         try checkPage(of: query)
         let comparedJoins = joins.count
         let inclusions = try self.inclusions(query.include)
-        let fields = try self.fields(query.desiredFields)
+        let fields =
+            query.desiredFields == nil
+            ? try self.fields(without: query.omittedFields)
+            : try self.fields(query.desiredFields, query.selectionParameter)
         return ResolvedQuery(
             type: root.name,
             predicate: predicate,
@@ -72,7 +75,7 @@ package struct Resolver<Schema: QuerySchema> {
         result.reserveCapacity(keys.count + 1)
         for (place, key) in keys.enumerated() {
             let column: ResolvedColumn
-            do throws(SkyrowError) { column = try sortColumn(key.keyPath) } catch {
+            do throws(SkyrowError) { column = try sortColumn(key) } catch {
                 throw error.at(0).at(place).at("sort")
             }
             // A column decides nothing the second time.
@@ -85,8 +88,12 @@ package struct Resolver<Schema: QuerySchema> {
         return result
     }
 
-    private mutating func sortColumn(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
-        let column = try self.column(path)
+    private mutating func sortColumn(_ key: SortKey) throws(SkyrowError) -> ResolvedColumn {
+        let path = key.keyPath
+        var column = try self.column(path)
+        if let function = key.function {
+            do throws(SkyrowError) { column = try column.applying(function, path) } catch { throw error.at(2) }
+        }
         switch column.kind {
         case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
             return column
@@ -119,7 +126,7 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.
-    private func fields(_ names: [String]?) throws(SkyrowError) -> [Int]? {
+    private func fields(_ names: [String]?, _ parameter: String) throws(SkyrowError) -> [Int]? {
         guard let names else { return nil }
         var positions: Set<Int> = []
         for (place, name) in names.enumerated() where !name.hasPrefix("_") {
@@ -135,11 +142,17 @@ package struct Resolver<Schema: QuerySchema> {
                     SkyrowError(
                         .recordQueryInvalid,
                         "There is no such field in this record type.",
-                        info: ["arguments": .list([.string("desired_keys"), .string(name)])]
+                        info: ["arguments": .list([.string(parameter), .string(name)])]
                     )
                 }
-            throw error.at(place).at("desired_keys")
+            throw error.at(place).at(parameter)
         }
         return positions.sorted()
+    }
+
+    /// All fields that the caller sees but for some; nil where none is left out.
+    private func fields(without names: [String]) throws(SkyrowError) -> [Int]? {
+        guard let omitted = try fields(names, "omit"), !omitted.isEmpty else { return nil }
+        return root.fieldPositions.filter { !omitted.contains($0) }
     }
 }

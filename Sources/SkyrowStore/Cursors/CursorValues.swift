@@ -137,7 +137,7 @@ extension JSONDecimal {
         }.joined()
         let significant = digits.drop { $0 == "0" }
         guard !significant.isEmpty else {
-            self.init(0)
+            self.init(0 as Int64)
             return
         }
         let weight = Int(Int16(bitPattern: words[1]))

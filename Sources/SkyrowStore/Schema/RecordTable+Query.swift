@@ -10,6 +10,8 @@ extension RecordTable: QueryRecordType {
         return QueryField(position: position, type: column.type, collation: column.collation)
     }
 
+    package var fieldPositions: [Int] { Array(columns.indices) }
+
     package func isHidden(_ name: FieldName) -> Bool {
         hidden.contains(name)
     }

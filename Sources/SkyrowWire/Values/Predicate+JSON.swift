@@ -149,7 +149,8 @@ extension Operand {
         switch json.kind {
         case .array:
             if let first = json.firstElement, first.equals("func") {
-                self = try Operand(function: json)
+                let named = try FunctionOfPath(json)
+                self = .function(named.function, named.path)
             } else if let list {
                 self = .list(try Self.values(of: json, list))
             } else {
@@ -179,21 +180,27 @@ extension Operand {
         }
         return values
     }
+}
 
-    /// `["func", "fold", keypath]`
-    private init(function json: JSONView) throws(SkyrowError) {
+/// `["func", "fold", keypath]`
+struct FunctionOfPath {
+    var function: FieldFunction
+    var path: FieldPath
+
+    init(_ json: JSONView) throws(SkyrowError) {
         var rest = json.elements.dropFirst().makeIterator()
         guard let name = rest.next()?.string, let function = FieldFunction(rawValue: name) else {
-            throw SkyrowError(.notSupported, "There is no function of this name in predicates.").at(1)
+            throw SkyrowError(.notSupported, "There is no function of this name in queries.").at(1)
         }
         guard json.count == 3, let operand = rest.next(), operand.isObject else {
-            throw malformed("The function \"\(name)\" takes a key path.").at(2)
+            throw .invalidArgument("The function \"\(name)\" takes a key path.").at(2)
         }
         do throws(SkyrowError) {
             guard let path = try FieldPath(json: operand) else {
-                throw malformed("The function \"\(name)\" takes a key path.")
+                throw SkyrowError.invalidArgument("The function \"\(name)\" takes a key path.")
             }
-            self = .function(function, path)
+            self.function = function
+            self.path = path
         } catch {
             throw error.at(2)
         }
@@ -296,12 +303,7 @@ extension JSONWriter {
     private func operand(_ operand: Operand) {
         switch operand {
         case .keyPath(let path): keyPath(path)
-        case .function(let function, let path):
-            beginArray()
-            string("func")
-            string(function.rawValue)
-            keyPath(path)
-            endArray()
+        case .function(let function, let path): keyPath(path, function)
         case .value(let value): literal(value)
         case .list(let values):
             beginArray()
@@ -319,6 +321,16 @@ extension JSONWriter {
         key("$val")
         self.value(value)
         endObject()
+    }
+
+    /// A key path, or a function of one.
+    func keyPath(_ path: FieldPath, _ function: FieldFunction?) {
+        guard let function else { return keyPath(path) }
+        beginArray()
+        string("func")
+        string(function.rawValue)
+        keyPath(path)
+        endArray()
     }
 
     func keyPath(_ path: FieldPath) {

@@ -10,7 +10,7 @@ extension RecordQuery {
             predicate: try condition(parameters, rules),
             sort: try sortKeys(parameters),
             include: try inclusions(parameters, rules),
-            desiredFields: try parameters.names("desired_keys"),
+            desiredFields: try selectedFields(parameters),
             limit: page.limit,
             offset: try parameters.integer("offset", in: 0...Int.max) ?? 0
         )
@@ -18,6 +18,8 @@ extension RecordQuery {
         position = try Position(parameters)
         isRequired = try parameters.boolean("required") ?? false
         counting = try Counting(parameters)
+        if parameters["select"] != nil { selectionParameter = "select" }
+        omittedFields = try SkyrowWire.omittedFields(parameters, of: self)
         isDescribed = !rules.describesPagesOnRequest || asksAboutThePage
     }
 }
@@ -40,6 +42,25 @@ private struct Page {
             overflow = .refuse
         }
     }
+}
+
+/// `select`, or `desired_keys`, as v1 calls it.
+private func selectedFields(_ parameters: Parameters) throws(SkyrowError) -> [String]? {
+    let desired = try parameters.names("desired_keys")
+    guard let selected = try parameters.names("select") else { return desired }
+    guard desired == nil else {
+        throw .invalidArgument("\"select\" and \"desired_keys\" are the same; a query has one of them.", "select")
+            .at("select")
+    }
+    return selected
+}
+
+private func omittedFields(_ parameters: Parameters, of query: RecordQuery) throws(SkyrowError) -> [String] {
+    guard let omitted = try parameters.names("omit") else { return [] }
+    guard query.desiredFields == nil else {
+        throw .invalidArgument("A query that says which fields to send has none to omit.", "omit").at("omit")
+    }
+    return omitted
 }
 
 private func condition(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) -> RecordPredicate? {
@@ -104,7 +125,7 @@ extension JSONWriter {
             beginArray()
             for sortKey in query.sort {
                 beginArray()
-                keyPath(sortKey.keyPath)
+                keyPath(sortKey.keyPath, sortKey.function)
                 string(sortKey.direction.rawValue)
                 if let nulls = sortKey.nulls { string(nulls.rawValue) }
                 endArray()
@@ -123,6 +144,10 @@ extension JSONWriter {
         if let fields = query.desiredFields {
             key("desired_keys")
             strings(fields)
+        }
+        if !query.omittedFields.isEmpty {
+            key("omit")
+            strings(query.omittedFields)
         }
         key("limit")
         integer(query.limit)

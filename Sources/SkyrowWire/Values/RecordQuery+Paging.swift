@@ -62,18 +62,31 @@ extension SortKey {
             )
         }
         let path: FieldPath
-        do throws(SkyrowError) { path = try SkyrowWire.keyPath(expression, "sort") } catch { throw error.at(0) }
+        var function: FieldFunction?
+        do throws(SkyrowError) {
+            if expression.firstElement?.equals("func") ?? false {
+                let named = try FunctionOfPath(expression)
+                path = named.path
+                function = named.function
+            } else {
+                path = try SkyrowWire.keyPath(expression, "sort")
+            }
+        } catch {
+            throw error.at(0)
+        }
         guard let direction = direction.string.flatMap({ Direction(rawValue: $0) }) else {
             throw .invalidArgument("The direction of a sort key is \"asc\" or \"desc\".", "sort").at(1)
         }
         guard let last = parts.next() else {
             self.init(path, direction)
+            self.function = function
             return
         }
         guard let nulls = last.string.flatMap({ Nulls(rawValue: $0) }) else {
             throw .invalidArgument("Missing values come \"nulls_first\" or \"nulls_last\".", "sort").at(2)
         }
         self.init(path, direction, nulls)
+        self.function = function
     }
 }
 

@@ -69,6 +69,10 @@ import Testing
             (#"{"record_type":"n","include":{"a":["func","distance"]}}"#, .notSupported),
             (#"{"record_type":"n","desired_keys":"a"}"#, .badRequest),
             (#"{"record_type":"n","desired_keys":[1]}"#, .badRequest),
+            (#"{"record_type":"n","select":["a"],"desired_keys":["a"]}"#, .invalidArgument),
+            (#"{"record_type":"n","select":["a"],"omit":["a"]}"#, .invalidArgument),
+            (#"{"record_type":"n","omit":"a"}"#, .badRequest),
+            (#"{"record_type":"n","sort":[[["func","fold"],"asc"]]}"#, .invalidArgument),
         ] as [(String, ErrorCode)]
     )
     func whatCannotBeAskedIsRefused(text: String, code: ErrorCode) throws {
@@ -78,7 +82,8 @@ import Testing
     @Test(
         arguments: [
             (#""sort":[["a","asc"]]"#, "sort[0][0]"), (#""sort":[[{"$val":"a"},"asc"],[{"$val":"a"}]]"#, "sort[1]"),
-            (#""sort":[[{"$val":"a"},"up"]]"#, "sort[0][1]"), (#""sort":[[["func","distance"],"asc"]]"#, "sort[0][0]"),
+            (#""sort":[[{"$val":"a"},"up"]]"#, "sort[0][1]"),
+            (#""sort":[[["func","distance"],"asc"]]"#, "sort[0][0][1]"),
             (#""sort":[[{"$val":"a..b"},"asc"]]"#, "sort[0][0]"), (#""include":{"author":1}"#, "include.author"),
             (#""include":{"x":["func","distance"]}"#, "include.x"), (#""predicate":["and",1]"#, "predicate[1]"),
         ]
