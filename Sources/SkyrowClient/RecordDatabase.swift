@@ -75,15 +75,29 @@ public struct RecordDatabase: Sendable {
         _ ids: [RecordID],
         atomically: Bool = false
     ) async throws(ClientError) -> [Result<RecordID, SkyrowError>] {
+        let results = try await deleteWithDependents(ids, atomically: atomically)
+        return zip(ids, results).map { id, result in result.map { _ in id } }
+    }
+
+    /// Deletes records; returns for each, in the order of the ids, what was deleted with it by the rules of references
+    /// (``DeleteRule``).
+    ///
+    /// - Parameters:
+    ///   - ids: the records.
+    ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    public func deleteWithDependents(
+        _ ids: [RecordID],
+        atomically: Bool = false
+    ) async throws(ClientError) -> [Result<DeletedDependents, SkyrowError>] {
         if ids.isEmpty { return [] }
         let key = UUID().uuidString
         let database = name
-        let results = try await client.call(.recordDelete, repeatability: .safe) {
+        return try await client.call(.recordDelete, repeatability: .safe) {
             $0.recordIDsParameters(ids, database: database, isAtomic: atomically, idempotencyKey: key)
         } read: { json throws(SkyrowError) in
-            try recordResults(json, count: ids.count)
+            let results = try recordResults(json, count: ids.count)
+            return zip(results, json.elements).map { result, json in result.map { _ in DeletedDependents(json) } }
         }
-        return results.map { $0.map(\.id) }
     }
 
     // MARK: Queries

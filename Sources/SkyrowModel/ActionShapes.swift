@@ -13,6 +13,8 @@ extension ActionCatalog {
             .object([
                 JSONMember("_id", .named(.recordID), isRequired: true),
                 JSONMember("_type", .oneOfStrings(["record"]), isRequired: true),
+                JSONMember("deleted", .array(of: .named(.recordID))),
+                JSONMember("deleted_hidden", .integer(minimum: 1)),
             ])
         case .keyPath:
             .object([
@@ -36,6 +38,7 @@ extension ActionCatalog {
                 of: .object([
                     JSONMember("name", .string(maximum: 63), isRequired: true),
                     JSONMember("type", .string(), isRequired: true),
+                    JSONMember("on_delete", .oneOfStrings(DeleteRule.allCases.map(\.rawValue))),
                 ])
             ),
             isRequired: true

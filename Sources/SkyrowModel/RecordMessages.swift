@@ -59,8 +59,8 @@ package struct QueryRequest: Sendable {
 /// What became of one entry of a batch.
 package enum RecordOutcome: Sendable {
     case record(any RecordSource)
-    /// Answered as `{"_id": "note/1", "_type": "record"}`.
-    case deleted(RecordID)
+    /// Answered as `{"_id": "note/1", "_type": "record"}`, with what was deleted with it.
+    case deleted(RecordID, with: DeletedDependents = .none)
     /// Answered as `{"_id": …, "_type": "error", "name": …, "code": …, "message": …}`.
     case failure(SkyrowError, id: String?)
 }

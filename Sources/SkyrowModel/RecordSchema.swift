@@ -68,10 +68,18 @@ public enum FieldType: Hashable, Sendable {
 public struct RecordType: Hashable, Sendable {
     public var name: RecordTypeName
     public var fields: [FieldName: FieldType]
+    /// What becomes of the records when one is deleted that a reference leads to; ``DeleteRule/restrict`` for the references
+    /// that are not here.
+    public var deleteRules: [FieldName: DeleteRule]
 
-    public init(name: RecordTypeName, fields: [FieldName: FieldType] = [:]) {
+    public init(
+        name: RecordTypeName,
+        fields: [FieldName: FieldType] = [:],
+        deleteRules: [FieldName: DeleteRule] = [:]
+    ) {
         self.name = name
         self.fields = fields
+        self.deleteRules = deleteRules
     }
 }
 

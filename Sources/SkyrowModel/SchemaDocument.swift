@@ -44,19 +44,23 @@ package struct DocumentedField: Hashable, Sendable {
     package var defaultValue: RecordValue?
     /// nil for Skyrow's own sentence.
     package var comment: String?
+    /// Of a reference, what becomes of the record when the one that it leads to is deleted.
+    package var onDelete: DeleteRule
 
     package init(
         _ type: FieldType,
         isGenerated: Bool = false,
         renamedFrom: FieldName? = nil,
         defaultValue: RecordValue? = nil,
-        comment: String? = nil
+        comment: String? = nil,
+        onDelete: DeleteRule = .restrict
     ) {
         self.type = type
         self.isGenerated = isGenerated
         self.renamedFrom = renamedFrom
         self.defaultValue = defaultValue
         self.comment = comment
+        self.onDelete = onDelete
     }
 
     /// Whether a field of this type can have that default: a value of its own type, of json the empty array or object.

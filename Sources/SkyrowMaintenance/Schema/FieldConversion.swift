@@ -10,6 +10,8 @@ package struct FieldConversion: Hashable, Sendable {
     package var foreignKeys: [String] = []
     package var indexes: [String] = []
     package var hasDefault = false
+    /// What becomes of the records, where the field becomes a reference.
+    package var onDelete = DeleteRule.restrict
 
     /// nil when PostgreSQL is not to be asked to do this by itself; a person copies what is to be kept.
     package init?(from: FieldType, to: FieldType) {
@@ -53,7 +55,9 @@ package struct FieldConversion: Hashable, Sendable {
         if conversion.changesColumn {
             statements.append("\(alter) TYPE \(type.sqlType) USING \(column)::\(type.sqlType)")
         }
-        if case .reference = to, let reference = try type.constraint(of: column, in: schema) {
+        if case .reference(let target) = to,
+            let reference = try ReferenceColumn(target: target, onDelete: onDelete).constraint(of: column, in: schema)
+        {
             statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)")
         }
         if let index = type.index(on: column, of: table) { statements.append(index) }

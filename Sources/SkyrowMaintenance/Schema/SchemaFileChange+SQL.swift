@@ -14,6 +14,8 @@ extension SchemaFileChange {
             ]
         case .convertField(let field, let conversion, let type):
             try conversion.statements(field, of: type, in: schema)
+        case .setDeleteRule(let rule, let field, let target, let names, let type):
+            try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema)
         case .setDefault(let value, let field, let type):
             [try Self.setDefault(value, field, SchemaChange.table(type, schema))]
         case .setComment(let text, nil, let type):
@@ -38,6 +40,24 @@ extension SchemaFileChange {
         case .common, .deleteType:
             []
         }
+    }
+
+    private static func setDeleteRule(
+        _ rule: DeleteRule,
+        _ field: FieldName,
+        to target: RecordTypeName,
+        replacing names: [String],
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) throws -> [SQL] {
+        let column = try SQLIdentifier(field.rawValue)
+        let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
+        guard let reference = try ReferenceColumn(target: target, onDelete: rule).constraint(of: column, in: schema)
+        else {
+            return []
+        }
+        let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)"]).joined(separator: ", ")
+        return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

@@ -14,6 +14,7 @@ extension SchemaFileChange {
         case .renameType: "rename_type"
         case .deleteType: "delete_type"
         case .convertField: "convert_field"
+        case .setDeleteRule: "set_delete_rule"
         case .setDefault: "set_default"
         case .setComment: "set_comment"
         case .createIndex: "create_index"
@@ -25,10 +26,10 @@ extension SchemaFileChange {
     /// The type, by the name it has after the change where it stays.
     package var type: String {
         switch self {
-        case .common(.createType(let type)), .common(.addField(_, _, let type)), .common(.widenField(_, let type)),
+        case .common(.createType(let type)), .common(.addField(_, _, _, let type)), .common(.widenField(_, let type)),
             .common(.renameField(_, _, let type)),
             .common(.deleteField(_, let type)), .renameType(_, let type), .deleteType(let type),
-            .convertField(_, _, let type),
+            .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
             .deleteIndex(_, let type):
             type.rawValue
@@ -39,9 +40,10 @@ extension SchemaFileChange {
     /// The field, likewise; nil where the type as a whole changes.
     package var field: String? {
         switch self {
-        case .common(.addField(let field, _, _)), .common(.widenField(let field, _)),
+        case .common(.addField(let field, _, _, _)), .common(.widenField(let field, _)),
             .common(.renameField(_, let field, _)),
-            .common(.deleteField(let field, _)), .convertField(let field, _, _), .setDefault(_, let field, _):
+            .common(.deleteField(let field, _)), .convertField(let field, _, _), .setDefault(_, let field, _),
+            .setDeleteRule(_, let field, _, _, _):
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
@@ -53,13 +55,15 @@ extension SchemaFileChange {
     package var summary: String {
         switch self {
         case .common(.createType): "new type"
-        case .common(.addField(_, let type, _)): "new field, \(type.name)"
+        case .common(.addField(_, let type, .restrict, _)): "new field, \(type.name)"
+        case .common(.addField(_, let type, let rule, _)): "new field, \(type.name), on delete \(rule.rawValue)"
         case .common(.widenField): "integer becomes number"
         case .common(.renameField(let former, _, _)): "renamed from \(former)"
         case .common(.deleteField): "deleted"
         case .renameType(let former, _): "renamed from \(former)"
         case .deleteType: "deleted with its records"
         case .convertField(_, let conversion, _): "\(conversion.from.name) becomes \(conversion.to.name)"
+        case .setDeleteRule(let rule, _, let target, _, _): "on delete of its \(target): \(rule.rawValue)"
         case .setDefault(let value, _, _): value?.defaultText.map { "default '\($0)'" } ?? "no default any more"
         case .setComment(let text, _, _): "comment '\(text)'"
         case .createIndex(let index, _): "new index \(index.text)"

@@ -11,6 +11,9 @@ package enum SchemaFileChange: Hashable, Sendable {
     case deleteType(RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars TYPE bigint USING …`
     case convertField(FieldName, FieldConversion, of: RecordTypeName)
+    /// `ALTER TABLE note DROP CONSTRAINT note_category_fkey, ADD FOREIGN KEY (category) REFERENCES … ON DELETE CASCADE …`, in
+    /// the place of the foreign keys of these names.
+    case setDeleteRule(DeleteRule, FieldName, to: RecordTypeName, replacing: [String], of: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
     case setDefault(RecordValue?, FieldName, of: RecordTypeName)
     /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table
@@ -29,7 +32,7 @@ extension SchemaFileChange {
         switch self {
         case .common(let change): change.locks
         case .deleteType: SchemaChange.locksPerType
-        case .convertField, .repair: 4
+        case .convertField, .setDeleteRule, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex: 1
         }
     }
@@ -58,7 +61,8 @@ extension SchemaFileChange {
             case .common(let change) where change.makes: break
             case .common(let change): statements += try SchemaChange.statements(for: [change], in: schema)
             case .deleteType(let type): deleted.append(try SchemaChange.table(type, schema))
-            case .renameType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair:
+            case .renameType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
+                .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -69,7 +73,9 @@ extension SchemaFileChange {
     private var isRename: Bool {
         switch self {
         case .renameType, .common(.renameField): true
-        case .common, .deleteType, .convertField, .setDefault, .setComment, .createIndex, .deleteIndex, .repair: false
+        case .common, .deleteType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
+            .repair:
+            false
         }
     }
 }

@@ -13,6 +13,7 @@ extension SchemaInventory {
                 if !field.isGenerated, let defaultValue = field.details.defaultValue {
                     documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: field.type)
                 }
+                documented.onDelete = field.column.onDelete
                 let isAccountField = TypeRules.builtIn(name).requiredFields.contains(fieldName)
                 if !isAccountField, let comment = field.details.comment, comment != field.type.column.comment {
                     documented.comment = comment

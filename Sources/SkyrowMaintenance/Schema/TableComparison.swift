@@ -18,6 +18,8 @@ struct TableComparison {
     private(set) var keptFields: [FieldName: FieldName] = [:]
     /// Fields, by the names they have, that get another type; their drift goes with that.
     private var converted: [FieldName: FieldConversion] = [:]
+    /// References, by the names they have, that get another foreign key.
+    private var rekeyed: Set<FieldName> = []
     /// Fields, by the names they have, or the type itself, that get a comment.
     private var commented: Set<FieldName?> = []
 
@@ -46,7 +48,12 @@ struct TableComparison {
     /// Whether a drift of the table goes with one of the changes.
     func settles(_ drift: SchemaDrift) -> Bool {
         if case .noComment = drift.fault { return commented.contains(drift.field) }
-        guard let field = drift.field, let conversion = converted[field] else { return false }
+        guard let field = drift.field else { return false }
+        switch drift.fault {
+        case .immediateForeignKey, .unvalidatedForeignKey: if rekeyed.contains(field) { return true }
+        default: break
+        }
+        guard let conversion = converted[field] else { return false }
         return switch drift.fault {
         case .narrowColumn, .unsupportedType, .noReferenceIndex, .immediateForeignKey, .unvalidatedForeignKey: true
         case .required: conversion.from == .sequence
@@ -110,7 +117,8 @@ struct TableComparison {
         } else if wanted.isGenerated {
             refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
         } else {
-            add(.common(.addField(field, wanted.type, to: name)))
+            refuseCascade(wanted, field)
+            add(.common(.addField(field, wanted.type, wanted.onDelete, to: name)))
             if let defaultValue = wanted.defaultValue { add(.setDefault(defaultValue, field, of: name)) }
             if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
         }
@@ -123,6 +131,7 @@ struct TableComparison {
         named formerField: FieldName
     ) {
         let isConverted = convert(wanted, named: field, with: column, named: formerField)
+        if !isConverted { compareDeleteRule(wanted, named: field, with: column, named: formerField) }
         if !column.isGenerated {
             let defaultValue = column.details.defaultValue
             let value = defaultValue.flatMap { RecordValue(defaultExpression: $0, type: column.type) }
@@ -139,6 +148,25 @@ struct TableComparison {
             standards: (column.type.column.comment, wanted.type.column.comment),
             of: (formerField, field)
         )
+    }
+
+    /// Gives a reference another foreign key where the file says so.
+    private mutating func compareDeleteRule(
+        _ wanted: DocumentedField,
+        named field: FieldName,
+        with column: InventoryField,
+        named formerField: FieldName
+    ) {
+        guard case .reference(let target) = wanted.type, wanted.onDelete != column.column.onDelete else { return }
+        refuseCascade(wanted, field)
+        let keys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
+        rekeyed.insert(formerField)
+        add(.setDeleteRule(wanted.onDelete, field, to: target, replacing: keys, of: name))
+    }
+
+    private mutating func refuseCascade(_ wanted: DocumentedField, _ field: FieldName) {
+        guard wanted.onDelete == .cascade, TypeRules.builtIn(name).origin == .accounts else { return }
+        refuse("\(name).\(field) cannot cascade: profiles go with their accounts alone.")
     }
 
     /// Gives a column another type where the file says so; true when it does.
@@ -171,7 +199,9 @@ struct TableComparison {
             )
             return false
         }
+        refuseCascade(wanted, field)
         conversion.hasDefault = column.details.defaultValue != nil
+        conversion.onDelete = wanted.onDelete
         switch known {
         case .reference, .sequence:
             conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)

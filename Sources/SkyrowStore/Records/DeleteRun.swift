@@ -6,6 +6,12 @@ struct DeleteRun {
     let context: WriteContext
 
     private var deleted: Set<RecordID> = []
+    /// What went with the records that were asked for, by them.
+    private var dependents: [RecordID: DeletedDependents] = [:]
+    /// All that was deleted, hidden records too.
+    private var gone: Set<RecordID> = []
+    /// How many records more may go with others, or lose their reference to one.
+    private var budget = CascadeStatement.maximumDependents
     private var failures: [RecordID: SkyrowError] = [:]
     /// How many statements may still be refused for one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
@@ -49,12 +55,14 @@ struct DeleteRun {
             try await context.runner.deferringReferences { inner in
                 var attempt = before
                 for (_, ids) in before.byType(ids) { try await attempt.deleteAll(ids, on: inner) }
-                if releasing { try await attempt.release(attempt.deleted.subtracting(before.deleted), on: inner) }
+                if releasing { try await attempt.release(attempt.gone.subtracting(before.gone), on: inner) }
                 after = attempt
             }
         } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
             return false
         } catch is TooManyReferences {
+            return false
+        } catch is TooManyDependents {
             return false
         }
         self = after
@@ -87,6 +95,9 @@ struct DeleteRun {
             if error.sqlState == .foreignKeyViolation { try await deleteReleasing(ids) }
             let others = ids.filter { !deleted.contains($0) }
             if !others.isEmpty { try await deleteParts(others, error, on: runner) }
+        } catch is TooManyDependents {
+            // Parts of them would be as much work together.
+            for id in ids { failures[id] = .tooManyDependents }
         }
     }
 
@@ -95,6 +106,12 @@ struct DeleteRun {
         async throws
     {
         guard ids.count > 1 else {
+            if error.sqlState == .foreignKeyViolation, isReferredTo(ids[0].type),
+                case .everyone = context.access.database,
+                try await deleteTogether(ids, releasing: true)
+            {
+                return
+            }
             failures[ids[0]] = error.sqlState == .foreignKeyViolation ? .referredTo : context.store.report(error)
             return
         }
@@ -109,6 +126,8 @@ struct DeleteRun {
                 try await deleteAll(half, on: runner)
             } catch let error as PostgresError where error.isAboutValues {
                 try await deleteParts(half, error, on: runner)
+            } catch is TooManyDependents {
+                for id in half { failures[id] = .tooManyDependents }
             }
         }
     }
@@ -118,6 +137,11 @@ struct DeleteRun {
     /// Deletes those of some records of one type that only private records refer to.
     private mutating func deleteReleasing(_ ids: [RecordID]) async throws {
         guard case .everyone = context.access.database, let references = references(to: ids) else { return }
+        // Private records may refer to what goes with these, which only the delete finds.
+        if isReferredTo(references.target.name) {
+            _ = try await deleteTogether(ids, releasing: true)
+            return
+        }
         let question = references.releasable(ids.map(\.id), writeCondition)
         let found = Set(try await context.runner.read(question).decodeColumn(0, as: String.self).map { TextKey($0) })
         let releasable = ids.filter { found.contains(TextKey($0.id)) }
@@ -155,10 +179,56 @@ struct DeleteRun {
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
         guard let type = ids.first?.type, let table = context.catalog[type] else { return }
+        if let graph = DeleteGraph(of: table, in: context.catalog) {
+            return try await deleteWithDependents(ids, graph, on: runner)
+        }
         let statement = DeleteStatement.make(ids: ids, table: table, access: context.access)
         let result = try await runner.write(statement, contention: table.contention)
         let gone = Set(try result.decodeColumn(0, as: String.self).map { TextKey(StoredID.wireID(of: $0)) })
-        for id in ids where gone.contains(TextKey(id.id)) { deleted.insert(id) }
+        for id in ids where gone.contains(TextKey(id.id)) {
+            deleted.insert(id)
+            self.gone.insert(id)
+        }
+    }
+
+    // MARK: Dependents
+
+    /// Whether a delete of a record of this type may change others.
+    private func isReferredTo(_ type: RecordTypeName) -> Bool {
+        context.catalog.deleteRules[type] != nil
+    }
+
+    /// Deletes records of one type with what goes with them; throws ``TooManyDependents`` beyond the bound, when nothing is
+    /// deleted.
+    private mutating func deleteWithDependents(
+        _ ids: [RecordID],
+        _ graph: DeleteGraph,
+        on runner: StatementRunner
+    ) async throws {
+        let statement = CascadeStatement(graph: graph, ids: ids, access: context.access, budget: budget)
+        let result = try await runner.write(statement.sql, contention: graph.types[0].contention)
+        var count = 0
+        for row in 0..<result.rowCount {
+            count = Int(try result.decode(row: row, column: 4, as: Int64.self))
+            guard let root = try result.decode(row: row, column: 0, as: String?.self) else { throw TooManyDependents() }
+            let place = Int(try result.decode(row: row, column: 1, as: Int64.self))
+            let stored = try result.decode(row: row, column: 2, as: String.self)
+            let isRoot = place == 0 && stored.isSameText(as: root)
+            // An id of psql's making may be none that a client can name.
+            let id = try? RecordID(type: graph.types[place].name, id: StoredID.wireID(of: stored))
+            if let id { gone.insert(id) }
+            guard let rootID = try? RecordID(type: graph.types[0].name, id: StoredID.wireID(of: root)) else { continue }
+            if isRoot {
+                deleted.insert(rootID)
+            } else if let id, try result.decode(row: row, column: 3, as: Bool.self) {
+                dependents[rootID, default: .none].ids.append(id)
+                // It may be asked for as well; of a hidden one nothing is said.
+                deleted.insert(id)
+            } else {
+                dependents[rootID, default: .none].hidden += 1
+            }
+        }
+        budget -= count
     }
 
     /// Asks why records were not deleted: those the caller may read are refused, the others are as if missing.
@@ -185,7 +255,10 @@ struct DeleteRun {
             }
         }
         return ids.map { id in
-            deleted.contains(id) ? .deleted(id) : .failure(failures[id] ?? .unexpected, id: id.description)
+            guard deleted.contains(id) else { return .failure(failures[id] ?? .unexpected, id: id.description) }
+            var others = dependents[id, default: .none]
+            others.ids.sort { ($0.type, $0.id) < ($1.type, $1.id) }
+            return .deleted(id, with: others)
         }
     }
 }
@@ -193,6 +266,16 @@ struct DeleteRun {
 /// More private records refer to what is to be deleted than one transaction changes.
 private struct TooManyReferences: Error {}
 
+/// More records go with what is to be deleted, or lose their reference to it, than one request changes.
+private struct TooManyDependents: Error {}
+
 extension SkyrowError {
+    fileprivate static let tooManyDependents = SkyrowError.invalidArgument(
+        """
+        More than \(CascadeStatement.maximumDependents) other records would be deleted or changed with these; delete some of \
+        them first.
+        """,
+        "ids"
+    )
     fileprivate static let referredTo = SkyrowError(.constraintViolated, "Other records refer to this record.")
 }

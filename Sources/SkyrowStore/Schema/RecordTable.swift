@@ -16,6 +16,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let key: MemberKey
     /// The name of the foreign key of a reference, by which the field of a refusal is found.
     package let foreignKey: String?
+    /// Of a reference, what becomes of a record when the one that it leads to is deleted.
+    package let onDelete: DeleteRule
     /// The collation of a text column, `bytes` for a column of another type.
     package let collation: TextCollation
     /// Whether the value is hidden from all but the record's owner.
@@ -28,6 +30,7 @@ package struct RecordColumn: Hashable, Sendable {
         oid: PostgresOID,
         isWritable: Bool = true,
         foreignKey: String? = nil,
+        onDelete: DeleteRule = .restrict,
         collation: TextCollation = .bytes
     ) {
         self.field = field
@@ -40,6 +43,11 @@ package struct RecordColumn: Hashable, Sendable {
             self.isWritable = isWritable
         }
         self.foreignKey = foreignKey
+        if case .reference = type {
+            self.onDelete = onDelete
+        } else {
+            self.onDelete = .restrict
+        }
         self.collation = collation
         key = MemberKey(field.rawValue)
     }
@@ -172,7 +180,11 @@ package final class RecordTable: Sendable {
     package var recordType: RecordType {
         RecordType(
             name: name,
-            fields: Dictionary(columns.map { ($0.field, $0.type) }, uniquingKeysWith: { first, _ in first })
+            fields: Dictionary(columns.map { ($0.field, $0.type) }, uniquingKeysWith: { first, _ in first }),
+            deleteRules: Dictionary(
+                columns.filter { $0.onDelete != .restrict }.map { ($0.field, $0.onDelete) },
+                uniquingKeysWith: { first, _ in first }
+            )
         )
     }
 

@@ -77,7 +77,8 @@ extension SchemaCatalog {
                     WHERE classid = 'pg_type'::regclass AND objid = atttypid AND deptype = 'e'
                         AND refclassid = 'pg_extension'::regclass
                 ) END,
-                record_table.orders
+                record_table.orders,
+                reference.rule
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -85,7 +86,8 @@ extension SchemaCatalog {
                 AND NOT starts_with(field.attname, '_')
             LEFT JOIN LATERAL (
                 -- A foreign key, or of an array the check that names the table (ArrayColumn).
-                SELECT conname AS name, target.relname AS type
+                SELECT conname AS name, target.relname AS type,
+                    CASE confdeltype WHEN 'c' THEN 'cascade' WHEN 'n' THEN 'set_null' WHEN 'd' THEN 'set_null' END AS rule
                 FROM pg_catalog.pg_constraint
                 JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
                 JOIN pg_catalog.pg_attribute AS id ON id.attrelid = confrelid AND id.attnum = confkey[1]
@@ -93,7 +95,7 @@ extension SchemaCatalog {
                     AND id.attname = '_id' AND target.relnamespace = (SELECT oid FROM app)
                     AND field.atttypid = 'text'::regtype
                 UNION ALL
-                SELECT conname, target.relname
+                SELECT conname, target.relname, NULL
                 FROM pg_catalog.pg_constraint
                 JOIN pg_catalog.pg_class AS target ON target.oid = to_regclass((
                     regexp_match(pg_get_expr(conbin, conrelid), '''([^'']+)''::regclass IS NOT NULL')
@@ -171,6 +173,8 @@ package struct CatalogRow: Hashable, Sendable {
         /// The record type that a foreign key refers to, or the ids of an array.
         var referredType: String?
         var foreignKey: String?
+        /// What the foreign key does when the record is deleted that the column refers to.
+        var onDelete = DeleteRule.restrict
         var collation = TextCollation.bytes
     }
 
@@ -210,6 +214,7 @@ package struct CatalogRow: Hashable, Sendable {
             isWritable: try result.decode(row: row, column: 6),
             referredType: try result.decode(row: row, column: 7),
             foreignKey: try result.decode(row: row, column: 8),
+            onDelete: try result.decode(row: row, column: 13, as: String?.self).flatMap(DeleteRule.init) ?? .restrict,
             collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other
         )
     }
@@ -234,6 +239,7 @@ extension RecordColumn {
             oid: column.oid,
             isWritable: column.isWritable,
             foreignKey: column.foreignKey,
+            onDelete: column.onDelete,
             collation: column.collation
         )
     }

@@ -11,6 +11,7 @@ package struct SchemaCatalog: Sendable {
         let tables: [RecordTypeName: RecordTable]
         let otherNames: Set<String>
         let rules: [RecordTypeName: TypeRules]
+        let deleteRules: [RecordTypeName: [DeleteRuleReference]]
 
         init(
             schema: SQLIdentifier,
@@ -24,6 +25,14 @@ package struct SchemaCatalog: Sendable {
             self.tables = tables
             self.otherNames = otherNames
             self.rules = rules
+            var deleteRules: [RecordTypeName: [DeleteRuleReference]] = [:]
+            for table in tables.values.sorted(by: { $0.name < $1.name }) {
+                for column in table.columns where column.onDelete != .restrict {
+                    guard case .reference(let target) = column.type else { continue }
+                    deleteRules[target, default: []].append(DeleteRuleReference(table: table, column: column))
+                }
+            }
+            self.deleteRules = deleteRules
         }
     }
 
@@ -58,6 +67,9 @@ package struct SchemaCatalog: Sendable {
     /// What else in the schema bears a name that a record type might need: views, indexes, tables of other make.
     package var otherNames: Set<String> { contents.otherNames }
 
+    /// The references to a type, by which a delete of one of its records changes others.
+    var deleteRules: [RecordTypeName: [DeleteRuleReference]] { contents.deleteRules }
+
     /// The rules of the types that have some.
     var rules: [RecordTypeName: TypeRules] { contents.rules }
 
@@ -83,4 +95,10 @@ package struct SchemaCatalog: Sendable {
     package var recordSchema: RecordSchema {
         RecordSchema(types: tables.mapValues(\.recordType))
     }
+}
+
+/// A reference whose rule is not ``DeleteRule/restrict``.
+struct DeleteRuleReference: Sendable {
+    let table: RecordTable
+    let column: RecordColumn
 }

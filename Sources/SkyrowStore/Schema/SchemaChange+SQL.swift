@@ -5,14 +5,14 @@ extension SchemaChange {
     /// The statements that make several changes, one `ALTER TABLE` for all new fields of a type.
     package static func statements(for changes: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
         var statements: [SQL] = []
-        var added: [RecordTypeName: [(name: FieldName, type: FieldType)]] = [:]
+        var added: [RecordTypeName: [(name: FieldName, type: FieldType, rule: DeleteRule)]] = [:]
         var others: [SQL] = []
         for change in changes {
             switch change {
             case .createType(let type):
                 statements.append("SELECT \(schema)._create_type(\(literal: type.rawValue))")
-            case .addField(let name, let fieldType, let type):
-                added[type, default: []].append((name, fieldType))
+            case .addField(let name, let fieldType, let rule, let type):
+                added[type, default: []].append((name, fieldType, rule))
             case .widenField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) ALTER COLUMN \(column) TYPE double precision")
@@ -30,7 +30,7 @@ extension SchemaChange {
         // In the same order in every process, so that two changes never wait for each other's tables.
         for (type, fields) in added.sorted(by: { $0.key < $1.key }) {
             let table = try table(type, schema)
-            let additions = try fields.map { try addition($0.name, $0.type, schema) }
+            let additions = try fields.map { try addition($0.name, $0.type, $0.rule, schema) }
             statements.append("ALTER TABLE \(table) \(additions.joined(separator: ", "))")
             for field in fields {
                 statements.append(try comment(field.name, field.type, table))
@@ -48,12 +48,21 @@ extension SchemaChange {
         "\(schema).\(try SQLIdentifier(type.rawValue))"
     }
 
-    private static func addition(_ name: FieldName, _ type: FieldType, _ schema: SQLIdentifier) throws -> SQL {
+    private static func addition(
+        _ name: FieldName,
+        _ type: FieldType,
+        _ rule: DeleteRule,
+        _ schema: SQLIdentifier
+    ) throws -> SQL {
         if case .unknown = type {
             throw SkyrowError(.incompatibleSchema, "A field of an unknown type can be made in psql only.")
         }
         let column = try SQLIdentifier(name.rawValue)
-        return "ADD COLUMN \(column) \(try type.column.definition(of: column, in: schema))"
+        var definition = try type.column.definition(of: column, in: schema)
+        if case .reference(let target) = type {
+            definition = try ReferenceColumn(target: target, onDelete: rule).definition(of: column, in: schema)
+        }
+        return "ADD COLUMN \(column) \(definition)"
     }
 
     private static func comment(_ name: FieldName, _ type: FieldType, _ table: SQL) throws -> SQL {

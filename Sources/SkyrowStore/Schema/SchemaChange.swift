@@ -5,7 +5,7 @@ package enum SchemaChange: Hashable, Sendable {
     /// `SELECT _create_type('note')`
     case createType(RecordTypeName)
     /// `ALTER TABLE note ADD COLUMN title text`
-    case addField(FieldName, FieldType, to: RecordTypeName)
+    case addField(FieldName, FieldType, DeleteRule = .restrict, to: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars TYPE double precision`: an integer field met a fraction.
     case widenField(FieldName, of: RecordTypeName)
     /// `ALTER TABLE note RENAME COLUMN title TO name`
@@ -20,7 +20,7 @@ extension SchemaChange {
         switch self {
         // The table, its indexes, its TOAST table, and the objects that making it refers to.
         case .createType: Self.locksPerType
-        case .addField(_, let type, _): type.column.locks
+        case .addField(_, let type, _, _): type.column.locks
         case .widenField, .renameField, .deleteField: 1
         }
     }

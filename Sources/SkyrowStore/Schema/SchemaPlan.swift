@@ -7,6 +7,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     private var newTypes: [RecordTypeName] = []
     private var newFields: [Field: FieldType] = [:]
+    private var deleteRules: [Field: DeleteRule] = [:]
     private var widened: Set<Field> = []
 
     private struct Field: Hashable {
@@ -85,10 +86,19 @@ package struct SchemaPlan: Hashable, Sendable {
             if table == nil { try need(type.name, in: catalog) }
             for (name, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
                 let field = Field(type: type.name, name: name)
+                let rule = type.deleteRules[name]
+                if rule == .cascade, TypeRules.builtIn(type.name).origin == .accounts {
+                    throw .invalidArgument(
+                        "Profiles go with their accounts alone, so \(name) cannot cascade.",
+                        "on_delete"
+                    )
+                }
                 if let column = table?[name] {
                     guard column.type == wanted else { throw conflict(field, column.type, wanted) }
+                    guard rule == nil || rule == column.onDelete else { throw otherRule(field, column.onDelete) }
                 } else {
                     try need(field, wanted)
+                    deleteRules[field] = rule
                 }
             }
         }
@@ -179,7 +189,7 @@ package struct SchemaPlan: Hashable, Sendable {
     private mutating func settle() {
         changes = newTypes.map { .createType($0) }
         let fields = newFields.sorted { ($0.key.type, $0.key.name) < ($1.key.type, $1.key.name) }
-        changes += fields.map { .addField($0.key.name, $0.value, to: $0.key.type) }
+        changes += fields.map { .addField($0.key.name, $0.value, deleteRules[$0.key] ?? .restrict, to: $0.key.type) }
         changes += widened.sorted { ($0.type, $0.name) < ($1.type, $1.name) }.map { .widenField($0.name, of: $0.type) }
     }
 
@@ -199,6 +209,14 @@ package struct SchemaPlan: Hashable, Sendable {
         SkyrowError(
             .incompatibleSchema,
             "The field \(field.name) of \(field.type) is of the type \(known.name), not \(wanted.name).",
+            info: ["arguments": .list([.string(field.name.rawValue)])]
+        )
+    }
+
+    private func otherRule(_ field: Field, _ known: DeleteRule) -> SkyrowError {
+        SkyrowError(
+            .incompatibleSchema,
+            "The reference \(field.name) of \(field.type) has the rule \(known.rawValue); change it with a schema file.",
             info: ["arguments": .list([.string(field.name.rawValue)])]
         )
     }

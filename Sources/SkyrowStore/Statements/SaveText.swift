@@ -230,10 +230,16 @@ struct SaveText: Hashable, Sendable {
                 THEN \(id)
                 """
         }
+        // A private record does not go with a public one, so by a reference that takes it along it belongs to its own.
+        var shared = StatementTemplate()
+        if references.own == nil || column.onDelete != .cascade {
+            shared = """
+                (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
+                AND \(references.shared.condition(on: "t", rows: .many, of: StatementParameter.shared))), 
+                """
+        }
         return """
-            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\
-            (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
-            AND \(references.shared.condition(on: "t", rows: .many, of: StatementParameter.shared))), \
+            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\(shared)\
             (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
             WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(id)), '~') END
             """

@@ -5,6 +5,13 @@ package import SkyrowPostgres
 /// `ref(type)`: `text COLLATE "C"` with a foreign key to the ids of the type's table.
 package struct ReferenceColumn: ColumnType {
     let target: RecordTypeName
+    /// What a new column's foreign key does.
+    var onDelete = DeleteRule.restrict
+
+    package init(target: RecordTypeName, onDelete: DeleteRule = .restrict) {
+        self.target = target
+        self.onDelete = onDelete
+    }
 
     package var sqlType: SQL { "text COLLATE \"C\"" }
     package var comment: String { "The _id of a \(target)." }
@@ -22,9 +29,16 @@ package struct ReferenceColumn: ColumnType {
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
         // Deferrable, so that records that refer to each other can be saved in one transaction; NO ACTION and not
         // RESTRICT, which cannot be deferred.
-        """
-        REFERENCES \(try SchemaChange.table(target, schema)) (_id) ON DELETE NO ACTION DEFERRABLE INITIALLY IMMEDIATE
-        """
+        let action: SQL =
+            switch onDelete {
+            case .restrict: "NO ACTION"
+            case .setNull: "SET NULL"
+            case .cascade: "CASCADE"
+            }
+        return """
+            REFERENCES \(try SchemaChange.table(target, schema)) (_id) ON DELETE \(action) \
+            DEFERRABLE INITIALLY IMMEDIATE
+            """
     }
 
     /// By it PostgreSQL finds what refers to a record that is deleted, and queries what belongs to one.

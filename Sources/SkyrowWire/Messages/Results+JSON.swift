@@ -46,12 +46,22 @@ extension JSONWriter {
         switch outcome {
         case .record(let source):
             if source.isWhole { record(source) } else { shortRecord(source) }
-        case .deleted(let id):
+        case .deleted(let id, let dependents):
             beginObject()
             key("_id")
             string(id.description)
             key("_type")
             string("record")
+            if !dependents.ids.isEmpty {
+                key("deleted")
+                beginArray()
+                for id in dependents.ids { string(id.description) }
+                endArray()
+            }
+            if dependents.hidden > 0 {
+                key("deleted_hidden")
+                integer(dependents.hidden)
+            }
             endObject()
         case .failure(let error, let id):
             beginObject()

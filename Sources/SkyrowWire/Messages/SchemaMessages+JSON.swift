@@ -34,10 +34,28 @@ extension RecordType {
                 throw .invalidArgument("A field is an object with the strings \"name\" and \"type\".")
             }
             let fieldType = try FieldType(name: type)
-            if let other = fields.updateValue(fieldType, forKey: try FieldName(name)), other != fieldType {
+            let fieldName = try FieldName(name)
+            if let other = fields.updateValue(fieldType, forKey: fieldName), other != fieldType {
                 throw .invalidArgument("The field \"\(name)\" has two types.")
             }
+            if let rule = field["on_delete"], !rule.isNull {
+                deleteRules[fieldName] = try DeleteRule(json: rule, of: fieldType)
+            }
         }
+    }
+}
+
+extension DeleteRule {
+    /// Reads `on_delete` of a field; throws `108 InvalidArgument` for another word, and for what is no reference.
+    init(json: JSONView, of type: FieldType) throws(SkyrowError) {
+        let names = DeleteRule.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        guard let rule = json.string.flatMap(DeleteRule.init(rawValue:)) else {
+            throw .invalidArgument("\"on_delete\" is one of \(names).", "on_delete")
+        }
+        guard case .reference = type else {
+            throw .invalidArgument("Only a reference has \"on_delete\".", "on_delete")
+        }
+        self = rule
     }
 }
 
@@ -67,13 +85,15 @@ extension RecordSchema {
         self.init()
         for (name, value) in json["record_types"]?.uniqueMembers ?? [] {
             let type = try RecordTypeName(name)
-            var fields: [FieldName: FieldType] = [:]
+            var recordType = RecordType(name: type)
             for field in value["fields"]?.elements ?? json.elements {
                 guard let name = field["name"]?.string, let text = field["type"]?.string else { continue }
+                let fieldName = try FieldName(name)
                 // A server may be newer than its client.
-                fields[try FieldName(name)] = (try? FieldType(name: text)) ?? .unknown(text)
+                recordType.fields[fieldName] = (try? FieldType(name: text)) ?? .unknown(text)
+                recordType.deleteRules[fieldName] = field["on_delete"]?.string.flatMap(DeleteRule.init(rawValue:))
             }
-            types[type] = RecordType(name: type, fields: fields)
+            types[type] = recordType
         }
     }
 }
@@ -126,6 +146,10 @@ extension JSONWriter {
                 string(name.rawValue)
                 key("type")
                 string(fieldType.name)
+                if let rule = type.deleteRules[name], rule != .restrict {
+                    key("on_delete")
+                    string(rule.rawValue)
+                }
                 endObject()
             }
             endArray()

@@ -56,7 +56,7 @@ extension DocumentedType {
 extension DocumentedField {
     fileprivate static func read(_ object: FileObject) throws(SkyrowError) -> (FieldName, DocumentedField) {
         let members = try object.members(of: [
-            "name", "type", "sql_type", "generated", "default", "comment", "renamed_from",
+            "name", "type", "sql_type", "generated", "default", "comment", "renamed_from", "on_delete",
         ])
         guard let nameText = try object.text(members, "name"), let typeText = try object.text(members, "type") else {
             throw object.fault("needs the members \"name\" and \"type\"")
@@ -72,6 +72,11 @@ extension DocumentedField {
         field.comment = try object.text(members, "comment")
         if let former = try object.text(members, "renamed_from") {
             field.renamedFrom = try reading(at: object.place) { () throws(SkyrowError) in try FieldName(former) }
+        }
+        if let rule = members["on_delete"], !rule.isNull {
+            field.onDelete = try reading(at: object.place) { () throws(SkyrowError) in
+                try DeleteRule(json: rule, of: type)
+            }
         }
         if let generated = members["generated"] {
             guard let isGenerated = generated.boolean else {

@@ -37,6 +37,7 @@ extension DocumentedField {
     fileprivate func line(named name: FieldName) -> String {
         var members = ["\"name\": \(quoted(name.rawValue))", "\"type\": \(quoted(type.name))"]
         if case .unknown(let sqlType) = type { members.append("\"sql_type\": \(quoted(sqlType))") }
+        if onDelete != .restrict { members.append("\"on_delete\": \(quoted(onDelete.rawValue))") }
         if isGenerated { members.append("\"generated\": true") }
         if let renamedFrom { members.append("\"renamed_from\": \(quoted(renamedFrom.rawValue))") }
         if let defaultValue {

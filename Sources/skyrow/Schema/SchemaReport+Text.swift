@@ -75,7 +75,8 @@ extension SchemaFileChange {
         switch self {
         case .common(.createType), .common(.addField), .createIndex: "+"
         case .common(.deleteField), .deleteType, .deleteIndex: "-"
-        case .common(.widenField), .common(.renameField), .renameType, .convertField, .setDefault, .setComment, .repair:
+        case .common(.widenField), .common(.renameField), .renameType, .convertField, .setDeleteRule, .setDefault,
+            .setComment, .repair:
             "~"
         }
     }

@@ -60,6 +60,54 @@ import Testing
         }
     }
 
+    @Test func theRuleOfAReferenceIsThatOfTheFile() async throws {
+        try await withStore { fixture in
+            try await fixture.psql(
+                """
+                SELECT _create_type('list'), _create_type('item');
+                ALTER TABLE item ADD list text REFERENCES list, ADD kept text REFERENCES list ON DELETE CASCADE;
+                ALTER TABLE item ADD FOREIGN KEY (list) REFERENCES list ON DELETE RESTRICT;
+                """
+            )
+            try await fixture.keep(draft("list/1"))
+            try await fixture.keep(draft("item/1", ["list": .reference(id("list/1"))]))
+            var document = try await fixture.store.schemaDocument()
+            #expect(document.types[type("item")]?.fields[field("kept")]?.onDelete == .cascade)
+            for rule in [DeleteRule.cascade, .setNull, .restrict, .cascade] {
+                document.types[type("item")]?.fields[field("list")]?.onDelete = rule
+                let report = try await apply(document, to: fixture)
+                #expect(!report.difference.losesData)
+                #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+                #expect(try await fixture.store.schemaDocument() == document)
+                #expect(fixture.store.cache.current[type("item")]?[field("list")]?.onDelete == rule)
+                // Whatever keys there were, there is one.
+                #expect(
+                    try await fixture.psql(
+                        """
+                        SELECT count(*) FROM pg_constraint WHERE conrelid = 'item'::regclass AND contype = 'f'
+                            AND pg_get_constraintdef(oid) LIKE '%(list)%'
+                        """
+                    ) == "1"
+                )
+            }
+            // A new field, and a string that becomes a reference.
+            try await fixture.psql("ALTER TABLE item ADD text text; UPDATE item SET text = '1'")
+            document.types[type("item")]?.fields[field("text")] = DocumentedField(
+                .reference(type("list")),
+                onDelete: .setNull
+            )
+            document.types[type("item")]?.fields[field("fresh")] = DocumentedField(
+                .reference(type("item")),
+                onDelete: .cascade
+            )
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            document.types[.user]?.fields[field("list")] = DocumentedField(.reference(type("list")), onDelete: .cascade)
+            let refused = try await fixture.store.compareSchema(with: document)
+            #expect(refused.difference.refusals.contains { $0.contains("cannot cascade") })
+        }
+    }
+
     @Test func renamesKeepTheDataAndTombstonesFollow() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(

@@ -1,0 +1,67 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowWire
+
+@Suite struct DeleteRuleJSONTests {
+    private static let text =
+        #"{"record_types":{"item":{"fields":[{"name":"list","type":"ref(list)","on_delete":"cascade"},{"name":"next","type":"ref(item)"},{"name":"owner","type":"ref(user)","on_delete":"set_null"}]}}}"#
+
+    private static let item = RecordType(
+        name: type("item"),
+        fields: [
+            field("list"): .reference(type("list")), field("next"): .reference(type("item")),
+            field("owner"): .reference(.user),
+        ],
+        deleteRules: [field("list"): .cascade, field("owner"): .setNull]
+    )
+
+    @Test func aSchemaSaysTheRulesOfItsReferences() throws {
+        #expect(try readJSON(Self.text) { try SchemaCreateRequest(parameters: $0).types } == [Self.item])
+        #expect(writtenJSON { $0.schemaCreateParameters(SchemaCreateRequest(types: [Self.item])) } == Self.text)
+        let schema = RecordSchema(types: [type("item"): Self.item])
+        #expect(writtenJSON { $0.schema(schema) } == Self.text)
+        #expect(try readJSON(Self.text) { try RecordSchema(result: $0) } == schema)
+    }
+
+    @Test(arguments: [
+        #"{"name":"list","type":"ref(list)","on_delete":"delete"}"#,
+        #"{"name":"list","type":"ref(list)","on_delete":1}"#,
+        #"{"name":"list","type":"string","on_delete":"cascade"}"#,
+        #"{"name":"list","type":"array(ref(list))","on_delete":"cascade"}"#,
+    ])
+    func anyOtherRuleIsRefused(field: String) throws {
+        let error = try #require(
+            try refusal(#"{"record_types":{"item":{"fields":["# + field + "]}}}") {
+                try SchemaCreateRequest(parameters: $0)
+            }
+        )
+        #expect(error.code == .invalidArgument)
+        let file = try #require(
+            try refusal(#"{"record_types":{"item":{"fields":["# + field + "]}}}") { try SchemaDocument(schemaFile: $0) }
+        )
+        #expect(file.message.contains("record_types.item.fields[0]"))
+    }
+
+    @Test func aFileKeepsTheRules() throws {
+        let document = try readJSON(Self.text) { try SchemaDocument(schemaFile: $0) }
+        #expect(document.types[type("item")]?.fields[field("list")]?.onDelete == .cascade)
+        #expect(document.types[type("item")]?.fields[field("next")]?.onDelete == .restrict)
+        #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+    }
+
+    @Test(arguments: [
+        (DeletedDependents.none, #"[{"_id":"list/1","_type":"record"}]"#),
+        (
+            DeletedDependents(ids: [id("item/1"), id("item/2")], hidden: 3),
+            #"[{"_id":"list/1","_type":"record","deleted":["item/1","item/2"],"deleted_hidden":3}]"#
+        ),
+        (DeletedDependents(hidden: 1), #"[{"_id":"list/1","_type":"record","deleted_hidden":1}]"#),
+    ])
+    func whatWentWithARecordIsSaid(dependents: DeletedDependents, text: String) throws {
+        #expect(writtenJSON { $0.written([.deleted(id("list/1"), with: dependents)]) } == text)
+        #expect(try readJSON(text) { json in json.firstElement.map { DeletedDependents($0) } } == dependents)
+    }
+}
