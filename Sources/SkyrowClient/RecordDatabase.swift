@@ -9,7 +9,7 @@ import SkyrowWire
 /// and the service carries them out once.
 public struct RecordDatabase: Sendable {
     public let name: DatabaseName
-    private let client: SkyrowClient
+    let client: SkyrowClient
 
     init(client: SkyrowClient, name: DatabaseName) {
         self.client = client

@@ -9,6 +9,7 @@ package enum ActionCatalog {
         case .recordSave: recordSave
         case .recordFetch: recordFetch
         case .recordQuery: recordQuery
+        case .recordAggregate: recordAggregate
         case .recordDelete: recordDelete
         case .schemaFetch: schemaFetch
         case .schemaCreate: schemaCreate

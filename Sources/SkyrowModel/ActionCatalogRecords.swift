@@ -116,6 +116,79 @@ extension ActionCatalog {
         )
     )
 
+    static let recordAggregate = ActionDescription(
+        .recordAggregate,
+        "Computes counts, sums and other aggregates of the records of one type, in groups.",
+        requirement: .keyOrToken,
+        parameters: [
+            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            database,
+            ActionParameter(
+                "predicate",
+                "What must hold of the records; all count without it.",
+                .nullable(.named(.predicate))
+            ),
+            ActionParameter(
+                "group_by",
+                "What the records of a group have in common, by name: key paths, or stretches of time.",
+                .nullable(.object([], others: .either([.named(.keyPath), timeBucket])))
+            ),
+            ActionParameter(
+                "aggregates",
+                "What to compute of each group, by name: a function and a key path.",
+                .nullable(
+                    .object(
+                        [],
+                        others: .tuple(
+                            [.oneOfStrings(Aggregate.Function.allCases.map(\.rawValue))],
+                            rest: .named(.keyPath)
+                        )
+                    )
+                )
+            ),
+            ActionParameter(
+                "having",
+                "What must hold of a group, whose fields are the names of keys and aggregates.",
+                .nullable(.named(.predicate))
+            ),
+            ActionParameter(
+                "sort",
+                "The order of the groups, by such names; their keys come last.",
+                .nullable(
+                    .array(
+                        of: .tuple(
+                            [.named(.keyPath), .oneOfStrings(["asc", "desc"])],
+                            rest: .oneOfStrings(["nulls_first", "nulls_last"])
+                        )
+                    )
+                )
+            ),
+            ActionParameter(
+                "limit",
+                "How many groups to send, 100 when missing.",
+                .nullable(.integer(minimum: 0, maximum: AggregateQuery.maximumLimit))
+            ),
+        ],
+        result: .object([
+            JSONMember("groups", .array(of: .object([], others: .named(.value))), isRequired: true),
+            JSONMember(
+                "info",
+                .object([JSONMember("has_more", .boolean, isRequired: true)]),
+                isRequired: true
+            ),
+        ]),
+        errors: [.permissionDenied, .notSupported, .recordQueryInvalid, .recordQueryDenied],
+        cost: .read,
+        changesData: false,
+        narrowing: ResultNarrowing(parameters: ["limit"], advice: "lower limit")
+    )
+
+    private static let timeBucket = JSONShape.object([
+        JSONMember("bucket", .oneOfStrings(TimeBucket.Unit.allCases.map(\.rawValue)), isRequired: true),
+        JSONMember("of", .named(.keyPath), isRequired: true),
+        JSONMember("time_zone", .nullable(.string(maximum: 255))),
+    ])
+
     static let recordDelete = ActionDescription(
         .recordDelete,
         "Deletes records by their ids.",

@@ -3,6 +3,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case recordSave = "record:save"
     case recordFetch = "record:fetch"
     case recordQuery = "record:query"
+    case recordAggregate = "record:aggregate"
     case recordDelete = "record:delete"
     case schemaFetch = "schema:fetch"
     case schemaCreate = "schema:create"

@@ -30,6 +30,7 @@ package final class RecordStore: Sendable {
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
+    let knownTimeZones = Mutex<Set<String>?>(nil)
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
 
     /// - Parameters:

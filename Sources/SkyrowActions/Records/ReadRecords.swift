@@ -20,4 +20,15 @@ extension ActionService {
             return try await store.query(request.query, with: access)
         }
     }
+
+    /// `record:aggregate`
+    package func aggregate(
+        _ request: AggregateRequest,
+        by caller: Caller
+    ) async throws(SkyrowError) -> AggregateResult {
+        try await observed(.recordAggregate) { () async throws(SkyrowError) in
+            let access = try recordAccess(to: request.database, for: .reading, by: caller)
+            return try await store.aggregate(request.query, with: access)
+        }
+    }
 }

@@ -45,6 +45,11 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .query(try await service.query(request, by: context.caller))
             }
+        case .recordAggregate:
+            let request = try AggregateRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .aggregate(try await service.aggregate(request, by: context.caller))
+            }
         case .recordDelete:
             let request = try RecordIDsRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in

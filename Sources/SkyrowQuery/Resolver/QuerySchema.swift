@@ -11,6 +11,8 @@ package protocol QuerySchema {
 /// What the resolver asks about one record type.
 package protocol QueryRecordType {
     var name: RecordTypeName { get }
+    /// Whether its records have metadata beside their fields.
+    var hasMetadata: Bool { get }
 
     /// The field of this name; nil when there is none, or none that the caller sees.
     func queryField(_ name: FieldName) -> QueryField?
@@ -26,6 +28,10 @@ package protocol QueryRecordType {
 
     /// The collation of the column that holds a text of the metadata.
     func collation(of field: MetadataField) -> TextCollation
+}
+
+extension QueryRecordType {
+    package var hasMetadata: Bool { true }
 }
 
 /// A field as the resolver sees it.

@@ -102,7 +102,7 @@ extension Resolver {
         ids: StoredIDForms,
         _ path: KeyPath
     ) throws(SkyrowError) -> ResolvedColumn {
-        if let metadata = MetadataField(keyPath: name) {
+        if type.hasMetadata, let metadata = MetadataField(keyPath: name) {
             return ResolvedColumn(
                 join: join,
                 place: .metadata(metadata),

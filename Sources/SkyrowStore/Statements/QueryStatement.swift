@@ -56,14 +56,7 @@ struct QueryStatement {
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         var resolved = try resolver.resolve(query)
-        var text = QueryText(root: table, joined: resolver.joinedTypes)
-        if !resolver.subqueries.isEmpty {
-            text.subqueries = QueryText.Subqueries(
-                tables: resolver.subqueries,
-                visibility: resolved.visibility,
-                variables: access.variables
-            )
-        }
+        let text = QueryText(table, resolver, access)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         let values = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, cursors)
         let order = resolved.isBackwards ? resolved.sort.map(\.reversed) : resolved.sort
@@ -172,7 +165,7 @@ struct QueryStatement {
     }
 
     /// `FROM … WHERE …`
-    private static func source(
+    static func source(
         _ query: ResolvedQuery,
         _ text: QueryText,
         _ condition: SQL,
@@ -280,7 +273,7 @@ struct QueryStatement {
         // Who reads all that there is needs no cursor.
         guard hasMore else { return nil }
         throw SkyrowError.invalidArgument(
-            "The values of the sort keys are too long for a cursor; sort by another field.",
+            "No cursor can hold the values of these sort keys; sort by another field.",
             "sort"
         ).at("sort")
     }

@@ -6,6 +6,17 @@ internal import SkyrowQuery
 // which `NOT IN` finds nothing (Documentation/Decisions/0036-subqueries.md).
 
 extension QueryText {
+    /// The interpreter of what a resolver has resolved.
+    init(_ table: RecordTable, _ resolver: Resolver<SchemaCatalog>, _ access: RecordAccess) {
+        self.init(root: table, joined: resolver.joinedTypes)
+        guard !resolver.subqueries.isEmpty else { return }
+        subqueries = Subqueries(
+            tables: resolver.subqueries,
+            visibility: ResolvedVisibility(access),
+            variables: access.variables
+        )
+    }
+
     /// The condition that is true of the records for which a predicate is: where it is unknown this may be false.
     ///
     /// A query that finds no such value is then a join of PostgreSQL's, which it is not inside of a `CASE`.

@@ -11,6 +11,8 @@ package enum ActionResult: Sendable {
     case encodedOutcomes([UInt8])
     /// `record:query`
     case query(QueryResult)
+    /// `record:aggregate`
+    case aggregate(AggregateResult)
     /// `auth:signup`, `auth:login`, `auth:password`, `me`
     case auth(AuthResult)
     /// `{"status":"OK"}`: `auth:logout`
@@ -49,7 +51,8 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
-            case .outcomes, .written, .encodedOutcomes, .auth, .status, .done, .roles, .rolesByUser, .schema, .json:
+            case .outcomes, .written, .encodedOutcomes, .aggregate, .auth, .status, .done, .roles, .rolesByUser,
+                .schema, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -94,6 +97,7 @@ extension JSONWriter {
             records(query.records)
             pageInfo(query)
             endObject()
+        case .aggregate(let result): groups(result)
         case .auth(let auth): authResult(auth)
         case .status:
             beginObject()

@@ -139,7 +139,7 @@ extension JSONWriter {
         endObject()
     }
 
-    private func databaseID(_ database: DatabaseName) {
+    func databaseID(_ database: DatabaseName) {
         key("database_id")
         switch database {
         case .everyone: string("_public")

@@ -63,13 +63,13 @@ private func omittedFields(_ parameters: Parameters, of query: RecordQuery) thro
     return omitted
 }
 
-private func condition(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) -> RecordPredicate? {
+func condition(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) -> RecordPredicate? {
     guard let json = parameters["predicate"] else { return nil }
     if rules.emptyPredicateIsNone, json.isArray, json.count == 0 { return nil }
     return try RecordPredicate(json)
 }
 
-private func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey] {
+func sortKeys(_ parameters: Parameters) throws(SkyrowError) -> [SortKey] {
     guard let array = try parameters.array("sort") else { return [] }
     guard array.count <= WireLimits.sortCount else { throw parameters.tooMany("sort", WireLimits.sortCount) }
     var keys: [SortKey] = []
@@ -120,18 +120,7 @@ extension JSONWriter {
             key("predicate")
             self.predicate(predicate)
         }
-        if !query.sort.isEmpty {
-            key("sort")
-            beginArray()
-            for sortKey in query.sort {
-                beginArray()
-                keyPath(sortKey.keyPath, sortKey.function)
-                string(sortKey.direction.rawValue)
-                if let nulls = sortKey.nulls { string(nulls.rawValue) }
-                endArray()
-            }
-            endArray()
-        }
+        sort(query.sort)
         if !query.include.isEmpty {
             key("include")
             beginObject()

@@ -91,6 +91,21 @@ extension SortKey {
 }
 
 extension JSONWriter {
+    /// The member `sort`, where there is an order.
+    func sort(_ keys: [SortKey]) {
+        guard !keys.isEmpty else { return }
+        key("sort")
+        beginArray()
+        for sortKey in keys {
+            beginArray()
+            keyPath(sortKey.keyPath, sortKey.function)
+            string(sortKey.direction.rawValue)
+            if let nulls = sortKey.nulls { string(nulls.rawValue) }
+            endArray()
+        }
+        endArray()
+    }
+
     /// The members about the page of `record:query`, beside limit and offset.
     func pagingMembers(_ query: RecordQuery) {
         switch query.position {

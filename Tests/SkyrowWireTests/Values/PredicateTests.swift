@@ -9,8 +9,6 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
 
 private func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
 
-private func typeName(_ name: String) -> RecordTypeName { try! RecordTypeName(name) }
-
 private func numberPath(_ name: String) -> FieldPath {
     var path = keyPath(name)
     path.jsonType = .number

@@ -1,0 +1,72 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+internal import Synchronization
+
+extension RecordStore {
+    /// Answers a question about groups in one statement.
+    ///
+    /// Groups are of the records that may be read. Throws `108 InvalidArgument`, `111 NotSupported` or `120
+    /// RecordQueryInvalid` for a question that has no meaning, `124 RecordQueryDenied` for one that names a field which is
+    /// hidden, and what the database failed with.
+    package func aggregate(
+        _ query: AggregateQuery,
+        with access: RecordAccess
+    ) async throws(SkyrowError) -> AggregateResult {
+        guard 0...AggregateQuery.maximumLimit ~= query.limit else {
+            throw .invalidArgument("A limit is 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
+        }
+        return try await reporting {
+            try await self.checkTimeZones(of: query)
+            return try await withCatalog { _ in
+                let catalog = self.cache.current.visible(to: access.fields)
+                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
+                    // Without keys the records are one group even where there are none.
+                    guard query.groupKeys.isEmpty, query.having == nil, query.limit > 0 else {
+                        return AggregateResult(groups: [])
+                    }
+                    return AggregateResult(groups: [EmptyGroup(of: query.aggregates)])
+                }
+                let statement = try AggregateStatement(query, table: table, catalog: catalog, access: access)
+                let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
+                return statement.read(result)
+            }
+        }
+    }
+
+    /// Throws `108 InvalidArgument` for a bucket in a time zone that the database does not have.
+    private func checkTimeZones(of query: AggregateQuery) async throws {
+        for key in query.groupKeys {
+            guard let zone = key.bucket?.timeZone, zone != "UTC" else { continue }
+            guard try await timeZones().contains(zone) else {
+                throw SkyrowError.invalidArgument("There is no time zone of this name.", "time_zone")
+                    .at(".time_zone").at("group_by.\(String(key.name.prefix(64)))")
+            }
+        }
+    }
+
+    /// The names of the time zones that the database has, asked once: PostgreSQL reads a file for each.
+    private func timeZones() async throws -> Set<String> {
+        if let known = knownTimeZones.withLock({ $0 }) { return known }
+        let result = try await client.read("SELECT name FROM pg_catalog.pg_timezone_names")
+        let names = Set(try result.decodeColumn(0, as: String.self))
+        knownTimeZones.withLock { $0 = names }
+        return names
+    }
+}
+
+/// The group of no records: its counts are zero, and nothing else has a value.
+private struct EmptyGroup: RecordSource {
+    private let counts: [MemberKey]
+
+    init(of aggregates: [Aggregate]) {
+        counts = aggregates.filter { $0.function == .count || $0.function == .countDistinct }.map { MemberKey($0.name) }
+    }
+
+    func emit(into sink: inout some RecordSink) {
+        sink.beginRecord()
+        for key in counts {
+            key.encoded.withUnsafeBytes { sink.member(BorrowedKey(encoded: $0), .integer(0)) }
+        }
+        sink.endRecord()
+    }
+}

@@ -1,0 +1,156 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The one statement of a question about groups: access, predicate, groups, what has to hold of them, order and limit.
+///
+/// ```sql
+/// SELECT "r"."year", "r"."n" FROM (
+///     SELECT "r"."year" AS "year", count(*) AS "n" FROM "app"."film" AS "r" WHERE <access> AND (<predicate>) GROUP BY 1
+/// ) AS "r" WHERE ("r"."n" > $2) ORDER BY "r"."n" DESC, "r"."year" LIMIT $3
+/// ```
+struct AggregateStatement {
+    let sql: SQL
+    private let plan: RowPlan
+    private let limit: Int
+
+    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    init(
+        _ query: AggregateQuery,
+        table: RecordTable,
+        catalog: SchemaCatalog,
+        access: RecordAccess
+    ) throws(SkyrowError) {
+        var resolver = Resolver(schema: catalog, root: table, access: access)
+        let resolved = try resolver.resolve(query)
+        let text = QueryText(table, resolver, access)
+        let condition = resolved.records.predicate.map { text.matches($0) } ?? SQL()
+        let source = QueryStatement.source(resolved.records, text, condition, access.variables)
+        let groups = try GroupTable(resolved.members, of: table)
+        let answer = QueryText(root: groups.table, joined: [])
+        var sql: SQL =
+            "SELECT \(groups.selection) FROM (\(Self.grouped(resolved.members, groups, text, source))) AS \"r\""
+        if let having = resolved.having { sql += " WHERE (\(answer.condition(having)))" }
+        if !resolved.sort.isEmpty { sql += " ORDER BY \(answer.order(resolved.sort))" }
+        limit = query.limit
+        sql += " LIMIT \(Int64(limit == 0 ? 0 : limit + 1))"
+        self.sql = sql
+        plan = groups.plan
+    }
+
+    private static let places: [StaticString] = ["1", "2", "3", "4", "5"]
+
+    /// `SELECT <keys>, <aggregates> FROM … GROUP BY 1, 2`
+    private static func grouped(
+        _ members: [ResolvedAggregate.Member],
+        _ groups: GroupTable,
+        _ text: QueryText,
+        _ source: SQL
+    ) -> SQL {
+        let keyCount = members.count { $0.isKey }
+        // By place, since a value of a key would be another placeholder the second time.
+        let places = places.prefix(keyCount).map { "\(raw: $0)" as SQL }.joined(separator: ", ")
+        let grouping: SQL = keyCount == 0 ? "" : " GROUP BY \(places)"
+        // PostgreSQL sorts for count(DISTINCT …), and does not for DISTINCT.
+        if members.count == keyCount + 1, case .function(.countDistinct, let column?) = members[keyCount].source {
+            let name = groups.identifiers[keyCount]
+            let keys = zip(members, groups.identifiers).prefix(keyCount)
+            let inner = keys.map { "\(text.expression($0)) AS \($1)" as SQL } + ["\(text.plain(column)) AS \"_value\""]
+            let outer = keys.map { "\"d\".\($1) AS \($1)" as SQL } + ["count(\"d\".\"_value\") AS \(name)"]
+            return """
+                SELECT \(outer.joined(separator: ", ")) \
+                FROM (SELECT DISTINCT \(inner.joined(separator: ", ")) \(source)) AS "d"\(grouping)
+                """
+        }
+        let selection = zip(members, groups.identifiers).map { "\(text.expression($0)) AS \($1)" as SQL }
+        return "SELECT \(selection.joined(separator: ", ")) \(source)\(grouping)"
+    }
+
+    /// The result in the rows of the statement.
+    func read(_ result: PostgresResult) -> AggregateResult {
+        // What is for owners alone is compared as missing by the statement.
+        let rows = StoredRows(result, plan: plan, for: .unrestricted)
+        let count = min(result.rowCount, limit)
+        return AggregateResult(
+            groups: (0..<count).map { rows[$0] },
+            hasMore: limit > 0 && result.rowCount > limit
+        )
+    }
+}
+
+/// The groups as a table, so that what is asked about them is printed like what is asked about records.
+private struct GroupTable {
+    let table: RecordTable
+    /// The columns, in the order of the members.
+    let identifiers: [SQLIdentifier]
+    /// The columns as the statement returns them.
+    let selection: SQL
+    let plan: RowPlan
+
+    init(_ members: [ResolvedAggregate.Member], of type: RecordTable) throws(SkyrowError) {
+        var identifiers: [SQLIdentifier] = []
+        var columns: [RecordColumn] = []
+        var selection: [SQL] = []
+        var plan: [RowPlan.Member] = []
+        for (place, member) in members.enumerated() {
+            // The name of a field is one of a column.
+            guard let identifier = try? SQLIdentifier(member.name.rawValue) else { throw .unexpected }
+            let fieldType = member.kind.answerType
+            let column = fieldType.column
+            identifiers.append(identifier)
+            columns.append(
+                RecordColumn(field: member.name, identifier: identifier, type: fieldType, oid: column.kind.oid)
+            )
+            selection.append(member.isUnbounded ? "to_jsonb(\"r\".\(identifier))" : "\"r\".\(identifier)")
+            plan.append(
+                RowPlan.Member(
+                    key: MemberKey(member.name.rawValue),
+                    kind: member.isUnbounded ? .json : column.kind,
+                    name: column.kindName,
+                    column: place
+                )
+            )
+        }
+        self.identifiers = identifiers
+        self.selection = selection.joined(separator: ", ")
+        table = RecordTable(name: type.name, schema: type.schema, identifier: type.identifier, columns: columns)
+        self.plan = RowPlan(members: plan, idColumn: 0, ownerColumn: 0)
+    }
+}
+
+extension QueryText {
+    /// A column in the type and with the order of its kind, whatever psql made it.
+    fileprivate func plain(_ column: ResolvedColumn) -> SQL {
+        "\(ordered(column))\(raw: column.kind.sortCast)"
+    }
+
+    /// What a member of a group is computed by.
+    fileprivate func expression(_ member: ResolvedAggregate.Member) -> SQL {
+        switch member.source {
+        case .key(let column, nil): return plain(column)
+        case .key(let column, let bucket?):
+            return "date_trunc(\(bucket.unit.rawValue), \(plain(column)), \(bucket.timeZone))"
+        case .function(_, nil): return "count(*)"
+        case .function(let function, let column?):
+            let value = plain(column)
+            switch function {
+            case .count: return "count(\(value))"
+            case .countDistinct: return "count(DISTINCT \(value))"
+            case .sum: return "sum(\(value))"
+            case .average: return "avg(\(value))::double precision"
+            case .minimum: return least(value, column.kind, isGreatest: false)
+            case .maximum: return least(value, column.kind, isGreatest: true)
+            }
+        }
+    }
+
+    /// PostgreSQL 15 has no least or greatest of booleans and bytes; the digits of bytes have the order of these.
+    private func least(_ value: SQL, _ kind: ValueKind, isGreatest: Bool) -> SQL {
+        let function: SQL = isGreatest ? "max" : "min"
+        switch kind {
+        case .boolean: return isGreatest ? "bool_or(\(value))" : "bool_and(\(value))"
+        case .bytes: return "decode(\(function)(encode(\(value), 'hex') COLLATE \"C\"), 'hex')"
+        default: return "\(function)(\(value))"
+        }
+    }
+}
