@@ -7,15 +7,20 @@ extension RecordDraft {
     ///
     /// ```swift
     /// let draft = try RecordDraft("note/1", ["title": "Milk", "stars": 3])
+    /// let visit = try RecordDraft("note/1", applying: ["views": .increment(by: 1), "tags": .addToSet("read")])
     /// ```
+    ///
+    /// - Parameter operators: changes that the service makes of what is stored, none of a field that gets a value.
     public init(
         _ id: String,
-        _ fields: KeyValuePairs<String, RecordValue>,
+        _ fields: KeyValuePairs<String, RecordValue> = [:],
+        applying operators: KeyValuePairs<String, FieldOperator> = [:],
         access: AccessList? = nil,
         precondition: SavePrecondition? = nil
     ) throws(SkyrowError) {
         self.init(id: try RecordID(id), access: access, precondition: precondition)
         for (name, value) in fields { self.fields.append((try FieldName(name), value)) }
+        for (name, change) in operators { self.operators.append((try FieldName(name), change)) }
     }
 
     /// A draft of a record that does not exist yet, with an id of its own.

@@ -5,10 +5,17 @@
 /// ```
 package struct JSONDecimal: Hashable, Sendable {
     /// Digits from 0 to 9 without zeros at either end; empty for zero, which has no sign.
-    private let digits: [UInt8]
+    let digits: [UInt8]
     /// The power of ten of the first digit, which stands before the point: 0 for `7` and `7.5`, -1 for `0.7`.
-    private let exponent: Int
-    private let isNegative: Bool
+    let exponent: Int
+    let isNegative: Bool
+
+    /// - Parameter digits: without zeros at either end.
+    init(digits: [UInt8], exponent: Int, isNegative: Bool) {
+        self.digits = digits
+        self.exponent = exponent
+        self.isNegative = isNegative
+    }
 
     /// Reads a number of RFC 8259; nil for another text.
     package init?(_ text: String) {

@@ -121,6 +121,24 @@ package struct FieldRules: Hashable, Sendable {
         }
     }
 
+    /// Whether the caller may apply an operator to the field in records of its own only.
+    ///
+    /// An operator is a change, whatever it makes of a value, and its refusal tells about the value: so not on a field
+    /// that the caller does not see.
+    package func takesOperatorsOfOwners(_ field: FieldName, from caller: FieldAccess) -> Bool {
+        guard !caller.isUnrestricted, let rule = rules[field] else { return false }
+        if case .owner = rule.writers { return true }
+        switch (rule.readers, caller) {
+        case (.owner, _), (.users, .anonymous): return true
+        case (.everyone, _), (.users, _): return false
+        }
+    }
+
+    /// Which of these fields of a record the caller may not apply an operator to.
+    package func refusedOperators(_ fields: [FieldName], on record: Record, by caller: FieldAccess) -> [FieldName] {
+        fields.filter { takesOperatorsOfOwners($0, from: caller) && !caller.owns(record) }
+    }
+
     /// Which of these values the caller may not give to a record, sorted.
     ///
     /// A value that the record has already changes nothing, so it is allowed: clients send back whole records. Not so

@@ -36,23 +36,28 @@ public struct RecordDraft: Hashable, Sendable {
     public var access: AccessList?
     /// In the order they were sent, each name once.
     public var fields: [(name: FieldName, value: RecordValue)]
+    /// The fields that are changed by an operator, in the order they were sent; none of them is among ``fields``.
+    public var operators: [(name: FieldName, change: FieldOperator)]
     public var precondition: SavePrecondition?
 
     public init(
         id: RecordID,
         access: AccessList? = nil,
         fields: [(name: FieldName, value: RecordValue)] = [],
-        precondition: SavePrecondition? = nil
+        precondition: SavePrecondition? = nil,
+        operators: [(name: FieldName, change: FieldOperator)] = []
     ) {
         self.id = id
         self.access = access
         self.fields = fields
+        self.operators = operators
         self.precondition = precondition
     }
 
     public static func == (a: RecordDraft, b: RecordDraft) -> Bool {
         a.id == b.id && a.access == b.access && a.precondition == b.precondition
             && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
+            && a.operators.elementsEqual(b.operators) { $0.name == $1.name && $0.change == $1.change }
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -62,6 +67,10 @@ public struct RecordDraft: Hashable, Sendable {
         for field in fields {
             hasher.combine(field.name)
             hasher.combine(field.value)
+        }
+        for field in operators {
+            hasher.combine(field.name)
+            hasher.combine(field.change)
         }
     }
 }

@@ -1,4 +1,5 @@
-/// The path of the faulty element of a query, `predicate[2][1]` or `include.author`, in `info.path`.
+/// The path of the faulty element of a request, `predicate[2][1]`, `include.author` or `records[3].tags.$val[1]`, in
+/// `info.path`.
 ///
 /// Readers and the resolver put it together from the inside out, so that it costs nothing where nothing is wrong.
 extension SkyrowError {
@@ -19,6 +20,19 @@ extension SkyrowError {
     package func at(_ name: String) -> SkyrowError {
         var error = self
         error.info[Self.pathKey] = .string(name + (path ?? ""))
+        return error
+    }
+
+    /// The error as one of the record at a place of a request, where its path begins with one of the record's members:
+    /// `tags.$val[1]` becomes `records[3].tags.$val[1]`.
+    package func inRecord(at index: Int) -> SkyrowError {
+        path == nil ? self : at(".").at(index).at("records")
+    }
+
+    /// The error as one of an operator on a field; `info.arguments` names the field.
+    package func inOperator(on field: String) -> SkyrowError {
+        var error = at(field)
+        error.info["arguments"] = .list([.string(field)])
         return error
     }
 }

@@ -68,6 +68,11 @@ package struct TypeRules: Hashable, Sendable {
         if isPublicOnly, database != .everyone {
             return SkyrowError(.permissionDenied, "Records of the type \(type) live in the public database only.")
         }
+        // What an operator would make of a login key could not be checked.
+        for field in draft.operators where loginKeys.contains(field.name) {
+            return .invalidArgument("A field that accounts log in with takes no operator.")
+                .inOperator(on: field.name.rawValue)
+        }
         switch origin {
         case .saves:
             return nil

@@ -41,6 +41,18 @@ import Testing
         }
     }
 
+    @Test func anOperatorIsAppliedOnceForAllRetries() async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.signUp("ann").caller
+            var note = draft("note/1")
+            note.operators = [(field("stars"), .increment(by: 1))]
+            for key in ["k", "k", "other", "k"] {
+                _ = try await fixture.service.save(SaveRequest(note, key: key), by: caller)
+            }
+            #expect(try await fixture.psql("SELECT stars FROM note") == "2")
+        }
+    }
+
     @Test func anotherRequestWithTheSameKeyIsRefused() async throws {
         try await withService { fixture in
             let caller = try await fixture.service.signUp("ann").caller

@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
 import Testing
@@ -83,6 +84,36 @@ import Testing
         #expect(throws: SkyrowError.self) { try RecordDraft("note", [:]) }
         #expect(throws: SkyrowError.self) { try RecordDraft("note/1", ["_id": 1]) }
         #expect(try RecordDraft.new("note", [:]).id != RecordDraft.new("note", [:]).id)
+    }
+
+    @Test func operatorsAreMadeOfLiterals() throws {
+        let draft = try RecordDraft(
+            "note/1",
+            ["title": "Milk"],
+            applying: [
+                "views": .increment(by: 1), "price": .multiply(by: 1.5), "best": .max(9), "tags": .push("a", "b"),
+                "seen": .addToSet("a", 1, true, .null, .reference(RecordID("note/2"))), "first": .push("x", at: .first),
+                "old": .pull("a", .json(Data("[1]".utf8))), "queue": .popFirst, "list": .setElement(2, to: "x"),
+                "stats": .all(.setMember("a.b", to: 1.5), .setMember("wins", .increment, 1), .unsetMember("c")),
+                "made": .setOnInsert("web"), "gone": .unset,
+            ]
+        )
+        let writer = JSONWriter()
+        writer.draft(draft)
+        #expect(
+            String(decoding: writer.bytes, as: UTF8.self)
+                == #"{"_id":"note/1","title":"Milk","views":{"$op":"inc","$val":1},"price":{"$op":"mul","$val":1.5},"#
+                + #""best":{"$op":"max","$val":9},"tags":{"$op":"push","$val":["a","b"]},"#
+                + #""seen":{"$op":"add_to_set","$val":["a",1,true,null,{"$type":"ref","$id":"note/2"}]},"#
+                + #""first":{"$op":"push","$val":["x"],"$at":0},"old":{"$op":"pull","$val":["a",[1]]},"#
+                + #""queue":{"$op":"pop","$from":"first"},"list":{"$op":"set_at","$index":2,"$val":"x"},"#
+                + #""stats":{"$op":"all","$val":[{"$op":"set_path","$path":"a.b","$val":1.5},"#
+                + #"{"$op":"set_path","$path":"wins","$val":{"$op":"inc","$val":1}},{"$op":"unset_path","$path":"c"}]},"#
+                + #""made":{"$op":"set_on_insert","$val":"web"},"gone":{"$op":"unset"}}"#
+        )
+        // What an application writes is what the service reads.
+        let read = try JSONDocument(writer.bytes).withRoot { json throws(SkyrowError) in try RecordDraft(json) }
+        #expect(read == draft)
     }
 
     @Test func valuesAreReadAsWhatTheyAre() throws {

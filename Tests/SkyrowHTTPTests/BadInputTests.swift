@@ -90,6 +90,11 @@ import Testing
         .record(#"{"_id":"note/x","t":"a\u0000b"}"#),
         .record(#"{"_id":"note/x","r":{"$type":"ref","$id":"nonsense"}}"#),
         .record(#"{"_id":"note/x","_access":[{"level":"own"}]}"#),
+        .record(#"{"_id":"note/x","n":{"$op":"frob","$val":1}}"#),
+        .record(#"{"_id":"note/x","n":{"$op":["inc"],"$val":1}}"#),
+        .record(#"{"_id":"note/x","n":{"$op":"inc","$val":{"$op":"inc","$val":1}}}"#),
+        .record(#"{"_id":"note/x","n":{"$op":"set_at","$index":0,"$val":1}}"#),
+        .record(#"{"_id":"note/x","n":{"$op":"set_path","$path":"a","$val":"\u0000"}}"#),
     ]
 
     private static let tooMuch: [Row] = [
@@ -97,6 +102,8 @@ import Testing
         .call("record:fetch", #"{"ids":[\#(repeated(#""note/x""#, 10_001))]}"#, 108),
         .query(#""predicate":["in",{"$type":"keypath","$val":"n"},[\#(repeated("7", 1_000_000))]]"#),
         .record(#"{"_id":"note/x","t":"\#(String(repeating: "x", count: 1 << 20))"}"#, 132),
+        .record(#"{"_id":"note/x","t":{"$op":"push","$val":[\#(repeated("7", 10_001))]}}"#),
+        .record(#"{"_id":"note/x","t":{"$op":"all","$val":[\#(repeated(#"{"$op":"unset"}"#, 33))]}}"#),
         .call(
             "record:save",
             #"{"records":[{"_id":"note/x"}],"idempotency_key":"\#(String(repeating: "k", count: 65))"}"#,

@@ -135,7 +135,7 @@ import Testing
         case .read(.subjects), .write(.subjects), .shared(.subjects): return access.variables?.json
         // The public records that may be referred to are in no user's database.
         case .shared(.database): return nil
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column: return nil
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand: return nil
         }
     }
 

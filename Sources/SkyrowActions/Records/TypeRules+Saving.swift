@@ -89,8 +89,8 @@ extension [SaveRequest.Item] {
         _ refusal: (RecordDraft) -> SkyrowError?
     ) throws(SkyrowError) -> [SaveRequest.Item] {
         var failures: [String: SkyrowError] = [:]
-        let items = map { item -> SaveRequest.Item in
-            guard let draft = item.draft, let error = refusal(draft) else { return item }
+        let items = enumerated().map { place, item -> SaveRequest.Item in
+            guard let draft = item.draft, let error = refusal(draft)?.inRecord(at: place) else { return item }
             failures[draft.id.description] = error
             return .failure(error, id: draft.id.description)
         }

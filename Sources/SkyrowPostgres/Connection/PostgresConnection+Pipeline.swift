@@ -24,6 +24,10 @@ extension PostgresConnection {
     /// Unsafe only in name: it is never read or written, and libpq gets a length of zero.
     private nonisolated(unsafe) static let empty = UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 
+    /// Bytes of the text of a statement that is kept on the server. There it takes many times as much, and up to as many
+    /// as the cache holds are kept for each connection.
+    private static let longestNamedStatement = 128 * 1024
+
     func enterPipeline() -> Bool {
         PQenterPipelineMode(handle) == 1
     }
@@ -37,7 +41,7 @@ extension PostgresConnection {
         guard sql.bindings.count <= Int(UInt16.max) else {
             throw PostgresError(code: .invalidValue, message: "A statement has at most 65535 values")
         }
-        guard named && usesNamedStatements else {
+        guard named && usesNamedStatements && sql.utf8.count <= Self.longestNamedStatement else {
             // In the first place of a pipeline, which is one transaction up to its sync.
             if named, steps.isEmpty { try sendTransactionSettings(steps: &steps) }
             guard sendUnnamed(sql) else { throw sendFailure() }

@@ -2,10 +2,12 @@ internal import SkyrowJSON
 package import SkyrowModel
 
 extension JSONText {
-    /// Lends the parsed value; nil for a text that is nested deeper than any that the service takes.
+    /// Containers inside each other that a stored value may have; clients can send fewer.
+    private static let depthLimit = 512
+
+    /// Lends the parsed value; nil for a text that is nested too deep.
     func withValue<Result>(_ body: (JSONView) -> Result) -> Result? {
-        guard let document = try? JSONDocument(utf8) else { return nil }
-        return document.withRoot(body)
+        utf8.withUnsafeBytes { try? JSONDocument.read($0, depthLimit: Self.depthLimit, body) }
     }
 
     /// What makes it the same value as another; nil for a text that is nested too deep.

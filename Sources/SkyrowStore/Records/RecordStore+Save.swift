@@ -108,7 +108,7 @@ extension RecordStore {
             }
             guard let overtaken = run.overtaken,
                 try await catchUp(from: catalog, after: overtaken.error, &retry)
-            else { return settled.enumerated().map { $1.naming(record: $0) } }
+            else { return settled.namingElements() }
             open = overtaken.places.map { open[$0] }.sorted()
             if open.count == work.items.count { settled = [] }
             instant = run.instant
@@ -127,6 +127,7 @@ extension RecordStore {
             items,
             catalog: catalog,
             database: scope,
+            mode: mode,
             maximumAccessEntries: maximumAccessEntries,
             freshIDs: freshIDs,
             makeID: { UUIDText().description }
@@ -150,13 +151,22 @@ extension RecordStore {
     }
 }
 
-extension RecordOutcome {
-    /// The outcome whose error, where it names an element of a record, names the record's place in the request as well.
-    fileprivate func naming(record place: Int) -> RecordOutcome {
-        guard case .failure(let error, let id) = self, let path = error.path, !path.hasPrefix("records[") else {
-            return self
+extension [RecordOutcome] {
+    /// The outcomes of a request with the place of the record in the paths of errors.
+    fileprivate func namingElements() -> [RecordOutcome] {
+        guard contains(where: { $0.namesElement }) else { return self }
+        return enumerated().map { place, outcome in
+            guard outcome.namesElement, case .failure(let error, let id) = outcome else { return outcome }
+            return .failure(error.inRecord(at: place), id: id)
         }
-        return .failure(error.at("records[\(place)]."), id: id)
+    }
+}
+
+extension RecordOutcome {
+    /// Whether it is an error that names an element of its record; those of records that could not be read name the record.
+    fileprivate var namesElement: Bool {
+        guard case .failure(let error, _) = self, let path = error.path else { return false }
+        return !path.hasPrefix("records[")
     }
 }
 

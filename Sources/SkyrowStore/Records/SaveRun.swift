@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// One request to save, carried out: statement after statement of the plan, then the questions about what was refused.
 struct SaveRun {
@@ -65,6 +66,20 @@ struct SaveRun {
         } catch let error as PostgresError {
             let positions = unit.flatMap(\.members)
             if error.isAboutSchema { return overtake(positions, error) }
+            if error.isRuleOfTable {
+                let changes = positions.filter { plan.writes[$0].mayBeTriedAsChange }
+                if !changes.isEmpty {
+                    plan.tryAsChanges(changes)
+                    for part in plan.units(writing: positions) { try await write(part, on: runner) }
+                    return
+                }
+            }
+            if positions.count == 1, error.sqlState?.conditionClass == "22",
+                let refusal = await operatorRefusal(of: positions[0])
+            {
+                progress.failures[positions[0]] = refusal
+                return
+            }
             guard error.isAboutValues, positions.count > 1 else { return fail(positions, error, unit) }
             guard attemptsLeft > 0 else { return giveUp(positions) }
             attemptsLeft -= 1
@@ -83,6 +98,21 @@ struct SaveRun {
                 for part in plan.units(writing: half.flatMap { $0 }.sorted()) { try await write(part, on: runner) }
             }
         }
+    }
+
+    /// Which operator of a record failed in the database, as far as the stored record tells; nil where none did.
+    private func operatorRefusal(of position: Int) async -> SkyrowError? {
+        let write = plan.writes[position]
+        guard !write.operators.isEmpty else { return nil }
+        let findings = try? await context.findings(on: [write.id], in: write.table)
+        if let finding = findings?[TextKey(write.id.id)], finding.isWritable, let record = finding.row.collected(),
+            let refusal = write.operators.lazy.compactMap({ $0.refusal(on: record) }).first
+        {
+            return refusal
+        }
+        // A column that psql made holds less than the field's type.
+        let arithmetic = write.operators.filter { $0.form.isArithmetic }
+        return arithmetic.count == 1 ? OperatorRefusal.range.error(on: arithmetic[0].field) : nil
     }
 
     private mutating func run(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
@@ -218,6 +248,11 @@ struct SaveRun {
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]
+            if write.isTriedAsChange, findings[TextKey(write.id.id)] == nil {
+                plan.tryAsUpsert(position)
+                again.append(position)
+                continue
+            }
             switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], by: context.access.fields) {
             case .refused(let error): progress.failures[position] = error
             case .tryAgain: again.append(position)
@@ -244,6 +279,14 @@ extension SkyrowError {
 }
 
 extension PostgresError {
+    /// True when a rule that psql gave a table is to blame: a check, a column that must have a value, or a trigger.
+    fileprivate var isRuleOfTable: Bool {
+        switch sqlState {
+        case .some(.checkViolation), .some(.notNullViolation), .some(.raiseException): true
+        default: false
+        }
+    }
+
     /// True when a value or a rule about values is to blame, so that other records of the statement may be saved.
     package var isAboutValues: Bool {
         switch code {

@@ -45,6 +45,7 @@ package enum SchemaRequest: Sendable {
             for draft in drafts {
                 types.insert(draft.id.type)
                 for case .reference(let target) in draft.fields.lazy.map(\.value) { types.insert(target.type) }
+                for target in draft.operators.lazy.compactMap(\.change.reference) { types.insert(target.type) }
             }
         case .create(let wanted):
             for type in wanted {

@@ -51,6 +51,16 @@ package struct SchemaPlan: Hashable, Sendable {
                     if case .reference(let target) = wanted { references[target] = name }
                 }
             }
+            // Whether an operator fits its field is a matter of its record alone (``BatchPlan``).
+            for (name, change) in draft.operators {
+                if let column = table?[name] {
+                    guard case .development = mode, column.takesWidened(change) else { continue }
+                    widened.insert(Field(type: type, name: name))
+                } else if let wanted = change.fieldType {
+                    try need(Field(type: type, name: name), wanted)
+                    if case .reference(let target) = wanted { references[target] = name }
+                }
+            }
         }
         guard !newTypes.isEmpty || !newFields.isEmpty || !widened.isEmpty else { return }
         for (target, name) in references { try require(target, for: name, in: catalog) }

@@ -38,6 +38,7 @@ package struct BatchPlan: Sendable {
     /// Plans a request.
     ///
     /// - Parameters:
+    ///   - mode: whether an operator with a fraction makes numbers of the integers of a field.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - freshIDs: what temporary ids (`post/$1`) stand for already.
     ///   - makeID: gives a fresh id for each other temporary one.
@@ -45,6 +46,7 @@ package struct BatchPlan: Sendable {
         _ items: [SaveRequest.Item],
         catalog: SchemaCatalog,
         database: DatabaseScope,
+        mode: SchemaMode = .development,
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         freshIDs: [RecordID: RecordID] = [:],
         makeID: () -> String
@@ -73,7 +75,7 @@ package struct BatchPlan: Sendable {
                     try add(draft, id: id, index: index, catalog: catalog, maximumAccessEntries, last: &last)
                 } catch {
                     failures[index] = (error, id.description)
-                    if Self.lacksSchema(draft, catalog) { lacksSchema = true }
+                    if Self.lacksSchema(draft, catalog, mode) { lacksSchema = true }
                 }
             }
         }
@@ -119,6 +121,16 @@ package struct BatchPlan: Sendable {
         }
     }
 
+    /// Changes records that are there, and creates none (``RecordWrite/tryAsChange()``).
+    package mutating func tryAsChanges(_ positions: [Int]) {
+        for position in positions { writes[position].tryAsChange() }
+    }
+
+    /// Creates a record, now that there was none to change.
+    package mutating func tryAsUpsert(_ position: Int) {
+        writes[position].tryAsUpsert()
+    }
+
     /// Leaves the access list of a record as it is stored.
     package mutating func keepAccess(of position: Int) {
         writes[position].keepAccess()
@@ -153,16 +165,17 @@ package struct BatchPlan: Sendable {
         for position in positions {
             if let other = groups.isEmpty ? nil : groups[last].members.first,
                 writes[other].round == writes[position].round, groups[last].table === writes[position].table,
-                groups[last].shape == writes[position].shape
+                groups[last].shape == writes[position].shape, !groups[last].shape.isAlone
             {
                 groups[last].members.append(position)
                 continue
             }
             if groups.count == 1 { places[key(groups[0].members[0])] = 0 }
-            last = groups.isEmpty ? 0 : places[key(position)] ?? groups.count
+            let isAlone = writes[position].shape.isAlone
+            last = groups.isEmpty ? 0 : isAlone ? groups.count : places[key(position)] ?? groups.count
             if last == groups.count {
                 groups.append(Group(table: writes[position].table, shape: writes[position].shape, members: []))
-                if last > 0 { places[key(position)] = last }
+                if last > 0, !isAlone { places[key(position)] = last }
             }
             groups[last].members.append(position)
         }
@@ -186,12 +199,17 @@ package struct BatchPlan: Sendable {
         }
     }
 
-    private static func lacksSchema(_ draft: RecordDraft, _ catalog: SchemaCatalog) -> Bool {
+    private static func lacksSchema(_ draft: RecordDraft, _ catalog: SchemaCatalog, _ mode: SchemaMode) -> Bool {
         guard let table = catalog[draft.id.type] else { return true }
-        return draft.fields.contains { field in
+        let lacksField = draft.fields.contains { field in
             guard let column = table[field.name] else { return field.value != .null }
             return !column.isWritable || column.type.admission(of: field.value) != .fits
         }
+        return lacksField
+            || draft.operators.contains { field in
+                guard let column = table[field.name] else { return field.change.fieldType != nil }
+                return mode == .development && column.takesWidened(field.change)
+            }
     }
 
     /// - Parameter last: the table and layout of the draft before, and of this one afterwards.
@@ -215,9 +233,14 @@ package struct BatchPlan: Sendable {
             layout = try table.layouts.layout(of: draft, in: table)
         }
         last = (table, layout)
-        let (columns, values) = try layout.values(of: draft, in: table, freshIDs)
+        let set = try layout.values(of: draft, in: table, freshIDs)
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
         let position = writes.count
+        if !draft.operators.isEmpty {
+            let operated = try OperatedColumns(of: draft, in: table, beside: set, freshIDs)
+            note(operated, of: draft, id: id, index: index, at: position, table: table)
+            return
+        }
         if layout.hasReferences { referring.append(position) }
         let before = noteWrite(of: id, at: position)
         dependencies.append(before.map { [$0.last] } ?? [])
@@ -228,9 +251,37 @@ package struct BatchPlan: Sendable {
                 table: table,
                 access: draft.access,
                 precondition: draft.precondition,
-                columns: columns,
-                values: values,
+                columns: set.columns,
+                values: set.values,
                 round: before.map { writes[$0.last].round + 1 } ?? 0
+            )
+        )
+    }
+
+    /// Notes the write of a record with operators.
+    private mutating func note(
+        _ operated: OperatedColumns,
+        of draft: RecordDraft,
+        id: RecordID,
+        index: Int,
+        at position: Int,
+        table: RecordTable
+    ) {
+        if operated.hasReferences { referring.append(position) }
+        let before = noteWrite(of: id, at: position)
+        dependencies.append(before.map { [$0.last] } ?? [])
+        writes.append(
+            RecordWrite(
+                index: index,
+                id: id,
+                table: table,
+                access: draft.access,
+                precondition: draft.precondition,
+                columns: operated.columns,
+                values: operated.values,
+                round: before.map { writes[$0.last].round + 1 } ?? 0,
+                operators: operated.operators,
+                insertRefusal: operated.insertRefusal
             )
         )
     }

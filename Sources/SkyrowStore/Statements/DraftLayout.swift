@@ -132,7 +132,7 @@ final class DraftLayout: Sendable {
 
 extension RecordValue {
     /// The value with the ids that the temporary ones in it stand for.
-    fileprivate func resolved(
+    func resolved(
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> RecordValue {
         switch self {

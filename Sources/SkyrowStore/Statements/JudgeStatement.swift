@@ -61,13 +61,21 @@ struct SaveIntent {
     let precondition: SavePrecondition?
     let access: AccessList?
     let fields: [(name: FieldName, value: RecordValue)]
+    let operators: [SettledOperator]
+    /// Why there can be no new record; nil where there can.
+    let insertRefusal: SkyrowError?
     let rules: TypeRules
 
     init(_ write: RecordWrite) {
         precondition = write.precondition
         access = write.access
         rules = write.table.rules
-        fields = zip(write.columns, write.values).map { (name: write.table.columns[$0].field, value: $1) }
+        operators = write.operators
+        insertRefusal = write.insertRefusal
+        let operated = Set(operators.map(\.column))
+        fields = zip(write.columns, write.values).filter { !operated.contains($0.0) }.map {
+            (name: write.table.columns[$0].field, value: $1)
+        }
     }
 
     /// - Parameter table: the type's, nil when there is none yet.
@@ -76,12 +84,32 @@ struct SaveIntent {
         access = draft.access
         rules = table?.rules ?? .none
         fields = draft.fields
+        // Temporary ids are not resolved yet, and of fields that there are not yet only new records are judged. What does
+        // not fit its field is refused by the save itself.
+        var settled: [SettledOperator] = []
+        var refusal: SkyrowError?
+        for (name, change) in draft.operators {
+            let type = table?[name]?.type ?? change.fieldType
+            guard let type else { continue }
+            let column = table?[name] ?? RecordColumn(field: name, identifier: "x", type: type, oid: .unspecified)
+            guard let one = try? column.settled(change, at: 0, resolving: { $0 }) else { continue }
+            settled.append(one)
+            do throws(SkyrowError) { _ = try one.freshValue() } catch { refusal = refusal ?? error }
+        }
+        operators = settled
+        insertRefusal = refusal
     }
 
     /// The fields whose rules do not let the caller change them.
     fileprivate func refusedChanges(to record: Record, by caller: FieldAccess) -> [FieldName] {
-        rules.fields.isEmpty ? [] : rules.fields.refusedChanges(fields, to: record, by: caller)
+        guard !rules.fields.isEmpty else { return [] }
+        let values = rules.fields.refusedChanges(fields, to: record, by: caller)
+        guard !operators.isEmpty else { return values }
+        return (values + rules.fields.refusedOperators(operators.map(\.field), on: record, by: caller)).sorted()
     }
+
+    /// Whether the record that is stored has to be known.
+    fileprivate var dependsOnValues: Bool { !rules.fields.isEmpty || !operators.isEmpty }
 }
 
 /// What a refused save means, once it is known what is there.
@@ -102,7 +130,7 @@ enum SaveVerdict {
             self = .refused(.conflict)
         case (nil, .isNew), (nil, nil):
             switch save.rules.origin {
-            case .saves: self = .tryAgain
+            case .saves: self = save.insertRefusal.map { .refused($0) } ?? .tryAgain
             case .accounts: self = .refused(.writeDenied)
             }
         case (.some(let finding), .revision) where !finding.isReadable:
@@ -111,13 +139,13 @@ enum SaveVerdict {
             self = .refused(.writeDenied)
         case (.some(let finding), .isNew):
             self = .refused(.conflict(with: finding.row))
-        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || save.rules.fields.isEmpty:
+        case (.some(let finding), .revision(let revision)) where finding.row.isWhole || !save.dependsOnValues:
             guard let current = finding.row.collected(), current.revision == revision else {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
             self = SaveVerdict(save, to: current, by: caller)
-        case (.some(let finding), nil) where finding.row.isWhole || save.rules.fields.isEmpty:
+        case (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
             self = finding.row.collected().map { SaveVerdict(save, to: $0, by: caller) } ?? .tryAgain
         case (.some, .revision), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
@@ -125,11 +153,16 @@ enum SaveVerdict {
         }
     }
 
-    /// Judges the changes to a record that the caller may write: those that only its owner makes.
+    /// Judges the changes to a record that the caller may write: those that only its owner makes, and operators on what is
+    /// stored.
     private init(_ save: SaveIntent, to current: Record, by caller: FieldAccess) {
         let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
             self = .refused(.fieldsDenied(denied))
+            return
+        }
+        if let refusal = save.operators.lazy.compactMap({ $0.refusal(on: current) }).first {
+            self = .refused(refusal)
             return
         }
         guard let access = save.access, !save.rules.fields.mayReplaceAccess(of: current, by: caller) else {

@@ -15,9 +15,18 @@ package struct RecordWrite: Sendable {
     package let values: [RecordValue]
     /// The number of records before it in the request that have the same id.
     package let round: Int
+    /// The operators, by the places of their columns.
+    let operators: [SettledOperator]
+    /// Why there can be no new record; nil where there can.
+    let insertRefusal: SkyrowError?
+    /// How often the form of the statement was changed (``tryAsChange()``).
+    private var changesOfForm = 0
 
-    /// - Parameter columns: the columns to set by their place in the table, in that order.
-    package init(
+    /// - Parameters:
+    ///   - columns: the columns to set by their place in the table, in that order.
+    ///   - operators: those of the columns, which are in ``columns`` with what a new record gets.
+    ///   - insertRefusal: why an operator cannot make a value of none.
+    init(
         index: Int,
         id: RecordID,
         table: RecordTable,
@@ -25,7 +34,9 @@ package struct RecordWrite: Sendable {
         precondition: SavePrecondition?,
         columns: [Int],
         values: [RecordValue],
-        round: Int
+        round: Int,
+        operators: [SettledOperator] = [],
+        insertRefusal: SkyrowError? = nil
     ) {
         self.index = index
         self.id = id
@@ -34,18 +45,44 @@ package struct RecordWrite: Sendable {
         self.precondition = precondition
         self.values = values
         self.round = round
+        self.operators = operators
+        self.insertRefusal = insertRefusal
         let kind: SaveShape.Kind
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
         case (.isNew, .saves): kind = .insert
-        case (nil, .saves): kind = .upsert
+        case (nil, .saves): kind = insertRefusal == nil ? .upsert : .update
         case (.isNew, .accounts), (nil, .accounts): kind = .update
         }
         shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
+        if !operators.isEmpty {
+            shape.operators = operators.map { SaveShape.Operator(place: $0.place, form: $0.form) }
+        }
     }
 
     /// The columns to set by their place in the table, in that order.
     package var columns: [Int] { shape.columns }
+
+    // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
+    // `stock >= 0` and an operator that adds -1, the row of a new record breaks the rule, and what becomes of the stored
+    // one may not.
+
+    /// Whether a rule of the table may have refused the row of a new record, and not what becomes of the stored one.
+    var mayBeTriedAsChange: Bool { !operators.isEmpty && shape.kind == .upsert && changesOfForm == 0 }
+    /// Whether it is a change until it is known that there is no such record.
+    var isTriedAsChange: Bool { changesOfForm == 1 }
+
+    /// Changes the record if there is one, and does not create it.
+    mutating func tryAsChange() {
+        shape.kind = .update
+        changesOfForm = 1
+    }
+
+    /// Creates the record after all, now that there was none to change.
+    mutating func tryAsUpsert() {
+        shape.kind = .upsert
+        changesOfForm = 2
+    }
 
     /// Leaves the access list as it is stored.
     mutating func keepAccess() {
@@ -75,9 +112,31 @@ package struct SaveShape: Hashable, Sendable {
         case updateOfRevision
     }
 
+    /// An operator, and the place of its column among those that are set.
+    struct Operator: Hashable, Sendable {
+        let place: Int
+        let form: OperatorForm
+    }
+
     package var kind: Kind
     package var columns: [Int]
     package var setsAccess: Bool
+    /// Sorted by their places.
+    var operators: [Operator] = []
+
+    package init(kind: Kind, columns: [Int], setsAccess: Bool) {
+        self.kind = kind
+        self.columns = columns
+        self.setsAccess = setsAccess
+    }
+
+    /// Whether the text of the statement is kept. One of many operators is long, and there are more of them than can be.
+    var hasFewOperators: Bool {
+        operators.isEmpty || operators.reduce(0) { $0 + $1.form.stepCount } <= 8
+    }
+
+    /// Whether a record of the shape is a statement of its own, to which operands are bound.
+    var isAlone: Bool { !operators.isEmpty && !operators.allSatisfy(\.form.isForMany) }
 }
 
 extension RecordColumn {

@@ -18,7 +18,10 @@ struct SaveStatement {
     func sql(for group: BatchPlan.Group) -> SQL {
         let text = text(for: group)
         let members = WriteGroup(writes: plan.writes, positions: group.members)
-        return group.table.shapes.template(.save(text), on: group.table).binding { parameter, values in
+        let template =
+            group.shape.hasFewOperators
+            ? group.table.shapes.template(.save(text), on: group.table) : text.template(on: group.table)
+        return template.binding { parameter, values in
             append(parameter, of: members, in: group, to: &values)
         }
     }
@@ -46,10 +49,15 @@ struct SaveStatement {
     private var database: DatabaseScope { access.database }
 
     private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
-        guard !group.table.rules.fields.isEmpty else { return [] }
-        return group.shape.columns.filter {
-            group.table.rules.fields.isForOwners(group.table.columns[$0].field, of: access.fields)
-        }
+        let rules = group.table.rules.fields
+        guard !rules.isEmpty else { return [] }
+        let operators = Set(group.shape.operators.map(\.place))
+        return group.shape.columns.enumerated().filter { place, column in
+            let field = group.table.columns[column].field
+            return operators.contains(place)
+                ? rules.takesOperatorsOfOwners(field, from: access.fields)
+                : rules.isForOwners(field, of: access.fields)
+        }.map(\.element)
     }
 
     // MARK: Values
@@ -96,9 +104,29 @@ struct SaveStatement {
             values.append(each: positions.count) { writes[positions[$0]].access.map { PostgresJSONB($0.storedJSON) } }
         case .revisions: values.append(each: positions.count) { writes[positions[$0]].precondition?.expectedRevision }
         case .column(let place): append(members, place, of: group, to: &values)
+        case .operand(let place, let number):
+            // Records with bound operands are statements of their own.
+            guard let one = writes[positions[0]].operators.first(where: { $0.place == place }),
+                one.operands.indices.contains(number)
+            else { return }
+            append(one.operands[number], of: group.table.columns[one.column], to: &values)
         case .instant: if let instant { values.append(instant) }
         case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
             access.append(parameter, to: &values)
+        }
+    }
+
+    private func append(
+        _ operand: SettledOperator.Operand,
+        of column: RecordColumn,
+        to values: inout PostgresBindings
+    ) {
+        switch operand {
+        case .value(let value): column.type.column.bind(value, to: &values)
+        case .json(let text): values.append(PostgresJSONB(utf8: text.utf8))
+        case .index(let index): values.append(index)
+        case .names(let names): values.append(names)
+        case .number(let text): values.append(String(decoding: text.utf8, as: UTF8.self))
         }
     }
 

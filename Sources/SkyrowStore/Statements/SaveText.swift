@@ -46,7 +46,7 @@ struct SaveText: Hashable, Sendable {
         case .upsert:
             """
             \(insertion(table)) ON CONFLICT ("_id") DO UPDATE SET \(merge(table)) \
-            WHERE \(writeCondition)\(ownerCondition(table, values: "excluded")) \
+            WHERE \(mergeCondition(table)) \
             RETURNING \(table.wholeRow.columns)
             """
         case .insert:
@@ -83,17 +83,49 @@ struct SaveText: Hashable, Sendable {
     }
 
     /// Owner and creation never change.
-    private func merge(_ table: RecordTable) -> SQL {
-        var assignments: SQL = """
+    private func merge(_ table: RecordTable) -> StatementTemplate {
+        var assignments: StatementTemplate = """
             "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", \
             "_revision" = EXCLUDED."_revision"
             """
         if shape.setsAccess { assignments += ", \"_access\" = EXCLUDED.\"_access\"" }
-        for place in shape.columns {
+        for (number, place) in shape.columns.enumerated() {
             let name = table.columns[place].identifier
-            assignments += ", \(name) = EXCLUDED.\(name)"
+            if let text = operatorText(at: number, in: table, values: "excluded") {
+                if let value = text.value(of: "\"r\".\(name)") { assignments += ", \(name) = \(value)" }
+            } else {
+                assignments += ", \(name) = EXCLUDED.\(name)"
+            }
         }
         return assignments
+    }
+
+    private func mergeCondition(_ table: RecordTable) -> StatementTemplate {
+        judged("\(writeCondition)\(ownerCondition(table, values: "excluded"))", in: table, values: "excluded")
+    }
+
+    // MARK: Operators
+
+    private func operatorText(at number: Int, in table: RecordTable, values: SQLIdentifier) -> OperatorText? {
+        shape.operators.first { $0.place == number }.map { one in
+            let column = table.columns[shape.columns[number]].identifier
+            return OperatorText(form: one.form, place: number, input: "\(values).\(column)")
+        }
+    }
+
+    /// A condition on who may write, and then that all operators can be applied: nothing is found out about the values of
+    /// a record that may not be written.
+    private func judged(
+        _ access: StatementTemplate,
+        in table: RecordTable,
+        values: SQLIdentifier
+    ) -> StatementTemplate {
+        let conditions = shape.operators.compactMap { one -> StatementTemplate? in
+            let column = table.columns[shape.columns[one.place]].identifier
+            return operatorText(at: one.place, in: table, values: values)?.condition(on: "\"r\".\(column)")
+        }
+        guard !conditions.isEmpty else { return access }
+        return "CASE WHEN \(access) THEN \(conditions.joined(separator: " AND ")) ELSE false END"
     }
 
     private var writeCondition: StatementTemplate {
@@ -108,12 +140,17 @@ struct SaveText: Hashable, Sendable {
         // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
         var same = ownersColumns.map { place -> SQL in
             let column = table.columns[place]
-            return column.isForOwnersEyes
+            return column.isForOwnersEyes || isOperated(place)
                 ? "false" : "\(given(column, as: values)) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
         }
         if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
         guard !same.isEmpty else { return "" }
         return " AND (\"r\".\"_owner\" = \(parameter: .actor) OR \(same.joined(separator: " AND ")))"
+    }
+
+    /// Whether the column at a place in the table has an operator, which is a change whatever it makes of the value.
+    private func isOperated(_ place: Int) -> Bool {
+        shape.operators.contains { shape.columns[$0.place] == place }
     }
 
     // MARK: Update
@@ -127,11 +164,20 @@ struct SaveText: Hashable, Sendable {
             assignments += ", \"_updated_at\" = now()"
         }
         if shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
-        for (column, input) in inputs(table) { assignments += ", \(column.identifier) = \(input)" }
+        for (number, (column, input)) in inputs(table).enumerated() {
+            if let text = operatorText(at: number, in: table, values: "i") {
+                if let value = text.value(of: "\"r\".\(column.identifier)") {
+                    assignments += ", \(column.identifier) = \(value)"
+                }
+            } else {
+                assignments += ", \(column.identifier) = \(input)"
+            }
+        }
         let revision: SQL = shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
+        let access: StatementTemplate = "\(writeCondition)\(revision)\(ownerCondition(table, values: "i"))"
         return """
             UPDATE \(table.qualifiedName) AS "r" SET \(assignments) FROM \(source(table)) \
-            WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(revision)\(ownerCondition(table, values: "i")) \
+            WHERE "r"."_id" = "i"."_id" AND \(judged(access, in: table, values: "i")) \
             RETURNING \(table.wholeRow.columns)
             """
     }

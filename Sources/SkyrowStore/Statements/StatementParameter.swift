@@ -34,6 +34,8 @@ enum StatementParameter: Hashable, Sendable {
     case revisions
     /// Values of the column at this place among those that are written.
     case column(Int)
+    /// A value of the operator on the column at this place among those that are written.
+    case operand(column: Int, number: Int)
     /// Of the scope of reading, of the public records that may be referred to, and of the scope of writing.
     case read(Access)
     case shared(Access)
@@ -51,7 +53,7 @@ extension RecordAccess {
         case .read(let part): read.append(part, of: variables, to: &values)
         case .shared(let part): shared.append(part, of: variables, to: &values)
         case .write(let part): write.append(part, of: variables, to: &values)
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column: break
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand: break
         }
     }
 }

@@ -52,6 +52,8 @@ package protocol ColumnType: Sendable {
     func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue?
     /// The type that holds what this and another one hold; nil when there is none.
     func joined(with other: FieldType) -> FieldType?
+    /// Which operators its fields take, beside those that all fields take.
+    var operators: OperatorFamily { get }
     /// Binds the values in a place of some writes of one shape: one, or an array of several.
     ///
     /// A requirement although all types have the same, so that each has code for its own values.
@@ -95,6 +97,7 @@ extension ColumnType {
     }
     package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { value }
     package func joined(with other: FieldType) -> FieldType? { nil }
+    package var operators: OperatorFamily { .none }
     package func fits(_ value: RecordValue, in oid: PostgresOID) -> Bool { true }
     package func encode(_ value: RecordValue, as oid: PostgresOID, into encoder: inout PostgresEncoder) {
         encoder.append(field: self.value(of: value))
@@ -111,6 +114,11 @@ extension ColumnType {
 
     package func bind(_ group: WriteGroup, at place: Int, to bindings: inout PostgresBindings) {
         bindings.append(each: group.count) { value(of: group.writes[group.positions[$0]].values[place]) }
+    }
+
+    /// Binds a value that was accepted.
+    func bind(_ value: RecordValue, to bindings: inout PostgresBindings) {
+        bindings.append(self.value(of: value))
     }
 
     /// A value that was accepted, as a parameter of a statement.

@@ -8,6 +8,7 @@ package struct DatetimeColumn: ColumnType {
     package var comment: String { "An instant." }
     package var kind: RowPlan.Kind { .datetime }
     package var textCast: TextCast? { .datetime }
+    package var operators: OperatorFamily { .order }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .timestamptz ? .datetime : nil

@@ -8,6 +8,7 @@ package struct IntegerColumn: ColumnType {
     package var comment: String { "An integer; it becomes a double when a fraction is saved in development mode." }
     package var kind: RowPlan.Kind { .integer }
     package var textCast: TextCast? { .integer }
+    package var operators: OperatorFamily { .arithmetic }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         isInteger(column.oid) && !column.isSequence ? .integer : nil

@@ -6,6 +6,7 @@ package struct JSONColumn: ColumnType {
     package var sqlType: SQL { "jsonb" }
     package var comment: String { "A JSON array or object." }
     package var kind: RowPlan.Kind { .json }
+    package var operators: OperatorFamily { .json }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .jsonb ? .json : nil

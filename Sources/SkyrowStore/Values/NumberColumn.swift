@@ -8,6 +8,7 @@ package struct NumberColumn: ColumnType {
     package var comment: String { "A number." }
     package var kind: RowPlan.Kind { .number }
     package var textCast: TextCast? { .number }
+    package var operators: OperatorFamily { .arithmetic }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .float8 || column.oid == .float4 ? .number : nil

@@ -6,6 +6,7 @@ package struct TextColumn: ColumnType {
     package var sqlType: SQL { "text COLLATE \"C\"" }
     package var comment: String { "A text." }
     package var kind: RowPlan.Kind { .text }
+    package var operators: OperatorFamily { .order }
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .text ? .string : nil

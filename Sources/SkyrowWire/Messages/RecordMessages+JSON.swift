@@ -20,7 +20,7 @@ extension SaveRequest {
             do throws(SkyrowError) {
                 items.append(.draft(try RecordDraft(record, rules: rules)))
             } catch {
-                items.append(.failure(error, id: RecordDraft.sentID(record)))
+                items.append(.failure(error.inRecord(at: items.count), id: RecordDraft.sentID(record)))
             }
         }
         self.init(

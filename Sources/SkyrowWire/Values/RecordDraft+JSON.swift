@@ -18,14 +18,20 @@ extension RecordDraft {
             if key.firstByte == UInt8(ascii: "_") {
                 members.readReserved(key, value)
             } else if let name = key.string, !name.isEmpty {
-                try members.fields.append(name, value, rules: rules)
+                if let change = value.isObject ? try FieldOperator(value, of: name, rules: rules) : nil {
+                    try members.fields.append(name, change)
+                } else {
+                    try members.fields.append(name, value, rules: rules)
+                }
             }
         }
+        try members.fields.requireFewOperators()
         self.init(
             id: try members.recordID(),
             access: try members.access.flatMap { json throws(SkyrowError) in try AccessList(json) },
             fields: members.fields.list,
-            precondition: try members.revision.flatMap { json throws(SkyrowError) in try SavePrecondition(json) }
+            precondition: try members.revision.flatMap { json throws(SkyrowError) in try SavePrecondition(json) },
+            operators: members.fields.operators
         )
     }
 
@@ -76,6 +82,8 @@ private struct DraftMembers {
 /// Fields in the order of their names' first coming, each with its last value.
 struct DraftFields {
     private(set) var list: [(name: FieldName, value: RecordValue)] = []
+    /// The fields that have an operator and no value; each name is here or in the list.
+    private(set) var operators: [(name: FieldName, change: FieldOperator)] = []
     /// Made when a walk through the list would take long.
     private var places: [FieldName: Int]?
 
@@ -85,18 +93,47 @@ struct DraftFields {
 
     /// Reads one member; throws `108 InvalidArgument` about it.
     mutating func append(_ text: String, _ json: JSONView, rules: ReadingRules) throws(SkyrowError) {
-        let name: FieldName
-        do throws(SkyrowError) {
-            name = try FieldName(text)
-        } catch {
-            throw .invalidArgument(error.message, excerpt(of: text))
-        }
+        let name = try fieldName(text)
         let value = try RecordValue(json, field: text)?.read(by: rules)
+        if !operators.isEmpty, value != nil { operators.removeAll { $0.name == name } }
         let place = place(of: name)
         switch (place, value) {
         case (let place?, let value?): list[place].value = value
         case (nil, let value?): add(name, value)
         case (_, nil): break
+        }
+    }
+
+    /// Takes one member with an operator; throws `108 InvalidArgument` about its name.
+    mutating func append(_ text: String, _ change: FieldOperator) throws(SkyrowError) {
+        let name = try fieldName(text)
+        if let place = place(of: name) {
+            list.remove(at: place)
+            places = places == nil ? nil : Dictionary(uniqueKeysWithValues: list.enumerated().map { ($1.name, $0) })
+        }
+        if let place = operators.firstIndex(where: { $0.name == name }) {
+            operators[place].change = change
+        } else {
+            operators.append((name, change))
+        }
+    }
+
+    /// Throws `108 InvalidArgument` about the first operator beyond what a record may have.
+    func requireFewOperators() throws(SkyrowError) {
+        var count = 0
+        for (name, change) in operators {
+            count += change.steps.count
+            guard count > FieldOperator.Limits.count else { continue }
+            throw SkyrowError.invalidArgument("A record has at most \(FieldOperator.Limits.count) operators.")
+                .inOperator(on: name.rawValue)
+        }
+    }
+
+    private func fieldName(_ text: String) throws(SkyrowError) -> FieldName {
+        do throws(SkyrowError) {
+            return try FieldName(text)
+        } catch {
+            throw .invalidArgument(error.message, excerpt(of: text))
         }
     }
 
@@ -119,7 +156,7 @@ extension RecordValue {
     ///
     /// Where integers are numbers, a field that is saved as `1` first takes `1.5` later. An integer that no double holds
     /// stays one, so that no digit is lost.
-    fileprivate func read(by rules: ReadingRules) -> RecordValue {
+    func read(by rules: ReadingRules) -> RecordValue {
         guard rules.integersAreNumbers, case .integer(let integer) = self,
             Int64(exactly: Double(integer)) == integer
         else { return self }
@@ -164,6 +201,10 @@ extension JSONWriter {
         for (name, value) in draft.fields {
             key(name.rawValue)
             self.value(value)
+        }
+        for (name, change) in draft.operators {
+            key(name.rawValue)
+            fieldOperator(change)
         }
         endObject()
     }

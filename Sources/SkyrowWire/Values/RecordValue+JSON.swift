@@ -19,7 +19,7 @@ extension RecordValue {
                 guard let value = try RecordValue(typed: json, type: type, field: field()) else { return nil }
                 self = value
             } else if json["$op"] != nil {
-                throw .invalidArgument("This server has no operators in records.", field())
+                throw .invalidArgument("An operator stands in a field of record:save only.", field())
             } else {
                 self = .json(try json.storableJSON(field()))
             }
@@ -69,31 +69,39 @@ extension JSONView {
     }
 
     /// An array or object as it was sent, unless PostgreSQL's `jsonb` could not hold it.
-    fileprivate func storableJSON(_ field: @autoclosure () -> String) throws(SkyrowError) -> JSONText {
-        for part in descendants {
-            switch part.kind {
-            case .escapedString:
-                _ = try part.storableText(field())
-            case .integer, .number:
-                guard part.plainLength <= WireLimits.numberLength else {
-                    throw .invalidArgument(
-                        "A number inside has more than \(WireLimits.numberLength) characters when it is written out.",
-                        field()
-                    )
-                }
-                guard part.kind == .number else { break }
-                if part.number == .outOfRange || part.isTiny {
-                    throw .invalidArgument("A number inside is beyond the range of a double.", field())
-                }
-            case .null, .false, .true, .string, .array, .object:
-                break
-            }
-        }
+    func storableJSON(_ field: @autoclosure () -> String) throws(SkyrowError) -> JSONText {
+        try requireStorable(field())
         return JSONText(validated: Array(source), temporaryReferences: temporaryReferences)
     }
 
+    /// Throws `108 InvalidArgument` for a value that PostgreSQL's `jsonb` could not hold.
+    func requireStorable(_ field: @autoclosure () -> String) throws(SkyrowError) {
+        try requireStorablePart(field())
+        for part in descendants { try part.requireStorablePart(field()) }
+    }
+
+    private func requireStorablePart(_ field: @autoclosure () -> String) throws(SkyrowError) {
+        switch kind {
+        case .escapedString:
+            _ = try storableText(field())
+        case .integer, .number:
+            guard plainLength <= WireLimits.numberLength else {
+                throw .invalidArgument(
+                    "A number inside has more than \(WireLimits.numberLength) characters when it is written out.",
+                    field()
+                )
+            }
+            // A column of jsonb keeps 1e-16000 as a numeral of 16,000 digits, so what no double holds is refused.
+            if kind == .number, number == .outOfRange || isTiny {
+                throw .invalidArgument("A number inside is beyond the range of a double.", field())
+            }
+        case .null, .false, .true, .string, .array, .object:
+            break
+        }
+    }
+
     /// The references inside, `{"$type":"ref","$id":"post/$1"}` or in the newer form, whose ids are temporary.
-    private var temporaryReferences: [JSONText.TemporaryReference] {
+    var temporaryReferences: [JSONText.TemporaryReference] {
         // Few values have typed values inside.
         guard source.contains(UInt8(ascii: "$")), let start = source.baseAddress else { return [] }
         var references: [JSONText.TemporaryReference] = []
@@ -104,12 +112,15 @@ extension JSONView {
                 JSONText.TemporaryReference(range: offset..<offset + id.slice.count, target: target, hasType: hasType)
             )
         }
-        for part in descendants where part.isObject && (part["$type"]?.equals("ref") ?? false) {
+        func look(at part: JSONView) {
+            guard part.isObject, part["$type"]?.equals("ref") ?? false else { return }
             if let id = part["$id"], let text = id.string { add(id, try? RecordID(text), hasType: true) }
             if let id = part["$recordID"], let text = id.string, let type = part["$recordType"]?.string {
                 add(id, (try? RecordTypeName(type)).flatMap { try? RecordID(type: $0, id: text) }, hasType: false)
             }
         }
+        look(at: self)
+        for part in descendants { look(at: part) }
         return references.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 }

@@ -1,0 +1,308 @@
+internal import SkyrowJSON
+package import SkyrowModel
+
+extension FieldOperator {
+    /// What the operator makes of the value of a field, as the statement of a save does in the database.
+    ///
+    /// Throws the error that a client gets where it cannot be applied: `108 InvalidArgument`, or `132 PayloadTooLarge`
+    /// for a result that is too long.
+    ///
+    /// - Parameters:
+    ///   - stored: `null` where the field has no value.
+    ///   - isNew: whether there is no such record yet.
+    ///   - field: the one that errors name.
+    package func apply(
+        to stored: RecordValue,
+        isNew: Bool,
+        field: FieldName
+    ) throws(SkyrowError) -> RecordValue {
+        var value = stored
+        for (place, step) in steps.enumerated() {
+            do throws(OperatorRefusal) {
+                value = try step.result(value, isNew: isNew)
+            } catch {
+                throw error.error(on: field, step: isSeveral ? place : nil)
+            }
+        }
+        if steps.contains(where: \.makesLonger) {
+            do throws(OperatorRefusal) { try value.requireStorable() } catch { throw error.error(on: field) }
+        }
+        return value
+    }
+
+    private var isSeveral: Bool {
+        if case .all = kind { true } else { false }
+    }
+
+    /// Whether the result may be longer than the stored value and the operand.
+    package var makesLonger: Bool {
+        switch kind {
+        case .push, .addToSet, .setElement, .setMember, .computeMember: true
+        case .compute, .unset, .setOnInsert, .pull, .pop, .unsetMember: false
+        case .all(let operators): operators.contains(where: \.makesLonger)
+        }
+    }
+
+    private func result(_ value: RecordValue, isNew: Bool) throws(OperatorRefusal) -> RecordValue {
+        switch kind {
+        case .compute(let arithmetic, let operand):
+            return try arithmetic.result(value, operand)
+        case .unset:
+            return .null
+        case .setOnInsert(let inserted):
+            return isNew ? inserted : value
+        case .push(let elements, let end):
+            return try value.changingElements { stored, writer in
+                let added = Elements(elements)
+                for element in end == .last ? stored + added.all : added.all + stored { writer.json(element) }
+            }
+        case .addToSet(let elements):
+            return try value.changingElements { stored, writer in
+                var known = Set(stored.map(\.identity))
+                for element in stored { writer.json(element) }
+                for element in Elements(elements).all where known.insert(element.identity).inserted {
+                    writer.json(element)
+                }
+            }
+        case .pull(let elements):
+            return try value.changingElements { stored, writer in
+                let removed = Set(Elements(elements).all.map(\.identity))
+                for element in stored where !removed.contains(element.identity) { writer.json(element) }
+            }
+        case .pop(let end):
+            return try value.changingElements { stored, writer in
+                for element in end == .first ? stored.dropFirst() : stored.dropLast() { writer.json(element) }
+            }
+        case .setElement(let index, let element):
+            if case .null = value { throw .type("array") }
+            var count = 0
+            let result = try value.changingElements { stored, writer in
+                count = stored.count
+                for (place, other) in stored.enumerated() { writer.json(place == index ? element : other) }
+            }
+            guard index < count else { throw .noElement(index) }
+            return result
+        case .setMember(let path, let member):
+            return try value.changingMember(path.steps[...], .set(member))
+        case .computeMember(let path, let arithmetic, let operand):
+            return try value.changingMember(path.steps[...], .compute(arithmetic, operand))
+        case .unsetMember(let path):
+            return try value.changingMember(path.steps[...], .unset)
+        case .all(let operators):
+            var value = value
+            for step in operators { value = try step.result(value, isNew: isNew) }
+            return value
+        }
+    }
+}
+
+// MARK: Numbers, instants and strings
+
+extension FieldOperator.Arithmetic {
+    fileprivate func result(_ stored: RecordValue, _ operand: RecordValue) throws(OperatorRefusal) -> RecordValue {
+        switch (stored, operand) {
+        case (.null, .integer): return self == .multiply ? .integer(0) : operand
+        case (.null, .number): return self == .multiply ? .number(0) : operand
+        case (.null, .string), (.null, .datetime): return try keeping(operand, operand, .same)
+        case (.integer(let a), .integer(let b)): return .integer(try result(a, b))
+        case (.number(let a), .number(let b)): return .number(try result(a, b))
+        case (.integer(let a), .number(let b)): return .number(try result(Double(a), b))
+        case (.number(let a), .integer(let b)): return .number(try result(a, Double(b)))
+        case (.string(let a), .string(let b)): return try keeping(stored, operand, ValueOrder(texts: a, b))
+        case (.datetime(let a), .datetime(let b)): return try keeping(stored, operand, ValueOrder(a, b))
+        default: throw .type("number")
+        }
+    }
+
+    private func result(_ a: Int64, _ b: Int64) throws(OperatorRefusal) -> Int64 {
+        let (result, overflows) =
+            switch self {
+            case .increment: a.addingReportingOverflow(b)
+            case .multiply: a.multipliedReportingOverflow(by: b)
+            case .minimum: (min(a, b), false)
+            case .maximum: (max(a, b), false)
+            }
+        if overflows { throw .range }
+        return result
+    }
+
+    /// As PostgreSQL computes with `double precision`: what leaves the range of doubles, or becomes zero below it, is
+    /// refused, and NaN is above every number.
+    private func result(_ a: Double, _ b: Double) throws(OperatorRefusal) -> Double {
+        switch self {
+        case .increment:
+            let sum = a + b
+            if sum.isInfinite, a.isFinite, b.isFinite { throw .range }
+            return sum
+        case .multiply:
+            let product = a * b
+            if product.isInfinite, a.isFinite, b.isFinite { throw .range }
+            if product.isZero, !a.isZero, !b.isZero { throw .range }
+            return product
+        case .minimum: return ValueOrder(numbers: a, b) == .greater ? b : a
+        case .maximum: return ValueOrder(numbers: a, b) == .less ? b : a
+        }
+    }
+
+    /// The stored value unless the operand is beyond it.
+    private func keeping(
+        _ stored: RecordValue,
+        _ operand: RecordValue,
+        _ order: ValueOrder
+    ) throws(OperatorRefusal) -> RecordValue {
+        switch self {
+        case .increment, .multiply: throw .type("number")
+        case .minimum: return order == .greater ? operand : stored
+        case .maximum: return order == .less ? operand : stored
+        }
+    }
+
+    /// Of numbers inside JSON, which are decimals.
+    fileprivate func result(_ stored: JSONDecimal?, _ operand: JSONDecimal) throws(OperatorRefusal) -> JSONDecimal {
+        guard let stored else { return self == .multiply ? JSONDecimal(Int64(0)) : operand }
+        let result: JSONDecimal? =
+            switch self {
+            case .increment: stored.adding(operand)
+            case .multiply: stored.multiplied(by: operand)
+            case .minimum: min(stored, operand)
+            case .maximum: max(stored, operand)
+            }
+        guard let result, result.plainLength <= FieldOperator.Limits.digits else { throw .range }
+        return result
+    }
+}
+
+// MARK: Arrays
+
+/// The elements of an array in JSON.
+private struct Elements {
+    let all: [JSONText]
+
+    init(_ text: JSONText) {
+        all = text.withValue { $0.elements.map(\.jsonText) } ?? []
+    }
+}
+
+extension RecordValue {
+    /// The array that `write` makes of the elements of this one, or of none where there is no value.
+    fileprivate func changingElements(
+        _ write: ([JSONText], JSONWriter) -> Void
+    ) throws(OperatorRefusal) -> RecordValue {
+        let stored: [JSONText]
+        switch self {
+        case .null: stored = []
+        case .json(let text):
+            guard let elements = text.withValue({ $0.isArray ? $0.elements.map(\.jsonText) : nil }) ?? nil else {
+                throw .type("array")
+            }
+            stored = elements
+        default: throw .type("array")
+        }
+        let writer = JSONWriter()
+        writer.beginArray()
+        write(stored, writer)
+        writer.endArray()
+        return .json(writer.jsonText)
+    }
+
+    /// Throws for what is too long to be stored.
+    fileprivate func requireStorable() throws(OperatorRefusal) {
+        guard case .json(let text) = self else { return }
+        let (count, length) = text.withValue { ($0.isArray ? $0.count : 0, $0.storedLength) } ?? (0, 0)
+        if count > FieldOperator.Limits.elements { throw .count }
+        if length > FieldOperator.Limits.bytes { throw .length }
+    }
+}
+
+// MARK: Members of objects
+
+/// What becomes of a member.
+private enum MemberChange {
+    case set(JSONText)
+    case compute(FieldOperator.Arithmetic, JSONText)
+    case unset
+}
+
+extension RecordValue {
+    fileprivate func changingMember(
+        _ path: ArraySlice<String>,
+        _ change: MemberChange
+    ) throws(OperatorRefusal) -> RecordValue {
+        let writer = JSONWriter()
+        let result: Result<Void, OperatorRefusal>?
+        switch self {
+        case .null:
+            result = Result { () throws(OperatorRefusal) in try writer.object(nil, changing: path, change) }
+        case .json(let text):
+            result = text.withValue { json in
+                Result { () throws(OperatorRefusal) in try writer.object(json, changing: path, change) }
+            }
+        default: throw .type("object")
+        }
+        guard let result else { throw .type("object") }
+        try result.get()
+        return .json(writer.jsonText)
+    }
+}
+
+extension JSONWriter {
+    /// Writes an object with a member of it changed; what is missing on the way becomes an object.
+    fileprivate func object(
+        _ json: JSONView?,
+        changing path: ArraySlice<String>,
+        _ change: MemberChange
+    ) throws(OperatorRefusal) {
+        let object = json.flatMap { $0.isNull ? nil : $0 }
+        guard object?.isObject ?? true else { throw .type("object") }
+        guard let name = path.first else { return }
+        beginObject()
+        var isFound = false
+        for (key, value) in object?.uniqueMembers ?? [] {
+            guard key.isSameText(as: name) else {
+                self.key(key)
+                self.json(validated: value.source)
+                continue
+            }
+            isFound = true
+            try member(key, value, path.dropFirst(), change)
+        }
+        if !isFound { try member(name, nil, path.dropFirst(), change) }
+        endObject()
+    }
+
+    /// Writes what becomes of a member, which may be nothing.
+    private func member(
+        _ name: String,
+        _ value: JSONView?,
+        _ rest: ArraySlice<String>,
+        _ change: MemberChange
+    ) throws(OperatorRefusal) {
+        guard rest.isEmpty else {
+            // Where nothing is, nothing is made to be removed.
+            if case .unset = change, value?.isNull ?? true {
+                if let value {
+                    key(name)
+                    json(validated: value.source)
+                }
+                return
+            }
+            key(name)
+            return try object(value, changing: rest, change)
+        }
+        switch change {
+        case .set(let text):
+            key(name)
+            json(text)
+        case .compute(let arithmetic, let operand):
+            let stored = value.flatMap { $0.isNull ? nil : $0 }
+            let number = stored.flatMap { JSONDecimal($0) }
+            if stored != nil, number == nil { throw .type("number") }
+            guard let operand = operand.withValue({ JSONDecimal($0) }) ?? nil else { throw .type("number") }
+            let text = try arithmetic.result(number, operand).plainText
+            key(name)
+            text.withBytes { json(validated: UnsafeRawBufferPointer($0)) }
+        case .unset:
+            break
+        }
+    }
+}

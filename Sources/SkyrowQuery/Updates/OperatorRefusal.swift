@@ -1,0 +1,39 @@
+package import SkyrowModel
+
+/// Why an operator cannot be applied to the value that is stored.
+package enum OperatorRefusal: Error, Hashable, Sendable {
+    /// The value is not of the type that the operator is for; the name says what it would have to be.
+    case type(String)
+    /// There is no element of this number.
+    case noElement(Int64)
+    /// The result is beyond the range of the field.
+    case range
+    /// The result is longer than 1 MB.
+    case length
+    /// The result has more than 10,000 elements.
+    case count
+
+    /// The error for a client about a field, and about one of the operators of `all`.
+    package func error(on field: FieldName, step: Int? = nil) -> SkyrowError {
+        let error =
+            switch self {
+            case .type(let expected):
+                SkyrowError.invalidArgument("The operator does not fit what is stored, which is no \(expected).")
+            case .noElement(let index):
+                SkyrowError.invalidArgument("The array that is stored has no element \(index).")
+            case .range:
+                SkyrowError.invalidArgument("The result of the operator is beyond the range of the field.")
+            case .length:
+                SkyrowError(
+                    .payloadTooLarge,
+                    "The result of the operator is more than \(FieldOperator.Limits.bytes) bytes."
+                )
+            case .count:
+                SkyrowError(
+                    .payloadTooLarge,
+                    "The result of the operator has more than \(FieldOperator.Limits.elements) elements."
+                )
+            }
+        return (step.map { error.at($0).at(".$val") } ?? error).inOperator(on: field.rawValue)
+    }
+}

@@ -1,0 +1,60 @@
+internal import SkyrowModel
+
+/// The columns that a draft with operators sets, and what a new record gets in them.
+struct OperatedColumns {
+    /// By their place in the table, in that order.
+    private(set) var columns: [Int] = []
+    private(set) var values: [RecordValue] = []
+    private(set) var operators: [SettledOperator] = []
+    /// Why there can be no new record; nil where there can, or where it is not asked.
+    private(set) var insertRefusal: SkyrowError?
+    /// Whether one of the columns is for references.
+    private(set) var hasReferences = false
+
+    /// Throws `108 InvalidArgument` for an operator that does not fit its field, or that needs a stored value where the
+    /// record is to be new, and `114 IncompatibleSchema` for a field that the table does not have.
+    ///
+    /// - Parameters:
+    ///   - set: the columns that get values, and these.
+    ///   - freshIDs: what temporary ids stand for.
+    init(
+        of draft: RecordDraft,
+        in table: RecordTable,
+        beside set: (columns: [Int], values: [RecordValue]),
+        _ freshIDs: [RecordID: RecordID]
+    ) throws(SkyrowError) {
+        var all: [(column: Int, value: RecordValue, change: SettledOperator?)] = zip(set.columns, set.values).map {
+            ($0, $1, nil)
+        }
+        let others = Set(set.columns)
+        for settled in try table.settledOperators(of: draft, freshIDs) {
+            guard !others.contains(settled.column) else {
+                throw SkyrowError.invalidArgument("A field has a value or an operator, and not both.")
+                    .inOperator(on: settled.field.rawValue)
+            }
+            switch (draft.precondition, table.rules.origin) {
+            case (.isNew, .saves):
+                // Nothing is stored to apply it to.
+                all.append((settled.column, try settled.freshValue(), nil))
+            case (.revision, _), (_, .accounts):
+                all.append((settled.column, settled.rowValue, settled))
+            case (nil, .saves):
+                do throws(SkyrowError) {
+                    all.append((settled.column, try settled.freshValue(), settled))
+                } catch {
+                    insertRefusal = insertRefusal ?? error
+                    all.append((settled.column, settled.rowValue, settled))
+                }
+            }
+        }
+        all.sort { $0.column < $1.column }
+        for (place, one) in all.enumerated() {
+            columns.append(one.column)
+            values.append(one.value)
+            if case .reference = table.columns[one.column].type { hasReferences = true }
+            guard var settled = one.change else { continue }
+            settled.place = place
+            operators.append(settled)
+        }
+    }
+}

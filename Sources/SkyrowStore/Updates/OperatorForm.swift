@@ -1,0 +1,129 @@
+internal import SkyrowModel
+internal import SkyrowQuery
+
+/// Which operators the fields of a type take, beside `unset` and `set_on_insert`, which all take.
+package enum OperatorFamily: Hashable, Sendable {
+    case none
+    /// `min` and `max`
+    case order
+    /// `inc`, `mul`, `min` and `max`
+    case arithmetic
+    /// Those of arrays and objects in JSON.
+    case json
+}
+
+/// What a statement's text depends on of an operator: its kind, and not its operands.
+enum OperatorForm: Hashable, Sendable {
+    /// - Parameter isText: whether the values are texts, which are compared by their bytes.
+    case compute(FieldOperator.Arithmetic, isText: Bool)
+    case unset
+    case setOnInsert
+    case push(at: FieldOperator.ArrayEnd)
+    case addToSet
+    case pull
+    case pop(FieldOperator.ArrayEnd)
+    case setElement
+    case setMember
+    case computeMember(FieldOperator.Arithmetic)
+    case unsetMember
+    case all([OperatorForm])
+
+    /// How many values are bound for it, where the row has none for it.
+    var operandCount: Int {
+        switch self {
+        case .compute, .push, .addToSet, .pull, .unsetMember: 1
+        case .unset, .setOnInsert, .pop: 0
+        case .setElement: 2
+        case .setMember, .computeMember: 3
+        case .all(let forms): forms.reduce(0) { $0 + $1.operandCount }
+        }
+    }
+
+    /// How many operators it is.
+    var stepCount: Int {
+        if case .all(let forms) = self { forms.count } else { 1 }
+    }
+
+    /// Whether its operand is the column's value of the row that is to be inserted, so that one statement does for many
+    /// records. The value of a new record is the operand too.
+    var readsRow: Bool {
+        switch self {
+        case .compute(let arithmetic, _):
+            switch arithmetic {
+            case .increment, .minimum, .maximum: true
+            case .multiply: false
+            }
+        case .push, .addToSet: true
+        case .unset, .setOnInsert, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember, .all: false
+        }
+    }
+
+    /// Whether it computes with numbers, so that a result can be beyond the range of the column.
+    var isArithmetic: Bool {
+        switch self {
+        case .compute: true
+        case .all(let forms): forms.contains(where: \.isArithmetic)
+        case .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember:
+            false
+        }
+    }
+
+    /// Whether one statement does for many records.
+    var isForMany: Bool { readsRow || operandCount == 0 }
+
+    /// Whether the result may be longer than the stored value.
+    var makesLonger: Bool {
+        switch self {
+        case .push, .addToSet, .setElement, .setMember, .computeMember: true
+        case .compute, .unset, .setOnInsert, .pull, .pop, .unsetMember: false
+        case .all(let forms): forms.contains(where: \.makesLonger)
+        }
+    }
+}
+
+/// An operator as a column takes it: its operands are of the column's type, and temporary ids are resolved.
+struct SettledOperator: Sendable {
+    /// A value that is bound for an operator.
+    enum Operand: Sendable {
+        case value(RecordValue)
+        case json(JSONText)
+        case index(Int64)
+        case names([String])
+        /// A number of any length.
+        case number(JSONText)
+    }
+
+    /// The place of the column in the table.
+    let column: Int
+    let field: FieldName
+    let change: FieldOperator
+    let form: OperatorForm
+    let operands: [Operand]
+    /// The place among the columns that are written.
+    var place = 0
+
+    /// What the row of a statement has for the column where the record is there already: the operand, if it is read there.
+    var rowValue: RecordValue {
+        guard form.readsRow else { return .null }
+        return switch change.kind {
+        case .compute(_, let operand): operand
+        case .push(let elements, _), .addToSet(let elements): .json(elements)
+        default: .null
+        }
+    }
+
+    /// What the field gets in a new record; throws the refusal of an operator that needs a stored value.
+    func freshValue() throws(SkyrowError) -> RecordValue {
+        try change.apply(to: .null, isNew: true, field: field)
+    }
+
+    /// The error for a record whose value the operator cannot be applied to; nil where it can.
+    func refusal(on record: Record) -> SkyrowError? {
+        do throws(SkyrowError) {
+            _ = try change.apply(to: record.fields[field] ?? .null, isNew: false, field: field)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,241 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// The SQL of an operator: what a column becomes, and the condition under which it can.
+///
+/// ```sql
+/// coalesce("r"."views" + EXCLUDED."views", EXCLUDED."views")
+/// ```
+///
+/// Expressions only, since a function of PostgreSQL's languages costs more than the rest of the statement. No condition
+/// fails for any value, whatever order PostgreSQL evaluates conditions in; a ``FieldOperator`` in memory says the same
+/// (`apply`), and a seeded test compares the two.
+struct OperatorText {
+    let form: OperatorForm
+    /// The column's place among those that are written, by which operands are bound.
+    let place: Int
+    /// What the row of the statement has for the column.
+    let input: SQL
+
+    /// What the column becomes; nil when it stays as it is.
+    func value(of column: SQL) -> StatementTemplate? {
+        guard let forms = chained else { return form == .setOnInsert ? nil : step(of: column).value }
+        guard forms.contains(where: { $0 != .setOnInsert }) else { return nil }
+        return "(SELECT \"s\".\"x\" FROM (\(chain(forms, column))) AS \"s\")"
+    }
+
+    /// Whether the column can become that; nil when it always can.
+    func condition(on column: SQL) -> StatementTemplate? {
+        guard let forms = chained else { return step(of: column).wholeCondition }
+        let hasCondition = forms.contains { Step($0, of: column, operands: []).condition != nil }
+        guard hasCondition || form.makesLonger else { return nil }
+        let room: StatementTemplate = form.makesLonger ? " AND \(Step.room("\"s\".\"x\""))" : ""
+        return "(SELECT \"s\".\"ok\"\(room) FROM (\(chain(forms, column))) AS \"s\")"
+    }
+
+    /// The operators that are put one inside of the other; nil for one that is an expression on the column itself.
+    private var chained: [OperatorForm]? {
+        switch form {
+        case .all(let forms): forms
+        // They name their operands many times.
+        case .setMember, .computeMember, .unsetMember: [form]
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement: nil
+        }
+    }
+
+    private func step(of column: SQL) -> Step {
+        Step(form, of: column, operands: form.readsRow ? ["\(input)"] : (0..<form.operandCount).map(operand))
+    }
+
+    private func operand(_ number: Int) -> StatementTemplate {
+        "\(parameter: .operand(column: place, number: number))"
+    }
+
+    /// The steps of `all` one inside of the other: each takes the value of the one before, and none is taken after one
+    /// that cannot be.
+    ///
+    /// `OFFSET 0` keeps PostgreSQL from putting an inner expression in each place in which an outer one names it. What is
+    /// bound for a step is bound once, whatever the step needs it for.
+    private func chain(_ forms: [OperatorForm], _ column: SQL) -> StatementTemplate {
+        var source: StatementTemplate = "SELECT \(column) AS \"x\", true AS \"ok\""
+        var operands = 0
+        for form in forms where form != .setOnInsert {
+            let bound = (operands..<operands + form.operandCount).map(operand)
+            operands += form.operandCount
+            let step = Step(form, of: "\"c\".\"x\"", operands: ["\"c\".\"a\"", "\"c\".\"b\"", "\"c\".\"d\""])
+            let test = Step(form, of: "\"s\".\"x\"", operands: ["\"p\".\"a\"", "\"p\".\"b\"", "\"p\".\"d\""])
+            let condition = test.condition.map { " AND \($0)" as StatementTemplate } ?? ""
+            let columns = zip(["\"a\"", "\"b\"", "\"d\""] as [SQL], bound)
+            let given = columns.map { name, _ in ", \"p\".\(name)" as StatementTemplate }.joined(separator: "")
+            let parameters = columns.map { name, value in "\(value) AS \(name)" as StatementTemplate }
+            let row: StatementTemplate =
+                bound.isEmpty ? "" : ", (SELECT \(parameters.joined(separator: ", "))) AS \"p\""
+            source = """
+                SELECT CASE WHEN "c"."ok" THEN \(step.value) ELSE "c"."x" END AS "x", "c"."ok" \
+                FROM (SELECT "s"."x"\(given), "s"."ok"\(condition) AS "ok" \
+                FROM (\(source)) AS "s"\(row) OFFSET 0) AS "c" OFFSET 0
+                """
+        }
+        return source
+    }
+}
+
+/// One operator on an expression that is short enough to be named several times, as its operands are.
+private struct Step {
+    let form: OperatorForm
+    let x: SQL
+    private let operands: [StatementTemplate]
+
+    init(_ form: OperatorForm, of x: SQL, operands: [StatementTemplate]) {
+        self.form = form
+        self.x = x
+        self.operands = operands
+    }
+
+    private func operand(_ number: Int) -> StatementTemplate {
+        operands.indices.contains(number) ? operands[number] : ""
+    }
+
+    // MARK: Values
+
+    var value: StatementTemplate {
+        switch form {
+        case .compute(let arithmetic, let isText):
+            return compute(arithmetic, isText ? "\(x) COLLATE \"C\"" : "\(x)", operand(0))
+        case .unset, .all:
+            // Of the column's type
+            return "CASE WHEN false THEN \(x) END"
+        case .setOnInsert:
+            return "\(x)"
+        case .push(at: .last):
+            return "coalesce(\(x), '[]') || \(operand(0))"
+        case .push(at: .first):
+            return "\(operand(0)) || coalesce(\(x), '[]')"
+        case .addToSet:
+            return """
+                coalesce(\(x), '[]') || coalesce((SELECT jsonb_agg("v"."e" ORDER BY "v"."n") \
+                FROM jsonb_array_elements(\(operand(0))) WITH ORDINALITY AS "v" ("e", "n") WHERE NOT EXISTS \
+                (SELECT FROM jsonb_array_elements(coalesce(\(x), '[]')) AS "o" ("e") WHERE "o"."e" = "v"."e")), '[]')
+                """
+        case .pull:
+            return """
+                coalesce((SELECT jsonb_agg("o"."e" ORDER BY "o"."n") \
+                FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "o" ("e", "n") WHERE NOT EXISTS \
+                (SELECT FROM jsonb_array_elements(\(operand(0))) AS "v" ("e") WHERE "v"."e" = "o"."e")), '[]')
+                """
+        case .pop(.first):
+            return "coalesce(\(x), '[]') - 0"
+        case .pop(.last):
+            return "coalesce(\(x), '[]') - (-1)"
+        case .setElement:
+            return "jsonb_set(\(x), ARRAY[\(operand(0))::text], \(operand(1)), false)"
+        case .setMember:
+            return member(operand(1))
+        case .computeMember(let arithmetic):
+            return member("to_jsonb(\(number(arithmetic)))")
+        case .unsetMember:
+            return "\(object) #- \(operand(0))"
+        }
+    }
+
+    private func compute(
+        _ arithmetic: FieldOperator.Arithmetic,
+        _ x: StatementTemplate,
+        _ operand: StatementTemplate
+    ) -> StatementTemplate {
+        switch arithmetic {
+        case .increment: "coalesce(\(x) + \(operand), \(operand))"
+        case .multiply: "coalesce(\(x) * \(operand), 0)"
+        case .minimum: "least(\(x), \(operand))"
+        case .maximum: "greatest(\(x), \(operand))"
+        }
+    }
+
+    /// The object, or a new one in the place of what is missing.
+    private var object: StatementTemplate {
+        "CASE WHEN jsonb_typeof(\(x)) = 'object' THEN \(x) ELSE '{}' END"
+    }
+
+    /// The object with a member set: what is missing on the way is taken from a skeleton, the third operand.
+    private func member(_ value: StatementTemplate) -> StatementTemplate {
+        """
+        (SELECT jsonb_set(\(object), "k"."k", jsonb_set(\(operand(2)), \(operand(0)), \(value)) #> "k"."k") \
+        FROM (SELECT (\(operand(0)))[1:(SELECT count(*)::int FROM \(names) WHERE "g"."n" = 1 \
+        OR jsonb_typeof(\(leading)) = 'object')] AS "k" OFFSET 0) AS "k")
+        """
+    }
+
+    /// The names of the path, with their numbers from 1.
+    private var names: StatementTemplate {
+        "unnest(\(operand(0))) WITH ORDINALITY AS \"g\" (\"e\", \"n\")"
+    }
+
+    /// What has the member of the name `g`.
+    private var leading: StatementTemplate {
+        "\(x) #> (\(operand(0)))[1:\"g\".\"n\"::int - 1]"
+    }
+
+    /// What a number inside of the object becomes, without zeros at its end.
+    private func number(_ arithmetic: FieldOperator.Arithmetic) -> StatementTemplate {
+        let stored: StatementTemplate = "(\(x) #>> \(operand(0)))::numeric"
+        return "trim_scale(\(compute(arithmetic, stored, "\(operand(1))::numeric")))"
+    }
+
+    // MARK: Conditions
+
+    /// Whether what is stored is what the operator is for; nil where all is.
+    var condition: StatementTemplate? {
+        switch form {
+        case .compute, .unset, .setOnInsert, .all: nil
+        case .push, .addToSet, .pull, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
+        case .setElement: "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
+        case .setMember, .unsetMember: objects
+        case .computeMember(let arithmetic):
+            """
+            CASE WHEN \(objects) AND coalesce(jsonb_typeof(\(x) #> \(operand(0))), 'null') IN ('number', 'null') \
+            THEN length(\(number(arithmetic))::text) <= 400 ELSE false END
+            """
+        }
+    }
+
+    /// Whether all on the way to the member are objects or missing.
+    private var objects: StatementTemplate {
+        "NOT EXISTS (SELECT FROM \(names) WHERE jsonb_typeof(\(leading)) NOT IN ('object', 'null'))"
+    }
+
+    /// The condition, and that the result is short enough to be stored.
+    var wholeCondition: StatementTemplate? {
+        guard let condition else { return nil }
+        switch form {
+        case .compute, .unset, .setOnInsert, .all, .pull, .pop, .unsetMember:
+            return condition
+        case .push:
+            return """
+                CASE WHEN NOT (\(condition)) THEN false ELSE \(hasRoomForAll) END
+                """
+        case .addToSet:
+            // Mostly there is room for all of the elements, also for those that are there already.
+            return """
+                CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
+                (SELECT \(Self.room("\"g\".\"x\"")) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
+                """
+        case .setElement, .setMember, .computeMember:
+            return "CASE WHEN \(condition) THEN octet_length((\(value))::text) <= 1048576 ELSE false END"
+        }
+    }
+
+    private var hasRoomForAll: StatementTemplate {
+        """
+        coalesce(jsonb_array_length(\(x)), 0) + jsonb_array_length(\(operand(0))) <= 10000 \
+        AND octet_length((coalesce(\(x), '[]') || \(operand(0)))::text) <= 1048576
+        """
+    }
+
+    /// Whether a result is short enough to be stored.
+    static func room(_ x: SQL) -> StatementTemplate {
+        """
+        CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) <= 10000 ELSE true END \
+        AND coalesce(octet_length(\(x)::text), 0) <= 1048576
+        """
+    }
+}

@@ -1,0 +1,150 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowQuery
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+/// SQL and memory make the same of a value, and refuse the same.
+@Suite(.timeLimit(.minutes(10))) struct OperatorAgreementTests {
+    private static let integers: [Int64] = [
+        0, 1, -1, 2, 7, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 53, (1 << 53) + 1, 3_037_000_500,
+    ]
+    private static let numbers: [Double] = [
+        0, -0.0, 1, -1, 0.1, 0.2, 5e-324, -5e-324, 1e308, -1e308, 1.7976931348623157e308, 1e-200, 9007199254740993, 0.5,
+    ]
+    private static let texts = [
+        "", "a", "A", "b", "\u{E9}", "e\u{301}", "\u{E000}", "\u{10000}", "\u{10FFFF}", "ß", "a\u{1}", "\"", "\\", "%",
+    ]
+    private static let instants: [Int64] = [0, 1, -1, .max, .min, 602_942_400_123_456]
+    private static let elements = [
+        "null", "true", "false", "0", "-0", "-0.0", "1", "1.0", "1e0", "10e-1", "-1", "1.50", "9223372036854775808", "1e308",
+        "5e-324", "0.1", "123456789012345678901234567890.123456789", "\"\"", "\"a\"", "\"\\u0061\"", "\"A\"", "\"\u{E9}\"",
+        "\"e\u{301}\"", "\"\u{10FFFF}\"", "\"\\u0001\\n\\\"\\\\\"", "[]", "[[]]", "[null]", "[1,1.0]", "{}", "{\"a\":1}",
+        "{\"a\":1.0,\"b\":[]}", "{\"b\":[],\"a\":1}", "{\"a\":2,\"a\":1}", "{\"\u{E9}\":{}}", "{\"e\u{301}\":{}}",
+    ]
+    private static let members = ["a", "b", "0", "\u{E9}", "e\u{301}", "\"q\"", "a b"]
+    private static let jsonNumbers = ["0", "1", "-1", "0.1", "2.50", "1e300", "1e-300", "-9223372036854775808", "1e10"]
+
+    private struct Generator {
+        var random: SeededGenerator
+
+        mutating func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
+        mutating func few(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+        mutating func list() -> String {
+            "[" + (0..<few(0...4)).map { _ in one(elements) }.joined(separator: ",") + "]"
+        }
+
+        mutating func object(_ depth: Int) -> String {
+            let parts = (0..<few(0...3)).map { _ -> String in
+                let name = one(members).replacing("\"", with: "\\\"")
+                let value =
+                    switch few(0...5) {
+                    case 0...1 where depth > 0: object(depth - 1)
+                    case 2: one(jsonNumbers)
+                    case 3: list()
+                    default: one(elements)
+                    }
+                return "\"\(name)\":\(value)"
+            }
+            return "{\(parts.joined(separator: ","))}"
+        }
+
+        mutating func path() -> String {
+            (0..<few(1...4)).map { _ in one(members) }.joined(separator: ".")
+        }
+
+        /// A field of a note, a value for it, and an operator that fits.
+        mutating func pair() -> (field: String, stored: RecordValue, change: FieldOperator) {
+            let name = one(["stars", "score", "title", "due", "tags", "tags", "tags"])
+            let stored: RecordValue = few(0...7) == 0 ? .null : value(name)
+            let change =
+                few(0...4) == 0
+                ? FieldOperator(.all((0..<few(1...5)).map { _ in self.change(name) })) : change(name)
+            return (name, stored, change)
+        }
+
+        private mutating func value(_ name: String) -> RecordValue {
+            switch name {
+            case "stars": .integer(one(integers))
+            case "score": .number(one(numbers))
+            case "title": .string(one(texts))
+            case "due": .datetime(Timestamp(microseconds: one(instants)))
+            default: jsonValue(few(0...1) == 0 ? list() : object(3))
+            }
+        }
+
+        private mutating func change(_ name: String) -> FieldOperator {
+            switch few(0...9) {
+            case 0: return .unset
+            case 1: return .setOnInsert(value(name))
+            default: break
+            }
+            switch name {
+            case "stars", "score":
+                return FieldOperator(.compute(one(FieldOperator.Arithmetic.allCases), value(name)))
+            case "title", "due":
+                return FieldOperator(.compute(one([.minimum, .maximum]), value(name)))
+            default:
+                switch few(0...9) {
+                case 0: return .push(list())
+                case 1: return .push(list(), at: .first)
+                case 2: return .addToSet(list())
+                case 3: return .pull(list())
+                case 4: return .popFirst
+                case 5: return .popLast
+                case 6: return .setElement(Int64(few(0...3)), one(elements))
+                case 7: return .setMember(path(), one(elements))
+                case 8: return .setMember(path(), one(FieldOperator.Arithmetic.allCases), one(jsonNumbers))
+                default: return .unsetMember(path())
+                }
+            }
+        }
+    }
+
+    @Test func theDatabaseAndMemoryMakeTheSameOfAValue() async throws {
+        try await withRecords { f in
+            var generator = Generator(random: .forTest())
+            let table = try #require(f.store.cache.current[type("note")])
+            var refusals = 0
+            for round in 0..<40 {
+                var drafts: [RecordDraft] = []
+                var stored: [RecordDraft] = []
+                var expected: [Result<RecordValue, SkyrowError>] = []
+                for number in 0..<64 {
+                    let (name, value, change) = generator.pair()
+                    let id = "note/\(round)-\(number)"
+                    let isNew = generator.few(0...5) == 0
+                    if !isNew { stored.append(draft(id, [name: value])) }
+                    drafts.append(draft(id, applying: [name: change]))
+                    let column = try #require(table[field(name)])
+                    let settled = try #require(try column.settled(change, at: 0, resolving: { $0 }))
+                    expected.append(
+                        Result { () throws(SkyrowError) in
+                            try settled.change.apply(to: isNew ? .null : value, isNew: isNew, field: field(name))
+                        }
+                    )
+                }
+                for outcome in try await f.outcomes(stored) { _ = try outcome.record }
+                let outcomes = try await f.outcomes(drafts)
+                for (place, outcome) in outcomes.enumerated() {
+                    let (name, change) = drafts[place].operators[0]
+                    let before = stored.first { $0.id == drafts[place].id }?.fields[0].value
+                    let label = "\(change.kind) on \(String(describing: before))"
+                    switch expected[place] {
+                    case .success(let value):
+                        let record = try #require(outcome.error == nil ? try outcome.record : nil, "\(label): \(outcome)")
+                        let found = record.fields[name] ?? .null
+                        #expect(found.isIdentical(to: value), "\(label): \(found), in memory \(value)")
+                    case .failure(let error):
+                        refusals += 1
+                        #expect(outcome.error == error.inRecord(at: place), "\(label)")
+                    }
+                }
+            }
+            #expect((100...2000).contains(refusals))
+        }
+    }
+}
