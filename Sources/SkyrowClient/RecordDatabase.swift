@@ -41,15 +41,23 @@ public struct RecordDatabase: Sendable {
     /// - Parameters:
     ///   - drafts: the records, or the fields of them that change.
     ///   - atomically: whether one failure undoes all; then the call throws `115 AtomicOperationFailure` instead.
+    ///   - members: what is returned of each record.
     public func save(
         _ drafts: [RecordDraft],
-        atomically: Bool = false
+        atomically: Bool = false,
+        returning members: ReturnedMembers = .record
     ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if drafts.isEmpty { return [] }
         let key = UUID().uuidString
         let database = name
         return try await client.call(.recordSave, repeatability: .safe) {
-            $0.saveParameters(drafts, database: database, isAtomic: atomically, idempotencyKey: key)
+            $0.saveParameters(
+                drafts,
+                database: database,
+                isAtomic: atomically,
+                returning: members,
+                idempotencyKey: key
+            )
         } read: { json throws(SkyrowError) in
             try recordResults(json, count: drafts.count)
         }

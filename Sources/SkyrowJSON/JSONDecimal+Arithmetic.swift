@@ -38,7 +38,9 @@ extension JSONDecimal {
         let isLarger = magnitude >= other.magnitude
         let (large, small) = isLarger ? (self, other) : (other, self)
         var sums = [Int](repeating: 0, count: count)
-        for (place, digit) in large.digits.reversed().enumerated() { sums[large.lastExponent - low + place] += Int(digit) }
+        for (place, digit) in large.digits.reversed().enumerated() {
+            sums[large.lastExponent - low + place] += Int(digit)
+        }
         let isSum = isNegative == other.isNegative
         for (place, digit) in small.digits.reversed().enumerated() {
             sums[small.lastExponent - low + place] += isSum ? Int(digit) : -Int(digit)

@@ -12,7 +12,14 @@ extension ActionCatalog {
                 .array(of: .named(.recordDraft), minimum: 1),
                 isRequired: true
             ),
-            database, atomic, idempotencyKey,
+            database, atomic,
+            ActionParameter(
+                "return",
+                "What the result has of each saved record: all of it, or its id, its revision and the fields that operators "
+                    + "changed.",
+                .oneOfStrings(ReturnedMembers.allCases.map(\.rawValue))
+            ),
+            idempotencyKey,
         ],
         result: .array(of: .named(.recordEntry)),
         errors: [

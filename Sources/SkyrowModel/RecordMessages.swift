@@ -10,6 +10,7 @@ package struct SaveRequest: Sendable {
     package var database: DatabaseName
     package var items: [Item]
     package var isAtomic: Bool
+    package var returnedMembers: ReturnedMembers
     /// Up to 64 bytes; a retry with the same key gets the first result.
     package var idempotencyKey: String?
     /// The SHA-256 of the request's canonical text is made from these bytes when a key is given.
@@ -19,12 +20,14 @@ package struct SaveRequest: Sendable {
         database: DatabaseName,
         items: [Item],
         isAtomic: Bool = false,
+        returnedMembers: ReturnedMembers = .record,
         idempotencyKey: String? = nil,
         fingerprintSource: [UInt8] = []
     ) {
         self.database = database
         self.items = items
         self.isAtomic = isAtomic
+        self.returnedMembers = returnedMembers
         self.idempotencyKey = idempotencyKey
         self.fingerprintSource = fingerprintSource
     }

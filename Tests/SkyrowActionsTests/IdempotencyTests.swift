@@ -1,4 +1,6 @@
 import SkyrowModel
+import SkyrowStore
+import Synchronization
 import Testing
 
 @testable import SkyrowActions
@@ -50,6 +52,27 @@ import Testing
                 _ = try await fixture.service.save(SaveRequest(note, key: key), by: caller)
             }
             #expect(try await fixture.psql("SELECT stars FROM note") == "2")
+        }
+    }
+
+    @Test(arguments: [nil, "k"]) func whatIsReturnedOfARecordMayBeWhatOperatorsChanged(_ key: String?) async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.signUp("ann").caller
+            var note = draft("note/1", ["title": .string("x")])
+            note.operators = [(field("stars"), .increment(by: 1))]
+            var request = SaveRequest(database: .everyone, items: [.draft(note), .draft(draft("note/2"))])
+            request.idempotencyKey = key
+            request.returnedMembers = .changed
+            let seen = Mutex<[Record?]>([])
+            let result = try await fixture.service.save(request, by: caller) { outcomes throws(SkyrowError) in
+                seen.withLock { $0 = outcomes.map(\.savedRecord) }
+                return []
+            }
+            if case .outcomes(let outcomes) = result { seen.withLock { $0 = outcomes.map(\.savedRecord) } }
+            let records = seen.withLock { $0 }
+            #expect(records.map { $0?.id } == [id("note/1"), id("note/2")])
+            #expect(records.map { $0?.fields } == [[field("stars"): 1], [:]])
+            #expect(records[0]?.revision != nil && records[0]?.owner == nil && records[0]?.createdAt == nil)
         }
     }
 
@@ -187,5 +210,11 @@ import Testing
                 return
             }
         }
+    }
+}
+
+extension RecordOutcome {
+    fileprivate var savedRecord: Record? {
+        if case .record(let source) = self { source.collected() } else { nil }
     }
 }

@@ -43,6 +43,8 @@ import Testing
         .record(#"{"_id":7}"#),
         .call("record:save", #"{"records":[{"_id":"note/x"}],"atomic":"yes"}"#, 107),
         .call("record:save", #"{"records":[{"_id":"note/x"}],"database_id":7}"#, 107),
+        .call("record:save", #"{"records":[{"_id":"note/x"}],"return":7}"#, 107),
+        .call("record:save", #"{"records":[{"_id":"note/x"}],"return":"all"}"#, 108),
         .call("record:save", #"{"records":[{"_id":"note/x"}],"database_id":"_other"}"#, 108),
         .call("record:fetch", #"{"ids":"note/1"}"#, 107),
         .call("record:fetch", #"{"ids":[{}]}"#, 108),

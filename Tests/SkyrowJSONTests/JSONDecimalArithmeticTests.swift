@@ -65,7 +65,10 @@ import Testing
         try readJSON(text) { #expect($0.storedLength == length) }
     }
 
-    @Test(arguments: [("1", 0), ("[]", 1), ("{}", 1), ("[[1],{\"a\":[2]}]", 3), ("{\"a\":{\"b\":{}}}", 3)] as [(String, Int)])
+    @Test(
+        arguments: [("1", 0), ("[]", 1), ("{}", 1), ("[[1],{\"a\":[2]}]", 3), ("{\"a\":{\"b\":{}}}", 3)]
+            as [(String, Int)]
+    )
     func theDepthIsThatOfTheDeepestContainer(_ text: String, _ depth: Int) throws {
         try readJSON(text) { #expect($0.depth == depth) }
     }

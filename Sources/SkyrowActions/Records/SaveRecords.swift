@@ -59,23 +59,35 @@ extension ActionService {
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult {
         guard let claim else {
-            return .outcomes(
-                try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
-            )
+            let outcomes = try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
+            return .outcomes(request.returned(outcomes, of: items))
         }
         return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
-            try await self.store.save(
+            let outcomes = try await self.store.save(
                 items,
                 with: access,
                 atomic: request.isAtomic,
                 fitsSchema: true,
                 transaction: transaction
             )
+            return request.returned(outcomes, of: items)
         }
     }
 }
 
 extension SaveRequest {
+    /// The outcomes with as much of each record as the request asks for.
+    fileprivate func returned(_ outcomes: [RecordOutcome], of items: [SaveRequest.Item]) -> [RecordOutcome] {
+        switch returnedMembers {
+        case .record: return outcomes
+        case .changed:
+            return zip(items, outcomes).map { item, outcome in
+                guard case .record(let record) = outcome else { return outcome }
+                return .record(ChangedMembers(of: record, fields: item.draft?.operators.map(\.name) ?? []))
+            }
+        }
+    }
+
     /// Refuses an atomic request of which an item could not be read: `108`, with the errors in the order of the items.
     fileprivate func refuseUndecodableItems() throws(SkyrowError) {
         let errors = items.compactMap { item -> SkyrowError? in

@@ -15,12 +15,10 @@ package struct RecordWrite: Sendable {
     package let values: [RecordValue]
     /// The number of records before it in the request that have the same id.
     package let round: Int
-    /// The operators, by the places of their columns.
-    let operators: [SettledOperator]
-    /// Why there can be no new record; nil where there can.
-    let insertRefusal: SkyrowError?
+    /// nil for a record without operators, as most are.
+    private let operated: WriteOperators?
     /// How often the form of the statement was changed (``tryAsChange()``).
-    private var changesOfForm = 0
+    private var changesOfForm: UInt8 = 0
 
     /// - Parameters:
     ///   - columns: the columns to set by their place in the table, in that order.
@@ -45,8 +43,8 @@ package struct RecordWrite: Sendable {
         self.precondition = precondition
         self.values = values
         self.round = round
-        self.operators = operators
-        self.insertRefusal = insertRefusal
+        operated =
+            operators.isEmpty ? nil : WriteOperators(operators: operators, insertRefusal: insertRefusal)
         let kind: SaveShape.Kind
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
@@ -62,6 +60,10 @@ package struct RecordWrite: Sendable {
 
     /// The columns to set by their place in the table, in that order.
     package var columns: [Int] { shape.columns }
+    /// The operators, by the places of their columns.
+    var operators: [SettledOperator] { operated?.operators ?? [] }
+    /// Why there can be no new record; nil where there can.
+    var insertRefusal: SkyrowError? { operated?.insertRefusal }
 
     // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
     // `stock >= 0` and an operator that adds -1, the row of a new record breaks the rule, and what becomes of the stored
@@ -88,6 +90,17 @@ package struct RecordWrite: Sendable {
     mutating func keepAccess() {
         access = nil
         shape.setsAccess = false
+    }
+}
+
+/// What only a write with operators has; an object, so that the others are no larger for it.
+private final class WriteOperators: Sendable {
+    let operators: [SettledOperator]
+    let insertRefusal: SkyrowError?
+
+    init(operators: [SettledOperator], insertRefusal: SkyrowError?) {
+        self.operators = operators
+        self.insertRefusal = insertRefusal
     }
 }
 

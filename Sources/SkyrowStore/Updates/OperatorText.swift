@@ -188,7 +188,8 @@ private struct Step {
         switch form {
         case .compute, .unset, .setOnInsert, .all: nil
         case .push, .addToSet, .pull, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
-        case .setElement: "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
+        case .setElement:
+            "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
         case .setMember, .unsetMember: objects
         case .computeMember(let arithmetic):
             """

@@ -10,6 +10,7 @@ extension SaveRequest {
         let parameters = Parameters(json)
         let database = try parameters.database()
         let isAtomic = try parameters.boolean("atomic") ?? false
+        let returnedMembers = try parameters.returnedMembers()
         let idempotencyKey = try parameters.idempotencyKey()
         let records = try parameters.required("records", parameters.array("records"))
         guard records.count > 0 else { throw .invalidArgument("\"records\" is empty.", "records") }
@@ -27,19 +28,32 @@ extension SaveRequest {
             database: database,
             items: items,
             isAtomic: isAtomic,
+            returnedMembers: returnedMembers,
             idempotencyKey: idempotencyKey,
             fingerprintSource: idempotencyKey == nil ? [] : fingerprint(parameters, list: records)
         )
     }
 }
 
-/// What makes two requests the same: database, atomicity and list in canonical form.
+extension Parameters {
+    fileprivate func returnedMembers() throws(SkyrowError) -> ReturnedMembers {
+        guard let name = try string("return") else { return .record }
+        guard let members = ReturnedMembers(rawValue: name) else {
+            throw .invalidArgument("\"return\" is \"record\" or \"changed\".", "return")
+        }
+        return members
+    }
+}
+
+/// What makes two requests the same: database, atomicity, list in canonical form, and what is returned of each record where
+/// that is not all of it.
 private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
     let writer = JSONWriter(capacity: list.source.count + 64)
     writer.beginArray()
     if let database = parameters["database_id"] { writer.canonical(database) } else { writer.null() }
     writer.boolean(parameters["atomic"]?.boolean ?? false)
     writer.canonical(list)
+    if let members = parameters["return"], !members.equals("record") { writer.canonical(members) }
     writer.endArray()
     return writer.bytes
 }
@@ -104,10 +118,15 @@ extension JSONWriter {
         _ drafts: [RecordDraft],
         database: DatabaseName,
         isAtomic: Bool,
+        returning members: ReturnedMembers = .record,
         idempotencyKey: String?
     ) {
         beginObject()
         databaseID(database)
+        if members != .record {
+            key("return")
+            string(members.rawValue)
+        }
         key("records")
         beginArray()
         for draft in drafts { self.draft(draft) }

@@ -12,16 +12,20 @@ import Testing
         0, 1, -1, 2, 7, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 53, (1 << 53) + 1, 3_037_000_500,
     ]
     private static let numbers: [Double] = [
-        0, -0.0, 1, -1, 0.1, 0.2, 5e-324, -5e-324, 1e308, -1e308, 1.7976931348623157e308, 1e-200, 9007199254740993, 0.5,
+        0, -0.0, 1, -1, 0.1, 0.2, 5e-324, -5e-324, 1e308, -1e308, 1.7976931348623157e308, 1e-200, 9_007_199_254_740_993,
+        0.5,
     ]
     private static let texts = [
         "", "a", "A", "b", "\u{E9}", "e\u{301}", "\u{E000}", "\u{10000}", "\u{10FFFF}", "ß", "a\u{1}", "\"", "\\", "%",
     ]
     private static let instants: [Int64] = [0, 1, -1, .max, .min, 602_942_400_123_456]
     private static let elements = [
-        "null", "true", "false", "0", "-0", "-0.0", "1", "1.0", "1e0", "10e-1", "-1", "1.50", "9223372036854775808", "1e308",
-        "5e-324", "0.1", "123456789012345678901234567890.123456789", "\"\"", "\"a\"", "\"\\u0061\"", "\"A\"", "\"\u{E9}\"",
-        "\"e\u{301}\"", "\"\u{10FFFF}\"", "\"\\u0001\\n\\\"\\\\\"", "[]", "[[]]", "[null]", "[1,1.0]", "{}", "{\"a\":1}",
+        "null", "true", "false", "0", "-0", "-0.0", "1", "1.0", "1e0", "10e-1", "-1", "1.50", "9223372036854775808",
+        "1e308",
+        "5e-324", "0.1", "123456789012345678901234567890.123456789", "\"\"", "\"a\"", "\"\\u0061\"", "\"A\"",
+        "\"\u{E9}\"",
+        "\"e\u{301}\"", "\"\u{10FFFF}\"", "\"\\u0001\\n\\\"\\\\\"", "[]", "[[]]", "[null]", "[1,1.0]", "{}",
+        "{\"a\":1}",
         "{\"a\":1.0,\"b\":[]}", "{\"b\":[],\"a\":1}", "{\"a\":2,\"a\":1}", "{\"\u{E9}\":{}}", "{\"e\u{301}\":{}}",
     ]
     private static let members = ["a", "b", "0", "\u{E9}", "e\u{301}", "\"q\"", "a b"]
@@ -30,7 +34,9 @@ import Testing
     private struct Generator {
         var random: SeededGenerator
 
-        mutating func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
+        mutating func one<Value>(_ values: [Value]) -> Value {
+            values[Int.random(in: 0..<values.count, using: &random)]
+        }
         mutating func few(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 
         mutating func list() -> String {
@@ -135,7 +141,10 @@ import Testing
                     let label = "\(change.kind) on \(String(describing: before))"
                     switch expected[place] {
                     case .success(let value):
-                        let record = try #require(outcome.error == nil ? try outcome.record : nil, "\(label): \(outcome)")
+                        let record = try #require(
+                            outcome.error == nil ? try outcome.record : nil,
+                            "\(label): \(outcome)"
+                        )
                         let found = record.fields[name] ?? .null
                         #expect(found.isIdentical(to: value), "\(label): \(found), in memory \(value)")
                     case .failure(let error):

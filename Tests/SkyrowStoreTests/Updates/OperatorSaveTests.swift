@@ -56,7 +56,10 @@ import Testing
     }
 
     @Test func theTextHasTheBoundsThatMemoryHas() throws {
-        let text = try #require(statements([draft("note/1", applying: ["tags": .all(.addToSet("[1]"), .setMember("a", .increment, "1"))])]).first?.text)
+        let text = try #require(
+            statements([draft("note/1", applying: ["tags": .all(.addToSet("[1]"), .setMember("a", .increment, "1"))])])
+                .first?.text
+        )
         #expect(text.contains(" <= \(FieldOperator.Limits.elements) "))
         #expect(text.contains(" <= \(FieldOperator.Limits.bytes) "))
         #expect(text.contains(" <= \(FieldOperator.Limits.digits) "))
@@ -84,7 +87,10 @@ import Testing
                 draft("note/1", applying: ["stars": .increment(by: 1), "score": .increment(by: 0.5)]),
             ])
             let fields = try outcomes.map { $0.error == nil ? try $0.record.fields : nil }
-            #expect(fields[0]?[field("title")] == "new" && fields[0]?[Self.stars] == 3 && fields[0]?[Self.tags] == jsonValue("[]"))
+            #expect(
+                fields[0]?[field("title")] == "new" && fields[0]?[Self.stars] == 3
+                    && fields[0]?[Self.tags] == jsonValue("[]")
+            )
             #expect(fields[2]?[Self.stars] == 2)
             #expect(fields[4] == nil && outcomes[4].error?.path == "records[4].tags")
             // One record several times: in the order of the request.
@@ -97,9 +103,12 @@ import Testing
     @Test func oneRecordThatIsRefusedLeavesTheOthersOfItsBatchAlone() async throws {
         try await withRecords { f in
             let stored = (0..<60).map { number in
-                draft("note/\(number)", [
-                    "stars": number == 7 ? .integer(.max) : 1, "tags": jsonValue(number == 9 ? "{}" : "[]"),
-                ])
+                draft(
+                    "note/\(number)",
+                    [
+                        "stars": number == 7 ? .integer(.max) : 1, "tags": jsonValue(number == 9 ? "{}" : "[]"),
+                    ]
+                )
             }
             try await f.save(stored)
             let changes = (0..<60).map {
@@ -148,17 +157,23 @@ import Testing
             // The revision is that of the record, and the operator does not fit.
             let revision = try #require(second.revision)
             #expect(try await save(.setElement(2, "1"), .revision(revision)).error?.path == "records[0].tags")
-            #expect(try await save(.all(.popFirst, .setElement(0, "3")), .revision(revision)).record.fields[Self.tags] == jsonValue("[3]"))
+            #expect(
+                try await save(.all(.popFirst, .setElement(0, "3")), .revision(revision)).record.fields[Self.tags]
+                    == jsonValue("[3]")
+            )
         }
     }
 
     @Test func operatorsWorkInPrivateDatabasesAndOnReferences() async throws {
         try await withRecords { f in
             let home = draft("category/home")
-            let note = draft("note/1", applying: [
-                "category": .setOnInsert(.reference(id("category/home"))), "stars": .increment(by: 1),
-                "next": .all(.setOnInsert(.reference(id("note/1")))),
-            ])
+            let note = draft(
+                "note/1",
+                applying: [
+                    "category": .setOnInsert(.reference(id("category/home"))), "stars": .increment(by: 1),
+                    "next": .all(.setOnInsert(.reference(id("note/1")))),
+                ]
+            )
             for scope in [DatabaseScope.everyone, .user("ann")] {
                 for round in 1...2 {
                     let outcomes = try await f.outcomes([note, home], in: scope)
@@ -245,11 +260,14 @@ import Testing
             // The other fields of a profile are as open as the profile.
             #expect(try await save("visits", .increment(by: 1), .bob).record.fields[field("visits")] == 1)
             let rows: [(FieldOperator, Caller, ErrorCode?)] = [
-                (.max("b"), .ann, nil), (.min("zzz"), .bob, .deniedArgument), (.setOnInsert("x"), .bob, .deniedArgument),
+                (.max("b"), .ann, nil), (.min("zzz"), .bob, .deniedArgument),
+                (.setOnInsert("x"), .bob, .deniedArgument),
                 (.all(.max("a")), .bob, .deniedArgument), (.max("c"), .master, nil),
             ]
             // Fields that owners alone change, and fields that owners alone see.
-            for rule in [FieldRule(readers: .everyone, writers: .owner), FieldRule(readers: .owner, writers: .everyone)] {
+            for rule in [
+                FieldRule(readers: .everyone, writers: .owner), FieldRule(readers: .owner, writers: .everyone),
+            ] {
                 let rules = FieldRules([field("title"): rule])
                 for (change, caller, code) in rows {
                     let refused = rules.refusedOperators([field("title")], on: Self.annsNote, by: FieldAccess(caller))
@@ -275,7 +293,10 @@ import Testing
                 ("a5", .min("x"), .string, "x"), ("a6", .setOnInsert(true), .boolean, true),
                 ("a7", .unset, nil, nil), ("a8", .setMember("a.b", "1"), .json, jsonValue(#"{"a": {"b": 1}}"#)),
                 ("a9", .all(.increment(by: 1), .multiply(by: 0.5)), .number, 0.5),
-                ("b1", .all(.unset, .setOnInsert(.reference(id("category/1")))), .reference(type("category")), .reference(id("category/1"))),
+                (
+                    "b1", .all(.unset, .setOnInsert(.reference(id("category/1")))), .reference(type("category")),
+                    .reference(id("category/1"))
+                ),
             ]
             try await f.save("category/1")
             for (name, change, fieldType, value) in rows {
@@ -301,7 +322,8 @@ import Testing
             let types = [RecordType(name: type("thing"), fields: [field("n"): .integer])]
             _ = try await f.store.createTypes(SchemaCreateRequest(types: types))
             let drafts = [
-                draft("thing/1", applying: ["n": .increment(by: 1)]), draft("thing/1", applying: ["n": .increment(by: 0.5)]),
+                draft("thing/1", applying: ["n": .increment(by: 1)]),
+                draft("thing/1", applying: ["n": .increment(by: 0.5)]),
                 draft("thing/1", applying: ["n": .multiply(by: 4.0)]),
             ]
             let outcomes = try await f.store.save(
@@ -333,7 +355,8 @@ import Testing
             #expect(try await f.apply(.increment(by: 4), to: "stars", of: "note/400") == 4)
             // New ones among those that are refused are made.
             let mixed = try await f.outcomes([
-                draft("note/0", applying: ["stars": .increment(by: -1)]), draft("note/new", applying: ["stars": .increment(by: 0)]),
+                draft("note/0", applying: ["stars": .increment(by: -1)]),
+                draft("note/new", applying: ["stars": .increment(by: 0)]),
             ])
             #expect(try mixed.map { try $0.record.fields[Self.stars] } == [1, 0])
         }
@@ -341,7 +364,9 @@ import Testing
 
     @Test func columnsThatPsqlMadeSmallerAreKeptWithinTheirRange() async throws {
         try await withRecords { f in
-            try await f.psql("ALTER TABLE note ADD small smallint, ADD single real, ADD other text COLLATE \"und-x-icu\"")
+            try await f.psql(
+                "ALTER TABLE note ADD small smallint, ADD single real, ADD other text COLLATE \"und-x-icu\""
+            )
             try await f.store.cache.reload()
             try await f.save("note/1", ["small": 32_000, "single": 1.5, "other": "b"])
             #expect(try await f.apply(.increment(by: 767), to: "small", of: "note/1") == 32_767)
@@ -362,7 +387,10 @@ import Testing
                 "[" + Array(repeating: element, count: count).joined(separator: ",") + "]"
             }
             try await f.save("note/1", ["tags": jsonValue(list(9_999, "1"))])
-            #expect(try await f.outcomes([draft("note/1", applying: ["tags": .push("[1,1]")])])[0].error?.code == .payloadTooLarge)
+            #expect(
+                try await f.outcomes([draft("note/1", applying: ["tags": .push("[1,1]")])])[0].error?.code
+                    == .payloadTooLarge
+            )
             _ = try await f.apply(.push("[1]"), to: "tags", of: "note/1")
             for change in [FieldOperator.push("[2]"), .addToSet("[2]"), .all(.push("[2]"))] {
                 let error = try await f.outcomes([draft("note/1", applying: ["tags": change])])[0].error
@@ -375,14 +403,18 @@ import Testing
             // 1 MB, to the byte, as PostgreSQL writes it.
             let text = String(repeating: "x", count: FieldOperator.Limits.bytes - 10)
             try await f.save("note/2", ["tags": jsonValue("[\"\(text)\"]")])
-            #expect(try await f.outcomes([draft("note/2", applying: ["tags": .push("[\"xxx\"]")])])[0].error?.code == .payloadTooLarge)
+            #expect(
+                try await f.outcomes([draft("note/2", applying: ["tags": .push("[\"xxx\"]")])])[0].error?.code
+                    == .payloadTooLarge
+            )
             for change in [FieldOperator.push("[1,23]"), .setElement(0, "\"\(text)xxxxxxx\"")] {
                 let error = try await f.outcomes([draft("note/2", applying: ["tags": change])])[0].error
                 #expect(error?.code == .payloadTooLarge && error?.path == "records[0].tags")
             }
             _ = try await f.apply(.push("[1234]"), to: "tags", of: "note/2")
             try await f.save("note/3", ["tags": jsonValue("{\"a\":\"\(text.dropLast(10))\"}")])
-            let error = try await f.outcomes([draft("note/3", applying: ["tags": .setMember("b.c", "\"0123456789\"")])])[0].error
+            let error = try await f.outcomes([draft("note/3", applying: ["tags": .setMember("b.c", "\"0123456789\"")])]
+            )[0].error
             #expect(error?.code == .payloadTooLarge && error?.path == "records[0].tags")
         }
     }
@@ -390,9 +422,11 @@ import Testing
     @Test func numbersInObjectsHaveABound() async throws {
         try await withRecords { f in
             try await f.save("note/1", ["tags": jsonValue(#"{"n":1e300}"#)])
-            let error = try await f.outcomes([draft("note/1", applying: ["tags": .setMember("n", .multiply, "1e300")])])[0].error
+            let error = try await f.outcomes([draft("note/1", applying: ["tags": .setMember("n", .multiply, "1e300")])]
+            )[0].error
             #expect(error?.code == .invalidArgument && error?.path == "records[0].tags")
-            let tiny = try await f.outcomes([draft("note/1", applying: ["tags": .setMember("n", .increment, "1e-300")])])[0].error
+            let tiny = try await f.outcomes([draft("note/1", applying: ["tags": .setMember("n", .increment, "1e-300")])]
+            )[0].error
             #expect(tiny?.code == .invalidArgument)
         }
     }
@@ -401,7 +435,14 @@ import Testing
     @Test func theWorstRecordTakesSeconds() async throws {
         try await withRecords { f in
             let steps = (0..<32).map { number in
-                FieldOperator(.all(Array(repeating: .setMember("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", .increment, "\(number)"), count: 32)))
+                FieldOperator(
+                    .all(
+                        Array(
+                            repeating: .setMember("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p", .increment, "\(number)"),
+                            count: 32
+                        )
+                    )
+                )
             }
             let fields = Dictionary(uniqueKeysWithValues: (0..<8).map { ("j\($0)", steps[$0]) })
             let names = fields.keys.sorted().map { "ADD \($0) jsonb" }.joined(separator: ", ")
@@ -429,7 +470,8 @@ import Testing
         let cluster = try await TemporaryCluster.start(settings: ["log_statement": "all"])
         try await withRecords(on: cluster) { f in
             let rows: [(FieldOperator, Int)] = [
-                (.push("[1]"), 1), (.addToSet("[1]"), 1), (.popLast, 1), (.setOnInsert(jsonValue("[]")), 1), (.unset, 1),
+                (.push("[1]"), 1), (.addToSet("[1]"), 1), (.popLast, 1), (.setOnInsert(jsonValue("[]")), 1),
+                (.unset, 1),
                 (.pull("[1]"), 50), (.setElement(0, "2"), 51), (.all(.push("[1]"), .popLast), 50),
             ]
             for (change, count) in rows {

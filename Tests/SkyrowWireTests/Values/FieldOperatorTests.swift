@@ -88,10 +88,13 @@ import Testing
         (#"{"$op":"push","$val":[1],"$at":1}"#, "f.$at"), (#"{"$op":"push","$val":[1],"$at":-1}"#, "f.$at"),
         (#"{"$op":"push","$at":0}"#, "f"),
         (#"{"$op":"pop"}"#, "f"), (#"{"$op":"pop","$from":"middle"}"#, "f.$from"),
-        (#"{"$op":"set_at","$index":-1,"$val":1}"#, "f.$index"), (#"{"$op":"set_at","$index":0.5,"$val":1}"#, "f.$index"),
+        (#"{"$op":"set_at","$index":-1,"$val":1}"#, "f.$index"),
+        (#"{"$op":"set_at","$index":0.5,"$val":1}"#, "f.$index"),
         (#"{"$op":"set_at","$index":"0","$val":1}"#, "f.$index"), (#"{"$op":"set_at","$index":0}"#, "f"),
-        (#"{"$op":"set_path","$path":"","$val":1}"#, "f.$path"), (#"{"$op":"set_path","$path":"a..b","$val":1}"#, "f.$path"),
-        (#"{"$op":"set_path","$path":"a\u0000","$val":1}"#, "f.$path"), (#"{"$op":"set_path","$path":7,"$val":1}"#, "f.$path"),
+        (#"{"$op":"set_path","$path":"","$val":1}"#, "f.$path"),
+        (#"{"$op":"set_path","$path":"a..b","$val":1}"#, "f.$path"),
+        (#"{"$op":"set_path","$path":"a\u0000","$val":1}"#, "f.$path"),
+        (#"{"$op":"set_path","$path":7,"$val":1}"#, "f.$path"),
         (#"{"$op":"set_path","$path":"a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a","$val":1}"#, "f.$path"),
         (#"{"$op":"set_path","$path":"a","$val":{"$op":"push","$val":1}}"#, "f.$val.$op"),
         (#"{"$op":"set_path","$path":"a","$val":{"$op":"inc","$val":"x"}}"#, "f.$val.$val"),
@@ -126,7 +129,10 @@ import Testing
         }
         let unset = #"{"$op":"unset"}"#
         #expect(try read(#"{"$op":"all","$val":\#(list(32, unset))}"#)?.steps.count == 32)
-        #expect(try refusal(#"{"$op":"all","$val":\#(list(33, unset))}"#) { try FieldOperator($0, of: "f") }?.path == "f.$val")
+        #expect(
+            try refusal(#"{"$op":"all","$val":\#(list(33, unset))}"#) { try FieldOperator($0, of: "f") }?.path
+                == "f.$val"
+        )
         #expect(try read(#"{"$op":"push","$val":\#(list(10_000, "1"))}"#) != nil)
         let error = try refusal(#"{"$op":"push","$val":\#(list(10_001, "1"))}"#) { try FieldOperator($0, of: "f") }
         #expect(error?.path == "f.$val")
@@ -155,6 +161,32 @@ import Testing
         #expect(mixed.fields.count == 39 && mixed.fields.last?.value == 7 && mixed.operators.count == 1)
         let written = writtenJSON { $0.draft(mixed) }
         #expect(try draft(written) == mixed)
+    }
+
+    @Test func aRequestSaysWhatIsReturnedOfItsRecords() throws {
+        func read(_ more: String) throws -> SaveRequest {
+            try readJSON(#"{"records":[{"_id":"n/1"}],"idempotency_key":"k"\#(more)}"#) {
+                try SaveRequest(parameters: $0)
+            }
+        }
+        let (whole, named, changed) = (
+            try read(""), try read(#","return":"record""#), try read(#","return":"changed""#)
+        )
+        #expect(whole.returnedMembers == .record && named.returnedMembers == .record)
+        #expect(changed.returnedMembers == .changed)
+        // A retry asks for the same.
+        #expect(whole.fingerprintSource == named.fingerprintSource)
+        #expect(whole.fingerprintSource != changed.fingerprintSource)
+        let written = writtenJSON {
+            $0.saveParameters(
+                [RecordDraft("n/1")],
+                database: .everyone,
+                isAtomic: false,
+                returning: .changed,
+                idempotencyKey: "k"
+            )
+        }
+        #expect(try readJSON(written) { try SaveRequest(parameters: $0).returnedMembers } == .changed)
     }
 
     @Test func anAccountsProfileTakesNoOperators() throws {
