@@ -1,4 +1,5 @@
-/// The registry: every action, declared once (the declarations are in ActionCatalogRecords and ActionCatalogAccounts).
+/// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes and
+/// ActionCatalogAccounts).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -15,6 +16,9 @@ package enum ActionCatalog {
         case .schemaCreate: schemaCreate
         case .schemaRename: schemaRename
         case .schemaDelete: schemaDelete
+        case .schemaIndexCreate: schemaIndexCreate
+        case .schemaIndexDelete: schemaIndexDelete
+        case .schemaIndexList: schemaIndexList
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut

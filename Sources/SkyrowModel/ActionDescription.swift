@@ -131,5 +131,6 @@ package enum JSONShapeName: String, Hashable, Sendable, CaseIterable {
     case predicate = "Predicate"
     case authResult = "AuthResult"
     case schema = "Schema"
+    case index = "Index"
     case status = "Status"
 }

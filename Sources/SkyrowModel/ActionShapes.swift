@@ -25,6 +25,7 @@ extension ActionCatalog {
         case .authResult: authResult
         case .schema:
             .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
+        case .index: index
         case .status:
             .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
         }

@@ -24,6 +24,7 @@ package final class PostgresClient: Service {
     private let writes: ConnectionPool
     private let groupCommits: ConnectionPool
     let transactions: TransactionPool
+    let sessions: SessionPool
     private let listener: NotificationListener
     let probe: NotificationProbe
 
@@ -49,6 +50,12 @@ package final class PostgresClient: Service {
         writes = pool(.write)
         groupCommits = pool(.groupCommit, fallback: writes)
         transactions = TransactionPool(
+            configuration: configuration,
+            threads: threads,
+            canceller: canceller,
+            control: control
+        )
+        sessions = SessionPool(
             configuration: configuration,
             threads: threads,
             canceller: canceller,
@@ -326,6 +333,7 @@ package final class PostgresClient: Service {
     {
         for pool in [reads, writes, groupCommits] { pool.enforceTimeLimits(at: now) }
         transactions.enforceTimeLimits(at: now)
+        sessions.enforceTimeLimits(at: now)
         listener.enforceTimeLimits(at: now)
         control.enforceTimeLimits(at: now)
         times.forget(at: now)
@@ -346,6 +354,7 @@ package final class PostgresClient: Service {
     private func drain() {
         for pool in [groupCommits, writes, reads] { pool.drain() }
         transactions.drain()
+        sessions.drain()
         listener.stop()
         control.drain()
     }
@@ -353,6 +362,7 @@ package final class PostgresClient: Service {
     private func close() {
         for pool in [groupCommits, writes, reads] { pool.close() }
         transactions.close()
+        sessions.close()
         listener.close()
         control.close()
     }

@@ -27,7 +27,6 @@ package struct PostgresOID: RawRepresentable, Hashable, Sendable {
     package static let varchar = PostgresOID(rawValue: 1043)
     package static let timestamp = PostgresOID(rawValue: 1114)
     package static let timestamptz = PostgresOID(rawValue: 1184)
-    package static let numeric = PostgresOID(rawValue: 1700)
     package static let regclass = PostgresOID(rawValue: 2205)
     package static let jsonb = PostgresOID(rawValue: 3802)
     package static let xid8 = PostgresOID(rawValue: 5069)

@@ -35,6 +35,7 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let lockNotAvailable: PostgresSQLState = "55P03"
     package static let queryCanceled: PostgresSQLState = "57014"
     package static let adminShutdown: PostgresSQLState = "57P01"
+    package static let programLimitExceeded: PostgresSQLState = "54000"
     package static let tooManyConnections: PostgresSQLState = "53300"
     package static let numericValueOutOfRange: PostgresSQLState = "22003"
     package static let invalidTextRepresentation: PostgresSQLState = "22P02"

@@ -237,4 +237,26 @@ import Testing
             ]
         )
     }
+
+    @Test func indexesAreAskedFor() async throws {
+        let response =
+            #"{"name":"note_stars_idx","record_type":"note","fields":[["stars","desc"]],"kind":"order","state":"building"}"#
+        let scripted = ScriptedClient([
+            .result(response), .result(#"{"indexes":[\#(response)]}"#), .result(#"{"indexes":[]}"#), .result(response),
+        ])
+        let note = try RecordTypeName("note")
+        let definition = IndexDefinition(of: note, [IndexField("stars", .descending)])
+        let index = try await scripted.client.createIndex(definition)
+        #expect(index == RecordIndex(name: "note_stars_idx", type: note, state: .building, definition: definition))
+        #expect(try await scripted.client.indexes(of: note) == [index])
+        #expect(try await scripted.client.indexes() == [])
+        try await scripted.client.deleteIndex("note_stars_idx", forces: true)
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                #"schema:index:create {"record_type":"note","fields":[["stars","desc"]],"kind":"order"}"#,
+                #"schema:index:list {"record_type":"note"}"#, "schema:index:list {}",
+                #"schema:index:delete {"name":"note_stars_idx","force":true}"#,
+            ]
+        )
+    }
 }

@@ -62,6 +62,7 @@ import Testing
         case "records": #"[{"_id":"note/1","title":"x"}]"#
         case "ids": #"["note/1"]"#
         case "record_type": #""note""#
+        case "fields": #"[["title"]]"#
         case "item_name", "new_name": #""title""#
         case "predicate": #"["eq",{"$type":"keypath","$val":"title"},"x"]"#
         // A page has one position.

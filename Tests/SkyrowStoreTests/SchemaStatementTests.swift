@@ -45,7 +45,15 @@ import Testing
         ),
         Row(
             .renameField(field("title"), to: field("name"), of: type("note")),
-            #"ALTER TABLE "app"."note" RENAME COLUMN "title" TO "name""#
+            #"ALTER TABLE "app"."note" RENAME COLUMN "title" TO "name""#,
+            #"""
+            UPDATE "app"._index SET fields = ARRAY(
+                SELECT CASE split_part(field, ' ', 1) WHEN 'title'
+                    THEN 'name' || substr(field, length('title') + 1) ELSE field END
+                FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
+            )
+            WHERE type = 'note'
+            """#
         ),
         Row(.deleteField(field("title"), of: type("note")), #"ALTER TABLE "app"."note" DROP COLUMN "title""#),
     ])

@@ -226,6 +226,12 @@ package final class Applications: Service, Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { for await _ in signals { await self.reloadOrLog() } }
                 group.addTask { for await _ in self.registry.changes() { continuation.yield() } }
+                // An application that rests has its indexes built too.
+                group.addTask {
+                    await self.registry.indexBuilder {
+                        self.state.withLock { $0.registered.values.map(\.schema) }
+                    }.run()
+                }
                 group.addTask {
                     // Changes of which nothing was heard, as behind a pooler.
                     while (try? await Task.sleep(for: .seconds(10))) != nil {

@@ -78,6 +78,21 @@ struct ActionCall: Sendable {
             self.init { service, _ async throws(SkyrowError) in
                 .schema(try await service.deleteField(request))
             }
+        case .schemaIndexCreate:
+            let request = try IndexCreateRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .index(try await service.createIndex(request))
+            }
+        case .schemaIndexDelete:
+            let request = try IndexDeleteRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .index(try await service.deleteIndex(request))
+            }
+        case .schemaIndexList:
+            let request = try IndexListRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .indexes(try await service.indexes(request))
+            }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in

@@ -18,6 +18,7 @@ package final class SchemaRestore {
     /// Runs statements of a dump. They are what the operator chose to restore, and run with the operator's rights.
     package func run(_ script: String) async throws {
         if PostGIS.isNeeded(by: script) { _ = try await transaction.query(PostGIS.requirement) }
+        if Trigrams.isNeeded(by: script) { _ = try await transaction.query(Trigrams.requirement) }
         try await transaction.executeScript(SQL(trustedText: script))
     }
 

@@ -147,6 +147,38 @@ extension DoctorCheck {
         }
     )
 
+    /// Rows: `name`, `relation`, `reason` and `duplicates`.
+    package static let failedIndexes = DoctorCheck(
+        "failed-indexes",
+        "Indexes that could not be built",
+        needsTables: true,
+        .observation { try await $0.failedIndexes() },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "The index \(row["name"]) of \(row["relation"]) was asked for and could not be built: "
+                        + "\(DoctorCheck.failure(of: row)).",
+                    meaning: "Queries do without it, and values that it should keep unique are not.",
+                    remedy: "Remove the cause and send schema:index:create again, or take the wish back with "
+                        + "schema:index:delete."
+                )
+            }
+        }
+    )
+
+    private static func failure(of row: DoctorRow) -> String {
+        switch row["reason"] {
+        case "duplicate": "\(row["duplicates"]) values are there more than once"
+        case "too_long": "a stored text is too long for an index"
+        case "cancelled": "its statement was cancelled"
+        case "server_stopped": "the server or the service ended three times meanwhile"
+        case "deadlock": "it and others waited for each other three times"
+        case "name_taken": "something else has its name"
+        default: "PostgreSQL refused it with \(row["sql_state"])"
+        }
+    }
+
     package static let invalidIndexes = DoctorCheck(
         "invalid-indexes",
         "Indexes that were never finished",
@@ -174,4 +206,31 @@ extension DoctorCheck {
             }
         }
     )
+}
+
+extension DoctorProbe {
+    /// None in a schema that is not up to date, which another check says.
+    fileprivate func failedIndexes() async throws -> [DoctorRow] {
+        let isThere = try await client.read(
+            """
+            SELECT FROM pg_catalog.pg_class WHERE relname = '_index' AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        )
+        guard !isThere.isEmpty else { return [] }
+        let result = try await client.read(
+            """
+            SELECT name, type, coalesce(reason, ''), coalesce(duplicates::text, 'some'), coalesce(sql_state, '')
+            FROM \(schema)._index WHERE state = 'failed' ORDER BY name
+            """
+        )
+        return try (0..<result.rowCount).map { row in
+            DoctorRow([
+                "name": try result.decode(row: row, column: 0), "relation": try result.decode(row: row, column: 1),
+                "reason": try result.decode(row: row, column: 2), "duplicates": try result.decode(row: row, column: 3),
+                "sql_state": try result.decode(row: row, column: 4),
+            ])
+        }
+    }
 }

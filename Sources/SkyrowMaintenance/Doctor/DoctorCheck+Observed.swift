@@ -7,7 +7,7 @@ extension DoctorCheck {
     package static let ofTheDatabase: [DoctorCheck] = [
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
-        drift, foreignKeyIndexes, invalidIndexes, duplicateIndexes, unusedIndexes, sequentialScans,
+        drift, foreignKeyIndexes, invalidIndexes, failedIndexes, duplicateIndexes, unusedIndexes, sequentialScans,
         textOrder, textFolding, triggerPaths, accounts, records,
     ]
 

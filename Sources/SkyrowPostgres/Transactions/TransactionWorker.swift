@@ -61,11 +61,13 @@ final class TransactionWorker: Sendable {
     ///   - isCancellable: Whether cancelling the calling task cancels the statement that runs; a ROLLBACK or COMMIT has
     ///     to be seen through.
     ///   - isTimed: Whether it is cut off when the server does not end it at its time limit.
+    ///   - patience: How long a cancelled statement may go on until its connection is cut off; nil is without end.
     /// - Throws: What `body` throws, or `CancellationError`.
     func perform<Success: Sendable>(
         _ statement: SQL? = nil,
         isCancellable: Bool = true,
         isTimed: Bool = true,
+        patience: Duration? = nil,
         _ body: @escaping @Sendable (TransactionSession) throws(PostgresError) -> Success
     ) async throws -> Success {
         let job = TransactionJob(isTimed: isTimed)
@@ -95,7 +97,7 @@ final class TransactionWorker: Sendable {
             guard isCancellable else { return }
             job.isCancelled.store(true, ordering: .sequentiallyConsistent)
             monitor.broadcast()
-            canceller.submit { [gate] in gate.cancel(ObjectIdentifier(job)) }
+            canceller.submit { [gate] in gate.cancel(ObjectIdentifier(job), patience: patience) }
         }
         if let statement, let reporting = configuration.reporting {
             let failure: (any Error)? =

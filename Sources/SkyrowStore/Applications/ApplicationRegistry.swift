@@ -78,6 +78,13 @@ package struct ApplicationRegistry: Sendable {
         client.listen(ApplicationRegistry.channel).map { _ in () }
     }
 
+    /// What builds the indexes of the default application, and of those whose schemas are given.
+    package func indexBuilder(besides schemas: @escaping @Sendable () -> [SQLIdentifier]) -> IndexBuilder {
+        IndexBuilder(client: client, logger: logger) { [defaultSchema] in
+            [defaultSchema] + schemas().filter { $0 != defaultSchema }
+        }
+    }
+
     /// Whether an application has that schema, as a transaction sees it.
     package static func isRegistered(_ schema: SQLIdentifier, in transaction: PostgresTransaction) async throws -> Bool
     {

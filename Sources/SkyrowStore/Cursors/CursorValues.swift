@@ -5,8 +5,8 @@ internal import SkyrowQuery
 
 /// The values of the sort keys at a place, in binary: a byte that says whether there is one, then the value.
 ///
-/// Numbers, instants and truths have as many bytes as in PostgreSQL's binary form; a text, bytes and a number inside JSON have
-/// their length in four bytes before them.
+/// Numbers, instants and truths have as many bytes as in PostgreSQL's binary form; texts, bytes and numbers inside JSON
+/// have their length in four bytes before them.
 enum CursorValues {
     /// Of one value; a longer one gives no cursor.
     static let maximumValueBytes = 8_192
@@ -35,11 +35,13 @@ enum CursorValues {
         to bytes: inout [UInt8]
     ) -> Bool {
         guard result.columnType(column) == kind.sortOID else { return false }
-        return result.withColumn(row, column) { value in
-            guard let value else {
+        return result.withColumn(row, column) { stored in
+            guard let stored else {
                 bytes.append(0)
                 return true
             }
+            // jsonb has its version before the text.
+            let value = kind == .decimal ? UnsafeRawBufferPointer(rebasing: stored.dropFirst()) : stored
             guard value.count <= maximumValueBytes else { return false }
             bytes.append(1)
             if hasLength(kind) {
@@ -51,10 +53,7 @@ enum CursorValues {
     }
 
     private static func hasLength(_ kind: ValueKind) -> Bool {
-        switch code(of: kind) {
-        case 1, 6, 7: true
-        default: false
-        }
+        [1, 6, 7].contains(code(of: kind))
     }
 
     /// Reads the values of some kinds; nil when the bytes are not exactly those.
@@ -89,7 +88,7 @@ enum CursorValues {
                 case 4: take(1)?.first.map { .boolean($0 != 0) }
                 case 5: integer().map { .datetime(Timestamp(microseconds: Int64(bitPattern: $0))) }
                 case 6: lengthened().map { .bytes($0) }
-                case 7: lengthened().flatMap { JSONDecimal(numeric: $0) }.map { .decimal($0) }
+                case 7: lengthened().flatMap { JSONDecimal(String(decoding: $0, as: UTF8.self)) }.map { .decimal($0) }
                 default: nil
                 }
             guard let value else { return nil }
@@ -109,39 +108,20 @@ extension ValueKind {
         case 4: .bool
         case 5: .timestamptz
         case 6: .bytea
-        case 7: .numeric
+        case 7: .jsonb
         default: nil
         }
     }
 
-    /// What a sort key of the kind is selected with, so that a column of psql's making has the same bytes.
-    var sortCast: StaticString {
+    /// What a value of the kind is selected as, so that a column of psql's making has the same bytes.
+    ///
+    /// A number inside JSON is selected as a JSON number, which has its digits and its order.
+    func selection(_ value: SQL) -> SQL {
         switch CursorValues.code(of: self) {
-        case 2: "::bigint"
-        case 3: "::double precision"
-        default: ""
+        case 2: "\(value)::bigint"
+        case 3: "\(value)::double precision"
+        case 7: "to_jsonb(\(value))"
+        default: value
         }
-    }
-}
-
-extension JSONDecimal {
-    /// Reads the binary form of `numeric` (numeric_send): the count of its digits of base 10,000, the weight of the first, the
-    /// sign, the digits behind the point, then the digits; nil for what is no finite number.
-    fileprivate init?(numeric bytes: [UInt8]) {
-        let words = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
-        guard bytes.count.isMultiple(of: 2), words.count >= 4, words.count == 4 + Int(words[0]) else { return nil }
-        guard words[2] == 0 || words[2] == 0x4000, words[4...].allSatisfy({ $0 < 10_000 }) else { return nil }
-        let digits = words[4...].map { word -> String in
-            let text = String(word)
-            return String(repeating: "0", count: 4 - text.utf8.count) + text
-        }.joined()
-        let significant = digits.drop { $0 == "0" }
-        guard !significant.isEmpty else {
-            self.init(0 as Int64)
-            return
-        }
-        let weight = Int(Int16(bitPattern: words[1]))
-        let exponent = 4 * (weight - Int(words[0]) + 1)
-        self.init("\(words[2] == 0 ? "" : "-")\(significant)e\(exponent)")
     }
 }

@@ -42,6 +42,7 @@ extension Migration {
             script: text(PackageResources._010_application_settings_sql)
         ),
         Migration(version: 11, name: "0011_secrets", script: text(PackageResources._011_secrets_sql)),
+        Migration(version: 12, name: "0012_indexes", script: text(PackageResources._012_indexes_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

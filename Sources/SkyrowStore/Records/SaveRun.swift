@@ -80,7 +80,7 @@ struct SaveRun {
                 progress.failures[positions[0]] = refusal
                 return
             }
-            guard error.isAboutValues, positions.count > 1 else { return fail(positions, error, unit) }
+            guard error.isAboutValues, positions.count > 1 else { return await fail(positions, error, unit) }
             guard attemptsLeft > 0 else { return giveUp(positions) }
             attemptsLeft -= 1
             if error.sqlState == .foreignKeyViolation {
@@ -92,7 +92,7 @@ struct SaveRun {
             }
             // One of these records is to blame: halves, down to that record.
             let components = plan.components(of: positions)
-            guard components.count > 1 else { return fail(positions, error, unit) }
+            guard components.count > 1 else { return await fail(positions, error, unit) }
             let middle = components.count / 2
             for half in [components[..<middle], components[middle...]] {
                 for part in plan.units(writing: half.flatMap { $0 }.sorted()) { try await write(part, on: runner) }
@@ -194,7 +194,7 @@ struct SaveRun {
             for (position, field) in unsavable { progress.failures[position] = .missingTarget(of: field) }
             return positions.filter { unsavable[$0] == nil }.sorted()
         } catch let error as PostgresError {
-            fail(positions, error, unit)
+            await fail(positions, error, unit)
             return []
         }
     }
@@ -208,8 +208,9 @@ struct SaveRun {
         for position in positions { progress.failures[position] = .tooManyRefused }
     }
 
-    private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) {
-        let reported = context.store.report(error, table: unit[0].table)
+    private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) async {
+        let table = unit.first { $0.table.name.rawValue == error.table }?.table ?? unit[0].table
+        let reported = context.store.report(error, table: await context.store.table(table, namedBy: error))
         if !error.isAboutValues { outage = reported }
         for position in positions { progress.failures[position] = reported }
     }

@@ -38,10 +38,22 @@ extension SkyrowError {
             )
         case .uniqueViolation:
             let loginKey = error.constraint.flatMap { LoginKeys.key(ofIndex: $0) }
+            let fields = error.constraint.flatMap { table?.fields(ofIndex: $0) } ?? []
             self.init(
                 .duplicated,
-                "Another record has this value already.",
-                info: SkyrowError.arguments(loginKey)
+                fields.count > 1
+                    ? "Another record has these values already." : "Another record has this value already.",
+                info: SkyrowError.arguments(loginKey.map { [$0] } ?? fields.map(\.rawValue))
+            )
+        case .programLimitExceeded:
+            // A row of an index has at most a third of a page, which several texts can exceed of which none does.
+            let fields = error.constraint.flatMap { table?.texts(ofIndex: $0) } ?? []
+            self.init(
+                .invalidArgument,
+                fields.isEmpty
+                    ? "A value does not fit its field."
+                    : "The value does not fit: an index has no room for so long a text.",
+                info: SkyrowError.arguments(fields.isEmpty ? error.column.map { [$0] } ?? [] : fields.map(\.rawValue))
             )
         case .notNullViolation:
             self.init(
@@ -86,7 +98,11 @@ extension SkyrowError {
     }
 
     private static func arguments(_ name: String?) -> [String: ErrorInfo] {
-        name.map { ["arguments": .list([.string($0)])] } ?? [:]
+        arguments(name.map { [$0] } ?? [])
+    }
+
+    private static func arguments(_ names: [String]) -> [String: ErrorInfo] {
+        names.isEmpty ? [:] : ["arguments": .list(names.map { .string($0) })]
     }
 }
 
@@ -110,6 +126,15 @@ extension RecordStore {
         } catch let error as PostgresError {
             throw report(error)
         }
+    }
+
+    /// The table that an error is about, read again where the error names an index that it does not have yet.
+    func table(_ table: RecordTable, namedBy error: PostgresError) async -> RecordTable {
+        let isAboutIndex = error.sqlState == .uniqueViolation || error.sqlState == .programLimitExceeded
+        guard isAboutIndex, let name = error.constraint, table.index(named: name) == nil else { return table }
+        // Without it the error names no field.
+        try? await cache.reload(.types([table.name]))
+        return cache.current[table.name] ?? table
     }
 
     /// Reads the catalogue again after a statement that was made from an old one; false when to try again is in vain.

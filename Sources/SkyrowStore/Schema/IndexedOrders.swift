@@ -8,12 +8,8 @@ package import SkyrowPostgres
 package struct IndexedOrders: Hashable, Sendable {
     private static let ofDatabase = "_database "
 
-    private var names: Set<String>
-
-    /// - Parameter names: of columns; one that an index has behind `_database` is `_database <name>`.
-    package init(names: some Sequence<String> = []) {
-        self.names = Set(names)
-    }
+    /// Of columns; one that an index has behind `_database` is `_database <name>`.
+    private let names: Set<String>
 
     /// Whether an index gives the order of a column among the rows of a database.
     package func contains(_ column: SQLIdentifier, in database: DatabaseScope) -> Bool {
@@ -24,28 +20,24 @@ package struct IndexedOrders: Hashable, Sendable {
         }
     }
 
-    /// The names as an array of texts, in SQL: of B-trees that hold every row, are complete, and sort as the column does.
+    /// Those of B-trees that hold every row and are complete.
     ///
-    /// `attrelid` is the table. An index that has NULL at the other end than PostgreSQL's default gives no order that is
-    /// asked for.
-    package static var ofTable: SQL {
-        """
-        ARRAY(
-            SELECT DISTINCT CASE WHEN place = 1 THEN '_database ' ELSE '' END || key.attname
-            FROM pg_catalog.pg_index
-            JOIN pg_catalog.pg_class AS index ON index.oid = indexrelid
-            JOIN pg_catalog.pg_am AS method ON method.oid = index.relam AND method.amname = 'btree'
-            CROSS JOIN (VALUES (0), (1)) AS key_place (place)
-            JOIN pg_catalog.pg_opclass AS class ON class.oid = indclass[place] AND class.opcdefault
-            JOIN pg_catalog.pg_attribute AS key
-                ON key.attrelid = indrelid AND key.attnum = indkey[place] AND key.attcollation = indcollation[place]
-            WHERE indrelid = pg_attribute.attrelid AND indisvalid AND indpred IS NULL AND indoption[place] IN (0, 3)
-                AND (place = 0 OR EXISTS (
-                    SELECT FROM pg_catalog.pg_attribute AS first
-                    WHERE first.attrelid = indrelid AND first.attnum = indkey[0] AND first.attname = '_database'
-                ))
-            ORDER BY 1
-        )
-        """
+    /// An index that has NULL at the other end than PostgreSQL's default gives no order that is asked for.
+    init(_ indexes: [TableIndex]) {
+        var names: Set<String> = []
+        for index in indexes where index.method == "btree" && index.isValid && index.condition == nil {
+            if let first = index.keys.first?.orderedColumn { names.insert(first) }
+            if index.keys.count > 1, index.keys[0].column == "_database", let second = index.keys[1].orderedColumn {
+                names.insert(Self.ofDatabase + second)
+            }
+        }
+        self.names = names
+    }
+}
+
+extension TableIndex.Key {
+    /// The column whose order it has, with NULL where PostgreSQL has it by default; nil for an expression.
+    fileprivate var orderedColumn: String? {
+        form == .column && nullsFirst == isDescending ? column : nil
     }
 }

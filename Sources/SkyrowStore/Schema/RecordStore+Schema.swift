@@ -72,7 +72,7 @@ extension RecordStore {
 extension SkyrowError {
     /// What keeps PostgreSQL from changing a table.
     package static func schemaFailure(_ error: PostgresError) -> SkyrowError? {
-        if let refusal = PostGIS.refusal(error) { return refusal }
+        if let refusal = PostGIS.refusal(error) ?? Trigrams.refusal(error) { return refusal }
         return switch error.sqlState {
         case "54011":
             SkyrowError(.incompatibleSchema, "PostgreSQL has no room for so many fields in one type.")

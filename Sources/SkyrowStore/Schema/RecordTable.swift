@@ -20,6 +20,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let onDelete: DeleteRule
     /// The collation of a text column, `bytes` for a column of another type.
     package let collation: TextCollation
+    /// How many bytes a text or bytes may have, since an index has them; nil where only the record's size counts.
+    package fileprivate(set) var maximumBytes: Int?
     /// Whether the value is hidden from all but the record's owner.
     package fileprivate(set) var isForOwnersEyes = false
 
@@ -67,6 +69,8 @@ package final class RecordTable: Sendable {
     package let columns: [RecordColumn]
     /// The collations of the reserved text columns that are not made as new tables have them.
     package let reservedCollations: [ReservedColumn: TextCollation]
+    /// The indexes, sorted by name, those that are not finished among them.
+    package let indexes: [TableIndex]
     /// The columns whose order an index gives.
     package let orders: IndexedOrders
     private let positions: [FieldName: Int]
@@ -91,7 +95,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation] = [:],
-        orders: IndexedOrders = IndexedOrders(),
+        indexes: [TableIndex] = [],
         rules: TypeRules = .none
     ) {
         self.init(
@@ -100,7 +104,7 @@ package final class RecordTable: Sendable {
             identifier: identifier,
             columns: columns,
             reservedCollations: reservedCollations,
-            orders: orders,
+            indexes: indexes,
             rules: rules,
             hidden: []
         )
@@ -112,7 +116,7 @@ package final class RecordTable: Sendable {
         identifier: SQLIdentifier,
         columns: [RecordColumn],
         reservedCollations: [ReservedColumn: TextCollation],
-        orders: IndexedOrders,
+        indexes: [TableIndex],
         rules: TypeRules,
         hidden: Set<FieldName>
     ) {
@@ -120,13 +124,17 @@ package final class RecordTable: Sendable {
         self.schema = schema
         self.identifier = identifier
         qualifiedName = "\(schema).\(identifier)"
+        let indexed = Set(indexes.lazy.filter { $0.method == "btree" }.flatMap(\.keys).compactMap(\.column))
         self.columns = columns.sorted { $0.field < $1.field }.map { column in
             var column = column
+            let isIndexed = [.string, .bytes].contains(column.type) && indexed.contains(column.identifier.name)
+            column.maximumBytes = isIndexed ? TableIndex.maximumValueBytes : nil
             column.isForOwnersEyes = rules.fields.isForOwnersEyes(column.field)
             return column
         }
         self.reservedCollations = reservedCollations
-        self.orders = orders
+        self.indexes = indexes
+        orders = IndexedOrders(indexes)
         self.rules = rules
         self.hidden = hidden
         contention = PostgresContention(table: name.hashValue)
@@ -152,7 +160,7 @@ package final class RecordTable: Sendable {
                 identifier: identifier,
                 columns: columns.filter { !hidden.contains($0.field) },
                 reservedCollations: reservedCollations,
-                orders: orders,
+                indexes: indexes,
                 rules: rules,
                 hidden: hidden
             )
@@ -191,6 +199,6 @@ package final class RecordTable: Sendable {
     /// True when both are made of the same columns.
     package func isSame(as other: RecordTable) -> Bool {
         name == other.name && schema == other.schema && columns == other.columns
-            && reservedCollations == other.reservedCollations && orders == other.orders && rules == other.rules
+            && reservedCollations == other.reservedCollations && indexes == other.indexes && rules == other.rules
     }
 }

@@ -46,8 +46,7 @@ extension SchemaCatalog {
             ), record_table AS MATERIALIZED (
                 SELECT attrelid AS oid,
                     string_agg(attname || ' ' || \(TextCollation.ofAttribute), ',')
-                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations,
-                    \(IndexedOrders.ofTable) AS orders
+                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations
                 FROM pg_catalog.pg_attribute
                 WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
                     AND (attname, atttypid) IN (\(reserved))
@@ -77,7 +76,9 @@ extension SchemaCatalog {
                     WHERE classid = 'pg_type'::regclass AND objid = atttypid AND deptype = 'e'
                         AND refclassid = 'pg_extension'::regclass
                 ) END,
-                record_table.orders,
+                CASE WHEN record_table.oid IS NOT NULL AND row_number() OVER (
+                    PARTITION BY relation.oid ORDER BY field.attnum
+                ) = 1 THEN \(TableIndex.selection(of: "record_table.oid", in: schema)) END,
                 reference.rule
             FROM relation
             LEFT JOIN record_table USING (oid)
@@ -114,7 +115,7 @@ extension SchemaCatalog {
     init(rows: [CatalogRow], of part: CatalogPart = .everything, replacing previous: SchemaCatalog) {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
-        var orders: [RecordTypeName: IndexedOrders] = [:]
+        var indexes: [RecordTypeName: [TableIndex]] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -127,7 +128,7 @@ extension SchemaCatalog {
                 continue
             }
             reservedCollations[name] = row.reservedCollations
-            orders[name] = row.orders
+            if !row.indexes.isEmpty { indexes[name] = row.indexes }
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
         for (name, columns) in columns {
@@ -138,7 +139,7 @@ extension SchemaCatalog {
                 identifier: identifier,
                 columns: columns,
                 reservedCollations: reservedCollations[name] ?? [:],
-                orders: orders[name] ?? IndexedOrders(),
+                indexes: indexes[name] ?? [],
                 rules: previous.rules[name] ?? .none
             )
             if let known = previous[name], known.isSame(as: table) {
@@ -183,7 +184,8 @@ package struct CatalogRow: Hashable, Sendable {
     var column: Column?
     /// The reserved columns of other collations than new ones.
     var reservedCollations: [ReservedColumn: TextCollation] = [:]
-    var orders = IndexedOrders()
+    /// Those of the table, in one of its rows.
+    var indexes: [TableIndex] = []
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -203,7 +205,7 @@ package struct CatalogRow: Hashable, Sendable {
             guard words.count == 2, let reserved = ReservedColumn(rawValue: String(words[0])) else { continue }
             reservedCollations[reserved] = TextCollation(rawValue: String(words[1]))
         }
-        orders = IndexedOrders(names: try result.decode(row: row, column: 12, as: [String]?.self) ?? [])
+        if let text = try result.decode(row: row, column: 12, as: String?.self) { indexes = TableIndex.all(json: text) }
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,

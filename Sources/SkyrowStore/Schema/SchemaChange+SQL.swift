@@ -21,6 +21,7 @@ extension SchemaChange {
                 let column = try SQLIdentifier(name.rawValue)
                 let newColumn = try SQLIdentifier(newName.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) RENAME COLUMN \(column) TO \(newColumn)")
+                others.append(renameInIndexes(name, to: newName, of: type, in: schema))
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
@@ -46,6 +47,23 @@ extension SchemaChange {
 
     package static func table(_ type: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {
         "\(schema).\(try SQLIdentifier(type.rawValue))"
+    }
+
+    /// PostgreSQL follows a renamed column in its indexes; what was asked for says it by name.
+    private static func renameInIndexes(
+        _ name: FieldName,
+        to newName: FieldName,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) -> SQL {
+        """
+        UPDATE \(schema)._index SET fields = ARRAY(
+            SELECT CASE split_part(field, ' ', 1) WHEN \(literal: name.rawValue)
+                THEN \(literal: newName.rawValue) || substr(field, length(\(literal: name.rawValue)) + 1) ELSE field END
+            FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
+        )
+        WHERE type = \(literal: type.rawValue)
+        """
     }
 
     private static func addition(

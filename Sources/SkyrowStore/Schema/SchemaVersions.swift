@@ -41,6 +41,10 @@ struct SchemaVersions: Hashable, Sendable {
                     AND refclassid = 'pg_class'::regclass AND refobjsubid = 0
                 JOIN pg_catalog.pg_class AS target ON target.oid = refobjid
                 WHERE contype = 'c' AND conrelid IN (SELECT oid FROM relation)
+                UNION ALL
+                SELECT indrelid, hashtext(concat_ws(' ', indexrelid, indisvalid, relname))
+                FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+                WHERE indrelid IN (SELECT oid FROM relation)
             )
             SELECT relname::text, sum(number)::bigint FROM relation JOIN part USING (oid) GROUP BY relname
             """

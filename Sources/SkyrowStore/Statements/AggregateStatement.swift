@@ -121,7 +121,7 @@ private struct GroupTable {
 extension QueryText {
     /// A column in the type and with the order of its kind, whatever psql made it.
     fileprivate func plain(_ column: ResolvedColumn) -> SQL {
-        "\(ordered(column))\(raw: column.kind.sortCast)"
+        column.kind.selection(ordered(column))
     }
 
     /// What a member of a group is computed by.

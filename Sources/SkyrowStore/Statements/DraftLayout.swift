@@ -37,6 +37,7 @@ final class DraftLayout: Sendable {
         /// The place in the table.
         let column: Int
         let type: any ColumnType
+        let maximumBytes: Int?
         /// The place among the columns that are set.
         var place = 0
     }
@@ -68,7 +69,14 @@ final class DraftLayout: Sendable {
             guard table.columns[column].isWritable else { throw table.columns[column].readOnly }
             let type = table.columns[column].type
             if case .reference = type { hasReferences = true }
-            slots.append(Slot(field: field.name, column: column, type: type.column))
+            slots.append(
+                Slot(
+                    field: field.name,
+                    column: column,
+                    type: type.column,
+                    maximumBytes: table.columns[column].maximumBytes
+                )
+            )
         }
         let order = slots.indices.sorted { slots[$0].column < slots[$1].column }
         for (place, slot) in order.enumerated() { slots[slot].place = place }
@@ -115,6 +123,9 @@ final class DraftLayout: Sendable {
             }
             do throws(ValueMisfit) {
                 if let value = try slot.type.write(value) {
+                    if let limit = slot.maximumBytes, value.isLonger(than: limit) {
+                        throw .value(FieldMisfit("has at most \(limit) bytes, since it is in an index"))
+                    }
                     values[slot.place] = value
                 } else {
                     leftAlone.append(slot.place)
@@ -131,6 +142,15 @@ final class DraftLayout: Sendable {
 }
 
 extension RecordValue {
+    /// Whether it is a text or bytes of more than that many bytes.
+    fileprivate func isLonger(than bytes: Int) -> Bool {
+        switch self {
+        case .string(let text): text.utf8.count > bytes
+        case .bytes(let value): value.count > bytes
+        default: false
+        }
+    }
+
     /// The value with the ids that the temporary ones in it stand for.
     func resolved(
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID

@@ -71,8 +71,8 @@ extension QueryText {
     /// Whether an index gives the order of a key.
     func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
         let column = key.column
-        guard column.join == nil, column.onlyOwner == nil, !column.readsWireID, column.reading == .stored,
-            !column.folds,
+        guard column.join == nil, column.onlyOwner == nil, column.reading == .stored, !column.folds,
+            !column.readsWireID,
             column.collation.ordersByBytes || !column.kind.isText
         else { return false }
         return root.orders.contains(identifier(column), in: database)

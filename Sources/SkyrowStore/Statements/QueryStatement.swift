@@ -86,8 +86,8 @@ struct QueryStatement {
         let isWrapped = hasCount || form == .branches
         let selectedKeys = isWrapped ? order.count : hasCursor ? order.count - 1 : 0
         for (place, key) in order.prefix(selectedKeys).enumerated() {
-            selection.columns +=
-                ", \(text.ordered(key.column))\(raw: key.column.kind.sortCast) AS \(Self.keyName(place))"
+            let value = key.column.kind.selection(text.ordered(key.column))
+            selection.columns += ", \(value) AS \(Self.keyName(place))"
         }
         cursor =
             if hasCursor, let cursors {

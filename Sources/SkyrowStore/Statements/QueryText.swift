@@ -166,6 +166,10 @@ struct QueryText {
             return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
+        case .suffix(let column, let text) where hasTrigrams(column, for: text):
+            return "\(equated(column)) LIKE \("%" + text.escapedForPattern)"
+        case .substring(let column, let text) where hasTrigrams(column, for: text):
+            return "\(equated(column)) LIKE \("%" + text.escapedForPattern + "%")"
         case .suffix(let column, let text): return "right(\(equated(column)), char_length(\(text))) = \(text)"
         case .substring(let column, let text): return "strpos(\(equated(column)), \(text)) > 0"
         case .isOneOf(let column, let list): return "\(equated(column)) = ANY(\(list.sql))"
@@ -177,6 +181,15 @@ struct QueryText {
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
         }
+    }
+
+    /// Whether an index of trigrams finds a part of a text, for which it has to be asked by a pattern.
+    private func hasTrigrams(_ column: ResolvedColumn, for text: String) -> Bool {
+        guard column.reading == .stored, case .field(let field, _) = column.place, text.unicodeScalars.count >= 3 else {
+            return false
+        }
+        let table = column.join.map { joined[$0] } ?? root
+        return table.indexes.contains { $0.hasTrigrams(of: field, folded: column.folds) }
     }
 
     private func all(_ parts: [ResolvedPredicate], separator: SQL, empty: SQL) -> SQL {

@@ -51,7 +51,7 @@ package struct UserTable: Sendable {
                 do {
                     return try SignedInAccount(try await store.client.write(statement), table.wholeRow)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    throw SkyrowError.accountExists(error)
+                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
                 }
             }
         }
@@ -313,12 +313,14 @@ extension PostgresTimestamp {
 
 extension SkyrowError {
     /// `109 Duplicated` for an id or login key that another account has.
-    fileprivate static func accountExists(_ error: PostgresError) -> SkyrowError {
-        let key = error.constraint.flatMap { LoginKeys.key(ofIndex: $0) }
+    fileprivate static func accountExists(_ error: PostgresError, _ table: RecordTable) -> SkyrowError {
+        let fields = error.constraint.map { index in
+            LoginKeys.key(ofIndex: index).map { [$0] } ?? table.fields(ofIndex: index).map(\.rawValue)
+        }
         return SkyrowError(
             .duplicated,
             "There is such a user already.",
-            info: key.map { ["arguments": .list([.string($0)])] } ?? [:]
+            info: (fields ?? []).isEmpty ? [:] : ["arguments": .list((fields ?? []).map { .string($0) })]
         )
     }
 }

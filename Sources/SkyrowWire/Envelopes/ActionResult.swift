@@ -23,8 +23,12 @@ package enum ActionResult: Sendable {
     case roles([RoleName])
     /// `role:get`
     case rolesByUser([UserID: [RoleName]])
-    /// `schema:*`
+    /// `schema:fetch`, `schema:create`, `schema:rename`, `schema:delete`
     case schema(RecordSchema)
+    /// `schema:index:create`, `schema:index:delete`
+    case index(RecordIndex)
+    /// `schema:index:list`
+    case indexes([RecordIndex])
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -52,7 +56,7 @@ extension JSONWriter {
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
             case .outcomes, .written, .encodedOutcomes, .aggregate, .auth, .status, .done, .roles, .rolesByUser,
-                .schema, .json:
+                .schema, .index, .indexes, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -108,6 +112,8 @@ extension JSONWriter {
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .schema(let schema): self.schema(schema)
+        case .index(let index): self.index(index)
+        case .indexes(let indexes): self.indexes(indexes)
         case .json(let text): json(text)
         }
     }

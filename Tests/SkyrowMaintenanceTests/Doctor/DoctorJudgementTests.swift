@@ -160,6 +160,17 @@ import Testing
         ),
         Row(.invalidIndexes, []),
         Row(.invalidIndexes, [["name": "i", "relation": "note", "is_unique": "true"]], (.error, "index i of note")),
+        Row(.failedIndexes, []),
+        Row(
+            .failedIndexes,
+            [["name": "i", "relation": "note", "reason": "duplicate", "duplicates": "3"]],
+            (.warning, "The index i of note was asked for and could not be built: 3 values are there more than once.")
+        ),
+        Row(
+            .failedIndexes,
+            [["name": "i", "relation": "note", "reason": "error", "sql_state": "53100"]],
+            (.warning, "PostgreSQL refused it with 53100")
+        ),
         Row(.textOrder, []),
         Row(
             .textOrder,

@@ -236,6 +236,10 @@ import Testing
             .records, "7 rows of note have a json field that holds no array or object"
         ),
         (
+            "INSERT INTO _index (name, type, kind, state, reason) VALUES ('note_due_idx', 'note', 'order', 'failed', 'too_long')",
+            .failedIndexes, "The index note_due_idx of note was asked for and could not be built"
+        ),
+        (
             "INSERT INTO note (_id, stars) VALUES ('n1', 'NaN'), ('n2', '-Infinity')",
             .records, "2 rows of note have a number that is none"
         ),

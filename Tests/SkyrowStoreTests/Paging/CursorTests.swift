@@ -72,6 +72,9 @@ import Testing
         ]
         #expect(CursorValues.read(bytes[...], kinds: kinds) == values)
         #expect(CursorValues.read([0, 0][...], kinds: [.string, .number]) == [nil, nil])
+        let digits: [UInt8] = [1, 0, 0, 0, 3] + Array("1.5".utf8)
+        #expect(CursorValues.read(digits[...], kinds: [.decimal]) == [JSONDecimal("15e-1").map { .decimal($0) }])
+        #expect(CursorValues.read([1, 0, 0, 0, 1, 0x78][...], kinds: [.decimal]) == nil)
         for length in 0..<bytes.count { #expect(CursorValues.read(bytes[..<length], kinds: kinds) == nil) }
         #expect(CursorValues.read((bytes + [0])[...], kinds: kinds) == nil)
         #expect(CursorValues.read([2][...], kinds: [.boolean]) == nil)

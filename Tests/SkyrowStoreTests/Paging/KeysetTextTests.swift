@@ -103,15 +103,20 @@ import Testing
     }
 
     @Test func anIndexGivesTheOrderOfAPlainColumn() {
-        func text(_ names: [String], collation: TextCollation = .bytes) -> QueryText {
+        func text(_ names: [String], _ change: (inout TableIndex) -> Void = { _ in }) -> QueryText {
             let note = SchemaCatalog.notes.note
+            let indexes = names.map { names in
+                var index = TableIndex("index", names.split(separator: " ").map { TableIndex.Key(String($0)) })
+                change(&index)
+                return index
+            }
             return QueryText(
                 root: RecordTable(
                     name: note.name,
                     schema: note.schema,
                     identifier: note.identifier,
                     columns: note.columns,
-                    orders: IndexedOrders(names: names)
+                    indexes: indexes
                 ),
                 joined: []
             )
@@ -122,6 +127,14 @@ import Testing
         #expect(!text(["title"]).isIndexed(stars, in: .everyone))
         #expect(text(["_database stars"]).isIndexed(stars, in: .user("ann")))
         #expect(!text(["_database stars"]).isIndexed(stars, in: .union))
+        #expect(!text(["owner stars"]).isIndexed(stars, in: .everyone))
+        #expect(text(["stars"]) { $0.keys[0] = .init("stars", isDescending: true) }.isIndexed(stars, in: .everyone))
+        for change: (inout TableIndex) -> Void in [
+            { $0.isValid = false }, { $0.condition = "(stars > 1)" }, { $0.method = "gin" },
+            { $0.keys[0] = .init("stars", form: .fold) }, { $0.keys[0] = .init("stars", nullsFirst: true) },
+        ] {
+            #expect(!text(["stars"], change).isIndexed(stars, in: .everyone))
+        }
         for change: (inout ResolvedColumn) -> Void in [
             { $0.onlyOwner = "ann" }, { $0.join = 0 }, { $0.readsWireID = true },
         ] {

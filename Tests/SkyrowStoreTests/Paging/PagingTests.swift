@@ -139,10 +139,8 @@ struct PageReader: Sendable {
                     (ARRAY['infinity', '-infinity', '2000-01-01', '2000-01-01 00:00:00.000001', NULL]::timestamptz[])[n % 5 + 1],
                     (ARRAY['', '\\x00', '\\xff', '\\x0000', NULL]::bytea[])[n % 5 + 1],
                     (ARRAY['a', 'b', NULL])[n % 3 + 1], '2020-01-01'::timestamptz + n % 4 * interval '1 s', 'bob',
-                    (ARRAY[
-                        '{"n": 1}', '{"n": 1.0}', '{"n": "x"}', '{"n": -0.5}', '{"n": 12345678901234567890.123}', '{"n": true}',
-                        '{"n": 1e30}', '{"n": 0.00001234}', '{"n": false}', '{"n": 0}', '{"n": "X"}', NULL
-                    ]::jsonb[])[n % 12 + 1]
+                    (ARRAY['{"n":9007199254740993}', '{"n":9007199254740992.5}', '{"n":1e300,"s":"é"}', '{"n":-0.1,"s":"a"}',
+                        '{"n":1e-300}', '{"s":"x"}', 'null', NULL]::jsonb[])[n % 8 + 1]
                 FROM generate_series(1, 40) AS n
                 """
             )
@@ -153,12 +151,10 @@ struct PageReader: Sendable {
                 "category.rank",
                 "category._id", "_owner.username",
             ]
+            var inside = [path("tags.n"), path("tags.s")]
+            inside[0].jsonType = .number
+            inside[1].jsonType = .string
             let reader = PageReader(store: f.store)
-            let inside = JSONValueType.allCases.map { type in
-                var path = path("tags.n")
-                path.jsonType = type
-                return path
-            }
             for name in paths.map({ path($0) }) + inside {
                 for direction in [SortKey.Direction.ascending, .descending] {
                     for nulls in [SortKey.Nulls.first, .last] {

@@ -1,0 +1,239 @@
+package import Logging
+internal import SkyrowModel
+package import SkyrowPostgres
+
+/// Builds and drops the indexes that were asked for, in all applications of a process.
+///
+/// ```swift
+/// let builder = IndexBuilder(client: client, logger: logger) { [schema] }
+/// await builder.run()
+/// ```
+///
+/// One index at a time is built in a database, by whichever process holds the lock; what one that crashed has left is taken up by
+/// the next that looks. What is to be done is decided by ``IndexRecord``.
+package struct IndexBuilder: Sendable {
+    /// On which is said that there is something to do, with the schema.
+    static let channel: SQLIdentifier = "skyrow_index"
+    /// The first number of the lock, "skys" in ASCII, which is not that of ``PostgresTransaction/lockSchema(_:)``.
+    private static let lock: SQL = "SELECT pg_try_advisory_lock(1936423283, 0)"
+
+    private let client: PostgresClient
+    private let schemas: @Sendable () -> [SQLIdentifier]
+    private let logger: Logger
+    private let interval: Duration
+    private let pause: Duration
+
+    /// - Parameters:
+    ///   - interval: how often is looked for what nothing was heard of.
+    ///   - pause: how long to wait while another process builds, or the database is away.
+    ///   - schemas: those of the applications.
+    package init(
+        client: PostgresClient,
+        logger: Logger,
+        interval: Duration = .seconds(30),
+        pause: Duration = .seconds(2),
+        schemas: @escaping @Sendable () -> [SQLIdentifier]
+    ) {
+        self.client = client
+        self.logger = logger
+        self.interval = interval
+        self.pause = pause
+        self.schemas = schemas
+    }
+
+    // MARK: When
+
+    /// Works until the task is cancelled, which stops a build at once, or the client shuts down.
+    package func run() async {
+        guard client.hasSessions else { return }
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in client.listen(Self.channel) { continuation.yield() }
+                continuation.finish()
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: interval)) != nil { continuation.yield() }
+            }
+            for await _ in signals { await settleAll() }
+            group.cancelAll()
+        }
+    }
+
+    private func settleAll() async {
+        var wait = pause
+        while !Task.isCancelled {
+            do {
+                if try await pass() { return }
+            } catch is CancellationError {
+                return
+            } catch {
+                logger.warning("Indexes cannot be built now", metadata: ["error": "\(error)"])
+            }
+            guard (try? await Task.sleep(for: wait)) != nil else { return }
+            wait = min(wait * 2, interval)
+        }
+    }
+
+    // MARK: What
+
+    /// Does all that is to be done; false when something is left, since another process builds or PostgreSQL refused it.
+    package func pass() async throws -> Bool {
+        let schemas = schemas()
+        guard try await next(in: schemas, except: [], { try await client.read($0) }) != nil else { return true }
+        return try await client.withSession { session in
+            guard try await session.query(Self.lock).decode(row: 0, column: 0, as: Bool.self) else { return false }
+            var postponed: Set<IndexRow.Key> = []
+            while let (row, step) = try await next(in: schemas, except: postponed, { try await session.query($0) }) {
+                try Task.checkCancellation()
+                do {
+                    try await perform(step, row, on: session)
+                } catch let error as PostgresError where error.code == .server {
+                    logger.warning(
+                        "An index cannot be changed now",
+                        metadata: ["index": "\(row.name)", "error": "\(error)"]
+                    )
+                    postponed.insert(row.key)
+                }
+            }
+            return postponed.isEmpty
+        }
+    }
+
+    private func next(
+        in schemas: [SQLIdentifier],
+        except postponed: Set<IndexRow.Key>,
+        _ query: (SQL) async throws -> PostgresResult
+    ) async throws -> (row: IndexRow, step: IndexRecord.Step)? {
+        for row in try await IndexRow.all(in: schemas, query) where !postponed.contains(row.key) {
+            if let step = row.record.step(row.observed) { return (row, step) }
+        }
+        return nil
+    }
+
+    private func perform(_ step: IndexRecord.Step, _ row: IndexRow, on session: PostgresSession) async throws {
+        switch step {
+        case .build:
+            try await build(row, on: session)
+        case .drop:
+            _ = try await session.query("DROP INDEX CONCURRENTLY \(row.schema).\(try SQLIdentifier(row.name))")
+        case .countDuplicates:
+            // Where they cannot be counted it is enough that there were some.
+            let count = try? await session.query(try row.required.duplicates(in: row.schema))
+            try Task.checkCancellation()
+            var failed = row
+            failed.record.failure?.duplicates = try count?.decode(row: 0, column: 0, as: Int64.self) ?? 0
+            _ = try await session.query(failed.update(from: row.record))
+        case .settle(let state, let failure):
+            var settled = row
+            settled.record.state = state
+            settled.record.failure = failure
+            if state == .building { settled.record.attempts = 0 }
+            _ = try await session.query(settled.update(from: row.record))
+            log(state, failure, row)
+        case .forget:
+            _ = try await session.query(row.deletion)
+        }
+    }
+
+    private func log(_ state: IndexRecord.State, _ failure: IndexFailure?, _ row: IndexRow) {
+        switch state {
+        case .ready: logger.notice("An index is ready", metadata: ["index": "\(row.name)"])
+        case .failed:
+            logger.warning(
+                "An index could not be built",
+                metadata: ["index": "\(row.name)", "reason": "\(failure?.reason.rawValue ?? "")"]
+            )
+        case .building, .deleting: break
+        }
+    }
+
+    // MARK: Building
+
+    private func build(_ row: IndexRow, on session: PostgresSession) async throws {
+        var attempt = row
+        attempt.record = row.record.begun
+        // Somebody may have asked for its deletion meanwhile.
+        guard try await session.query(attempt.update(from: row.record)).rowCount == 1 else { return }
+        do {
+            try await create(attempt, on: session)
+        } catch {
+            if Task.isCancelled {
+                // The service shuts down. This task can wait for nothing more.
+                let statement = attempt.with(attempt.record.stopped).update(from: attempt.record)
+                _ = await Task { [client] in try? await client.write(statement) }.value
+                throw CancellationError()
+            }
+            // It is to be deleted.
+            if error is CancellationError { return }
+            guard let refusal = error as? PostgresError, let failure = IndexFailure(refusal) else { throw error }
+            let refused = attempt.with(attempt.record.refused(failure))
+            _ = try await session.query(refused.update(from: attempt.record))
+            if refused.record.state == .failed { log(.failed, failure, row) }
+        }
+    }
+
+    /// Builds the index; throws `CancellationError` when it is no longer wanted, or the task is cancelled.
+    private func create(_ row: IndexRow, on session: PostgresSession) async throws {
+        let definition = try row.required
+        let texts = try await session.query(
+            """
+            SELECT attname::text FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(row.schema.name)))
+                AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0 AND attcollation <> 0
+            """
+        ).decodeColumn(0, as: String.self)
+        var surroundings = IndexSurroundings(texts: Set(texts))
+        if let name = definition.neededExtension {
+            let home = try await session.query(
+                """
+                SELECT nspname::text FROM pg_catalog.pg_extension
+                JOIN pg_catalog.pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = \(PostgresName(name))
+                """
+            ).decodeColumn(0, as: String.self)
+            surroundings.home = try home.first.map { try SQLIdentifier($0) }
+        }
+        let statement = try definition.creation(named: SQLIdentifier(row.name), in: row.schema, surroundings)
+        logger.notice("An index is being built", metadata: ["index": "\(row.name)"])
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                _ = try await session.query(statement)
+                return true
+            }
+            group.addTask {
+                await untilUnwanted(row)
+                return false
+            }
+            let isBuilt = try await group.next() ?? false
+            group.cancelAll()
+            if !isBuilt {
+                // It may have been built in the very moment.
+                guard try await group.next() == true else { throw CancellationError() }
+            }
+        }
+    }
+
+    /// Returns when the row is not what it was, or the task is cancelled.
+    private func untilUnwanted(_ row: IndexRow) async {
+        while (try? await Task.sleep(for: .milliseconds(500))) != nil {
+            guard let found = try? await client.read(row.look) else { continue }
+            if found.isEmpty { return }
+        }
+    }
+}
+
+extension IndexRow {
+    fileprivate func with(_ record: IndexRecord) -> IndexRow {
+        var row = self
+        row.record = record
+        return row
+    }
+
+    /// What is to be built: only a row that is to be deleted has no definition.
+    fileprivate var required: IndexDefinition {
+        get throws(PostgresError) {
+            guard let definition else { throw PostgresError(code: .server, sqlState: .undefinedTable) }
+            return definition
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// What a definition needs of the database to become a statement.
+package struct IndexSurroundings: Hashable, Sendable {
+    /// The columns of the table that have a collation.
+    package var texts: Set<String>
+    /// The schema of the extension that the kind needs; nil for none.
+    package var home: SQLIdentifier?
+
+    package init(texts: Set<String> = [], home: SQLIdentifier? = nil) {
+        self.texts = texts
+        self.home = home
+    }
+}
+
+extension IndexDefinition {
+    /// The statement that builds it while records are written.
+    package func creation(
+        named name: SQLIdentifier,
+        in schema: SQLIdentifier,
+        _ surroundings: IndexSurroundings
+    ) throws -> SQL {
+        let table = try SchemaChange.table(type, schema)
+        let unique: SQL = isUnique ? "UNIQUE " : ""
+        let nulls: SQL = treatsNullsAsEqual ? " NULLS NOT DISTINCT" : ""
+        let method: SQL =
+            switch kind {
+            case .order: "btree"
+            case .contains, .trigram: "gin"
+            case .near, .box: "gist"
+            }
+        let keys = try keys(in: schema, surroundings).joined(separator: ", ")
+        return "CREATE \(unique)INDEX CONCURRENTLY \(name) ON \(table) USING \(method) (\(keys))\(nulls)"
+    }
+
+    private func keys(in schema: SQLIdentifier, _ surroundings: IndexSurroundings) throws -> [SQL] {
+        let columns = try fields.map { (field: $0, column: try SQLIdentifier($0.name)) }
+        switch kind {
+        case .order:
+            var keys: [SQL] = isUnique ? ["_database COLLATE \"C\""] : []
+            for (field, column) in columns {
+                let isText = field.isFolded || surroundings.texts.contains(field.name)
+                let value: SQL = field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
+                let collation: SQL = isText ? " COLLATE \"C\"" : ""
+                let direction: SQL = field.direction == .descending ? " DESC" : ""
+                keys.append("\(value)\(collation)\(direction)")
+            }
+            // A query that orders by the last field goes on by the id in the same direction.
+            if !isUnique {
+                keys.append(fields.last?.direction == .descending ? "_id COLLATE \"C\" DESC" : "_id COLLATE \"C\"")
+            }
+            return keys
+        case .contains, .near:
+            return columns.map { "\($0.column)" }
+        case .trigram:
+            let home = try surroundings.required
+            return columns.map { field, column in
+                // A pattern is compared in the collation of the column, and so is a folded one.
+                let value: SQL = field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
+                return "\(value) \(home).gin_trgm_ops"
+            }
+        case .box:
+            let home = try surroundings.required
+            return columns.map { "(\($0.column)::\(home).geometry)" }
+        }
+    }
+
+    /// The extension that an index of the kind needs; nil for none.
+    package var neededExtension: String? {
+        switch kind {
+        case .order, .contains, .near: nil
+        case .trigram: "pg_trgm"
+        case .box: "postgis"
+        }
+    }
+
+    /// How many values several records have.
+    package func duplicates(in schema: SQLIdentifier) throws -> SQL {
+        let values = try fields.map { field -> SQL in
+            let column = try SQLIdentifier(field.name)
+            return field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
+        }
+        let present: SQL =
+            treatsNullsAsEqual
+            ? "true" : values.map { "\($0) IS NOT NULL" as SQL }.joined(separator: " AND ")
+        return """
+            SELECT count(*) FROM (
+                SELECT FROM \(try SchemaChange.table(type, schema)) WHERE \(present)
+                GROUP BY _database, \(values.joined(separator: ", ")) HAVING count(*) > 1
+            ) AS value
+            """
+    }
+}
+
+extension IndexSurroundings {
+    fileprivate var required: SQLIdentifier {
+        get throws(PostgresError) {
+            guard let home else { throw PostgresError(code: .server, sqlState: .undefinedFunction) }
+            return home
+        }
+    }
+}

@@ -1,0 +1,237 @@
+internal import SkyrowJSON
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// An index of a record table as the database has it, whoever made it.
+package struct TableIndex: Hashable, Sendable {
+    /// What of a row one place of an index holds.
+    package struct Key: Hashable, Sendable {
+        package enum Form: String, Hashable, Sendable {
+            case column
+            /// `_fold` of the column.
+            case fold
+            /// A location as a geometry.
+            case geometry
+            /// Any other expression.
+            case other
+        }
+
+        package var form: Form
+        /// A field's column or a reserved one; nil for an expression of another form.
+        package var column: String?
+        package var isDescending = false
+        /// Whether missing values come first, as they do in a descending order unless it says otherwise.
+        package var nullsFirst = false
+        /// The operator class, `gin_trgm_ops`; empty for a btree.
+        package var operators: String
+
+        package init(
+            _ column: String?,
+            form: Form = .column,
+            isDescending: Bool = false,
+            nullsFirst: Bool? = nil,
+            operators: String = ""
+        ) {
+            self.form = form
+            self.column = column
+            self.isDescending = isDescending
+            self.nullsFirst = nullsFirst ?? isDescending
+            self.operators = operators
+        }
+    }
+
+    package var name: String
+    /// `btree`, `gin`, `gist` or whatever else.
+    package var method: String
+    package var keys: [Key]
+    package var isUnique = false
+    package var isPrimary = false
+    /// Whether PostgreSQL uses it; it keeps values unique before that.
+    package var isValid = true
+    /// Whether it belongs to a constraint, by which alone it goes.
+    package var isConstraint = false
+    /// The condition of the rows that it has, as PostgreSQL prints it; nil for all rows.
+    package var condition: String?
+
+    package init(
+        _ name: String,
+        _ keys: [Key],
+        method: String = "btree",
+        isUnique: Bool = false,
+        isPrimary: Bool = false,
+        isValid: Bool = true,
+        isConstraint: Bool = false,
+        condition: String? = nil
+    ) {
+        self.name = name
+        self.method = method
+        self.keys = keys
+        self.isUnique = isUnique
+        self.isPrimary = isPrimary
+        self.isValid = isValid
+        self.isConstraint = isConstraint
+        self.condition = condition
+    }
+
+    /// The columns of ``keys``, in their order.
+    package var columns: [String?] { keys.map(\.column) }
+
+    /// Whether PostgreSQL finds parts of a text by it, of the text as it is or of the folded one.
+    package func hasTrigrams(of field: FieldName, folded: Bool) -> Bool {
+        guard isValid, condition == nil, keys.count == 1, keys[0].operators.hasSuffix("_trgm_ops") else { return false }
+        return keys[0].column == field.rawValue && keys[0].form == (folded ? .fold : .column)
+    }
+
+    /// Whether it is one of those that each record table has, which are those of decision 0004.
+    ///
+    /// - Parameter table: whose index it is.
+    package func isBuiltIn(of table: RecordTable) -> Bool {
+        if isPrimary || LoginKeys.key(ofIndex: name) != nil { return true }
+        guard method == "btree", keys.allSatisfy({ $0.form == .column }) else { return false }
+        switch columns {
+        case ["_database", "_created_at"]: return condition == nil && !isUnique
+        case ["_owner", "_created_at"]: return condition == "(_owner IS NOT NULL)"
+        default: return isOfReferenceOrSequence(of: table)
+        }
+    }
+
+    /// Whether it is the one that the field of a reference or of a sequence gets.
+    private func isOfReferenceOrSequence(of table: RecordTable) -> Bool {
+        guard columns.count == 1, let name = columns[0], let field = try? FieldName(name), let column = table[field],
+            condition == "(\(name) IS NOT NULL)" || condition == "(\(column.identifier.quoted) IS NOT NULL)"
+        else { return false }
+        switch column.type {
+        case .reference, .sequence: return true
+        default: return false
+        }
+    }
+}
+
+extension TableIndex {
+    /// The most bytes that a text or bytes may have in a field of a btree index: a row of such an index has at most 2,704,
+    /// of which the others take some (nbtree.h, BTMaxItemSize).
+    package static let maximumValueBytes = 2600
+
+    /// Reads what ``selection`` has printed.
+    static func all(json text: String) -> [TableIndex] {
+        let indexes = try? JSONDocument(Array(text.utf8)).withRoot { list in
+            list.elements.compactMap { TableIndex($0) }
+        }
+        return indexes ?? []
+    }
+
+    private init?(_ json: JSONView) {
+        guard let name = json["name"]?.string, let method = json["method"]?.string, let keys = json["keys"] else {
+            return nil
+        }
+        self.init(
+            name,
+            keys.elements.map { Key($0) },
+            method: method,
+            isUnique: json["unique"]?.boolean ?? false,
+            isPrimary: json["primary"]?.boolean ?? false,
+            isValid: json["valid"]?.boolean ?? false,
+            isConstraint: json["constraint"]?.boolean ?? false,
+            condition: json["condition"]?.string
+        )
+    }
+
+    /// The indexes of the table that the SQL names, as a JSON array in text.
+    ///
+    /// There may be thousands of types with three indexes each, so that what few have is asked for those alone.
+    static func selection(of table: SQL, in schema: SQLIdentifier) -> SQL {
+        """
+        (
+            SELECT json_agg(json_build_object(
+                'name', index_class.relname, 'method', amname, 'unique', indisunique, 'primary', indisprimary,
+                'valid', indisvalid, 'condition', pg_get_expr(indpred, indrelid),
+                'constraint', (indisunique OR indisexclusion) AND NOT indisprimary AND EXISTS (
+                    SELECT FROM pg_catalog.pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid
+                ),
+                'keys', (
+                    SELECT json_agg(json_build_array(
+                        CASE WHEN number <> 0 THEN (
+                            SELECT 'column:' || attname FROM pg_catalog.pg_attribute
+                            WHERE attrelid = indrelid AND attnum = number
+                        ) ELSE (
+                            SELECT form || ':' || attname
+                            FROM pg_catalog.pg_depend
+                            JOIN pg_catalog.pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+                            JOIN LATERAL (
+                                VALUES ('fold', format('%I._fold(%I)', \(schema.name)::text, attname)),
+                                    ('fold', format('_fold(%I)', attname)),
+                                    ('geometry', format('(%I)::geometry', attname))
+                            ) AS expected (form, expression) ON expression = regexp_replace(
+                                pg_get_indexdef(indexrelid, place::integer, true),
+                                '::("[^"]+"|\\w+)[.]geometry$', '::geometry'
+                            )
+                            WHERE classid = 'pg_class'::regclass AND objid = indexrelid
+                                AND refclassid = 'pg_class'::regclass AND refobjid = indrelid AND refobjsubid > 0
+                            LIMIT 1
+                        ) END,
+                        option, CASE WHEN amname <> 'btree' THEN (
+                            SELECT opcname FROM pg_catalog.pg_opclass WHERE oid = class
+                        ) END
+                    ) ORDER BY place)
+                    FROM unnest(indkey::smallint[], indoption::smallint[], indclass::oid[])
+                        WITH ORDINALITY AS key (number, option, class, place)
+                    WHERE place <= indnkeyatts
+                )
+            ) ORDER BY index_class.relname)::text
+            FROM pg_catalog.pg_index
+            JOIN pg_catalog.pg_class AS index_class ON index_class.oid = indexrelid
+            JOIN pg_catalog.pg_am ON pg_am.oid = index_class.relam
+            WHERE indrelid = \(table)
+        )
+        """
+    }
+}
+
+extension TableIndex.Key {
+    fileprivate init(_ json: JSONView) {
+        // "fold:title", the options and the operator class.
+        let parts = Array(json.elements)
+        let words = (parts.first?.string ?? "").split(separator: ":", maxSplits: 1).map(String.init)
+        let option = parts.count > 1 ? parts[1].wholeNumber ?? 0 : 0
+        // pg_index.h: INDOPTION_DESC is 1, INDOPTION_NULLS_FIRST 2.
+        self.init(
+            words.count == 2 ? words[1] : nil,
+            form: words.first.flatMap(Form.init) ?? .other,
+            isDescending: option & 1 != 0,
+            nullsFirst: option & 2 != 0,
+            operators: parts.count > 2 ? parts[2].string ?? "" : ""
+        )
+    }
+}
+
+extension RecordTable {
+    /// The index of that name; nil when there is none as far as this table says.
+    package func index(named name: String) -> TableIndex? {
+        indexes.first { $0.name == name }
+    }
+
+    /// The fields that an index is over, in its order; none where there is no such index.
+    package func fields(ofIndex name: String) -> [FieldName] {
+        (index(named: name)?.columns ?? []).compactMap { column in
+            guard let column, let field = try? FieldName(column), self[field] != nil else { return nil }
+            return field
+        }
+    }
+
+    /// Those of them that hold texts or bytes.
+    package func texts(ofIndex name: String) -> [FieldName] {
+        fields(ofIndex: name).filter { [.string, .bytes].contains(self[$0]?.type) }
+    }
+}
+
+extension String {
+    /// The text as a pattern of `LIKE` that it alone matches.
+    var escapedForPattern: String {
+        var pattern = ""
+        for scalar in unicodeScalars {
+            if scalar == "%" || scalar == "_" || scalar == "\\" { pattern.unicodeScalars.append("\\") }
+            pattern.unicodeScalars.append(scalar)
+        }
+        return pattern
+    }
+}

@@ -1,0 +1,51 @@
+internal import SkyrowModel
+package import SkyrowPostgres
+
+/// The extension that indexes of the kind `trigram` need.
+///
+/// pg_trgm is a trusted extension: a role that may create in the database makes it without being a superuser.
+package enum Trigrams {
+    /// The name by which a refusal of ``requirement`` is known.
+    private static let mark = "_pg_trgm"
+
+    /// Makes the extension unless it is there, in a schema of its own; one of another role is not used, since its functions
+    /// would be called with the rights of those who query.
+    package static let requirement = SQL(
+        trustedText: """
+            DO $trigrams$
+            BEGIN
+                IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm') THEN
+                    RETURN;
+                END IF;
+                IF EXISTS (
+                    SELECT FROM pg_catalog.pg_namespace
+                    WHERE nspname = 'trigrams' AND pg_catalog.pg_get_userbyid(nspowner) <> current_user
+                ) THEN
+                    RAISE insufficient_privilege USING MESSAGE = 'The schema trigrams belongs to another role';
+                END IF;
+                CREATE SCHEMA IF NOT EXISTS trigrams;
+                CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA trigrams;
+                GRANT USAGE ON SCHEMA trigrams TO PUBLIC;
+            EXCEPTION
+                WHEN feature_not_supported OR undefined_file OR undefined_object OR insufficient_privilege THEN
+                    RAISE EXCEPTION USING
+                        ERRCODE = 'feature_not_supported', CONSTRAINT = '\(mark)', MESSAGE = SQLERRM;
+            END $trigrams$
+            """
+    )
+
+    /// Whether statements of a dump, which may have quoted all names, expect the schema of ``requirement``: they make the
+    /// extension and not its schema.
+    package static func isNeeded(by script: String) -> Bool {
+        script.contains("pg_trgm WITH SCHEMA trigrams;") || script.contains("\"pg_trgm\" WITH SCHEMA \"trigrams\";")
+    }
+
+    /// `108 InvalidArgument` where the extension cannot be had; nil for any other failure.
+    static func refusal(_ error: PostgresError) -> SkyrowError? {
+        guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
+        return .invalidArgument(
+            "An index of the kind trigram needs the extension pg_trgm, which is not installed in this database.",
+            "kind"
+        )
+    }
+}

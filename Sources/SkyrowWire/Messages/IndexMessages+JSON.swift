@@ -1,0 +1,273 @@
+package import SkyrowJSON
+package import SkyrowModel
+
+extension IndexCreateRequest {
+    /// Reads `schema:index:create`, `{"record_type": "film", "fields": [["year", "desc"], ["rating"]]}`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let type = try parameters.recordType()
+        var kind = IndexKind.order
+        if let name = try parameters.string("kind") {
+            guard let known = IndexKind(rawValue: name) else {
+                let names = IndexKind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalidArgument("The kind of an index is one of \(names).", "kind")
+            }
+            kind = known
+        }
+        let list = try parameters.required("fields", parameters.array("fields"))
+        guard (1...Self.maximumFields).contains(list.count) else {
+            throw .invalidArgument("An index has 1 to \(Self.maximumFields) fields.", "fields")
+        }
+        var fields: [IndexField] = []
+        for (place, element) in list.elements.enumerated() {
+            do throws(SkyrowError) {
+                fields.append(try IndexField(element))
+            } catch {
+                throw error.at(place).at("fields")
+            }
+        }
+        if try parameters.boolean("fold") ?? false {
+            for place in fields.indices { fields[place].isFolded = true }
+        }
+        var treatsNullsAsEqual = false
+        if let nulls = try parameters.string("nulls") {
+            guard ["equal", "distinct"].contains(nulls) else {
+                throw .invalidArgument("\"nulls\" is equal or distinct.", "nulls")
+            }
+            treatsNullsAsEqual = nulls == "equal"
+        }
+        self.init(
+            IndexDefinition(
+                of: type,
+                fields,
+                kind: kind,
+                isUnique: try parameters.boolean("unique") ?? false,
+                treatsNullsAsEqual: treatsNullsAsEqual
+            )
+        )
+    }
+}
+
+extension IndexField {
+    /// Reads `["year", "desc"]`, `["rating"]` or `[["func", "fold", "title"], "asc"]`.
+    fileprivate init(_ json: JSONView) throws(SkyrowError) {
+        let shape = SkyrowError.invalidArgument(
+            "A field of an index is an array of a field, or [\"func\", \"fold\", field], and perhaps a direction.",
+            "fields"
+        )
+        guard json.isArray, (1...2).contains(json.count), let first = json.firstElement else { throw shape }
+        var direction = SortKey.Direction.ascending
+        if json.count == 2 {
+            let text = Array(json.elements)[1].string
+            guard let text, let known = SortKey.Direction(rawValue: text) else { throw shape }
+            direction = known
+        }
+        if let name = Self.name(first) {
+            self.init(name, direction)
+        } else {
+            let parts = first.isArray && first.count == 3 ? Array(first.elements) : []
+            guard parts.count == 3, parts[0].string == "func", parts[1].string == "fold", let name = Self.name(parts[2])
+            else { throw shape }
+            self.init(name, direction, isFolded: true)
+        }
+    }
+
+    /// A name by itself, or as a key path.
+    private static func name(_ json: JSONView) -> String? {
+        let text = json.string ?? (json["$type"]?.string == "keypath" ? json["$val"]?.string : nil)
+        guard let text, text.isName else { return nil }
+        return text
+    }
+}
+
+extension IndexDeleteRequest {
+    /// Reads `schema:index:delete`, `{"name": "film_year_idx"}`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let name = try parameters.required("name", parameters.string("name"))
+        guard name.isName, name.utf8.count <= 63 else {
+            throw .invalidArgument("The name of an index has 1 to 63 bytes without NUL.", "name")
+        }
+        self.init(name: name, forces: try parameters.boolean("force") ?? false)
+    }
+}
+
+extension IndexListRequest {
+    /// Reads `schema:index:list`, `{"record_type": "film"}` or nothing.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(type: try parameters["record_type"] == nil ? nil : parameters.recordType())
+    }
+}
+
+extension RecordIndex {
+    /// Reads an element of the result of `schema:index:list`.
+    package init(result json: JSONView) throws(SkyrowError) {
+        guard let name = json["name"]?.string, let type = json["record_type"]?.string else {
+            throw SkyrowError(.badRequest, "An index has a name and a record type.")
+        }
+        self.init(name: name, type: try RecordTypeName(type), state: .foreign)
+        // A server may be newer than its client.
+        state = (json["state"]?.string).flatMap(State.init) ?? .foreign
+        attempts = (json["attempts"]?.wholeNumber).flatMap { Int(exactly: $0) } ?? 0
+        bytes = json["bytes"]?.wholeNumber
+        isValid = json["valid"]?.boolean ?? true
+        statement = json["statement"]?.string
+        if let reason = json["reason"]?.string {
+            failure = IndexFailure(
+                IndexFailure.Reason(rawValue: reason) ?? .error,
+                duplicates: json["duplicates"]?.wholeNumber,
+                sqlState: json["sql_state"]?.string
+            )
+        }
+        if let phase = json["phase"]?.string {
+            progress = Progress(
+                phase: phase,
+                blocksDone: json["blocks_done"]?.wholeNumber ?? 0,
+                blocksTotal: json["blocks_total"]?.wholeNumber ?? 0
+            )
+        }
+        guard let kind = (json["kind"]?.string).flatMap(IndexKind.init), let list = json["fields"] else { return }
+        let isFolded = json["fold"]?.boolean ?? false
+        var fields: [IndexField] = []
+        for element in list.elements {
+            var field = try IndexField(element)
+            field.isFolded = field.isFolded || isFolded
+            fields.append(field)
+        }
+        definition = IndexDefinition(
+            of: self.type,
+            fields,
+            kind: kind,
+            isUnique: json["unique"]?.boolean ?? false,
+            treatsNullsAsEqual: json["nulls"]?.string == "equal"
+        )
+    }
+
+    /// Reads the result of `schema:index:list`.
+    package static func list(result json: JSONView) throws(SkyrowError) -> [RecordIndex] {
+        var indexes: [RecordIndex] = []
+        for element in json["indexes"]?.elements ?? json.elements { indexes.append(try RecordIndex(result: element)) }
+        return indexes
+    }
+}
+
+extension JSONWriter {
+    /// The result of `schema:index:list`.
+    package func indexes(_ indexes: [RecordIndex]) {
+        beginObject()
+        key("indexes")
+        beginArray()
+        for index in indexes where refusal == nil { self.index(index) }
+        endArray()
+        endObject()
+    }
+
+    /// The result of `schema:index:create` and `schema:index:delete`, and an element of the list.
+    package func index(_ index: RecordIndex) {
+        beginObject()
+        key("name")
+        string(index.name)
+        key("record_type")
+        string(index.type.rawValue)
+        if let definition = index.definition { members(of: definition) }
+        key("state")
+        string(index.state.rawValue)
+        if index.attempts > 0 {
+            key("attempts")
+            integer(index.attempts)
+        }
+        if let failure = index.failure {
+            key("reason")
+            string(failure.reason.rawValue)
+            if let duplicates = failure.duplicates {
+                key("duplicates")
+                integer(duplicates)
+            }
+            if let state = failure.sqlState {
+                key("sql_state")
+                string(state)
+            }
+        }
+        if let progress = index.progress {
+            key("phase")
+            string(progress.phase)
+            key("blocks_done")
+            integer(progress.blocksDone)
+            key("blocks_total")
+            integer(progress.blocksTotal)
+        }
+        if let bytes = index.bytes {
+            key("bytes")
+            integer(bytes)
+        }
+        if let statement = index.statement {
+            key("valid")
+            boolean(index.isValid)
+            key("statement")
+            string(statement)
+        }
+        endObject()
+    }
+
+    /// The parameters of `schema:index:create`.
+    package func indexCreateParameters(_ request: IndexCreateRequest) {
+        beginObject()
+        key("record_type")
+        string(request.definition.type.rawValue)
+        members(of: request.definition)
+        endObject()
+    }
+
+    /// The parameters of `schema:index:delete`.
+    package func indexDeleteParameters(_ request: IndexDeleteRequest) {
+        beginObject()
+        key("name")
+        string(request.name)
+        if request.forces {
+            key("force")
+            boolean(true)
+        }
+        endObject()
+    }
+
+    /// The parameters of `schema:index:list`.
+    package func indexListParameters(_ request: IndexListRequest) {
+        beginObject()
+        if let type = request.type {
+            key("record_type")
+            string(type.rawValue)
+        }
+        endObject()
+    }
+
+    private func members(of definition: IndexDefinition) {
+        key("fields")
+        beginArray()
+        for field in definition.fields {
+            beginArray()
+            if field.isFolded, definition.kind != .trigram {
+                strings(["func", "fold", field.name])
+            } else {
+                string(field.name)
+            }
+            if field.direction == .descending { string("desc" as StaticString) }
+            endArray()
+        }
+        endArray()
+        key("kind")
+        string(definition.kind.rawValue)
+        if definition.kind == .trigram, definition.fields.contains(where: \.isFolded) {
+            key("fold")
+            boolean(true)
+        }
+        if definition.isUnique {
+            key("unique")
+            boolean(true)
+        }
+        if definition.treatsNullsAsEqual {
+            key("nulls")
+            string("equal" as StaticString)
+        }
+    }
+}

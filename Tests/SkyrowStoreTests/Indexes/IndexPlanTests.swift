@@ -1,0 +1,218 @@
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+@Suite struct IndexPlanTests {
+    private func table(_ indexes: [TableIndex] = []) throws -> RecordTable {
+        let columns: [(String, FieldType, PostgresOID)] = [
+            ("title", .string, .text), ("year", .integer, .int8), ("tags", .json, .jsonb), ("data", .bytes, .bytea),
+            ("maker", .reference(type("person")), .text), ("price", .unknown("money"), PostgresOID(rawValue: 790)),
+            ("place", .location, PostgresOID(rawValue: 20000)),
+        ]
+        return RecordTable(
+            name: type("film"),
+            schema: "app",
+            identifier: "film",
+            columns: try columns.map {
+                RecordColumn(field: field($0.0), identifier: try SQLIdentifier($0.0), type: $0.1, oid: $0.2)
+            },
+            indexes: indexes
+        )
+    }
+
+    private func definition(
+        _ fields: [IndexField],
+        _ kind: IndexKind = .order,
+        unique: Bool = false,
+        nulls: Bool = false
+    ) -> IndexDefinition {
+        IndexDefinition(of: type("film"), fields, kind: kind, isUnique: unique, treatsNullsAsEqual: nulls)
+    }
+
+    private func plan(
+        _ wanted: IndexDefinition,
+        _ indexes: [TableIndex] = [],
+        rows: [IndexPlan.Row] = [],
+        taken: Set<String> = [],
+        version: Int = 150_000
+    ) throws -> IndexPlan {
+        try IndexPlan(wanted, on: table(indexes), rows: rows, taken: taken, serverVersion: version)
+    }
+
+    // MARK: What goes together
+
+    @Test(arguments: [
+        (IndexKind.order, "title", true), (.order, "year", true), (.order, "data", true), (.order, "maker", true),
+        (.order, "_created_at", true), (.order, "_ownerID", true), (.order, "tags", false), (.order, "place", false),
+        (.order, "price", false), (.order, "_revision", false), (.order, "_access", false), (.order, "_id", false),
+        (.order, "nothing", false), (.order, "no name", false), (.contains, "tags", true), (.contains, "title", false),
+        (.contains, "_created_at", false), (.trigram, "title", true), (.trigram, "year", false),
+        (.near, "place", true), (.near, "title", false), (.box, "place", true), (.box, "year", false),
+    ])
+    func aKindTakesFieldsOfSomeTypes(_ kind: IndexKind, _ name: String, _ isTaken: Bool) throws {
+        do {
+            _ = try plan(definition([IndexField(name)], kind))
+            #expect(isTaken)
+        } catch let error as SkyrowError {
+            #expect(!isTaken)
+            #expect(error.code == .invalidArgument && error.path == "fields[0]")
+        }
+    }
+
+    @Test(arguments: [
+        // Each with what is wrong with it, by path or argument.
+        (IndexDefinition(of: type("film"), []), "fields"),
+        (IndexDefinition(of: type("film"), (0..<17).map { IndexField("f\($0)") }), "fields"),
+        (IndexDefinition(of: type("film"), [IndexField("year"), IndexField("year", .descending)]), "fields[1]"),
+        (IndexDefinition(of: type("film"), [IndexField("title"), IndexField("year", isFolded: true)]), "fields[1]"),
+        (IndexDefinition(of: type("film"), [IndexField("title"), IndexField("title")], kind: .trigram), "fields[1]"),
+        (IndexDefinition(of: type("film"), [IndexField("title", .descending)], kind: .trigram), "fields[0]"),
+        (IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains, isUnique: true), "unique"),
+        (IndexDefinition(of: type("film"), [IndexField("year")], treatsNullsAsEqual: true), "nulls"),
+    ])
+    func whatMakesNoSenseIsRefused(_ wanted: IndexDefinition, _ place: String) throws {
+        let error = #expect(throws: SkyrowError.self) { try plan(wanted) }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.path == place || error?.info["arguments"] == .list([.string(place)]))
+    }
+
+    @Test func equalNullsNeedAVersionOfPostgres() throws {
+        let wanted = definition([IndexField("year")], unique: true, nulls: true)
+        #expect(try plan(wanted, version: 150_000).definition == wanted)
+        #expect(throws: SkyrowError.self) { try plan(wanted, version: 140_011) }
+    }
+
+    @Test func aTypeHasABoundedNumberOfIndexes() throws {
+        let many = (0..<IndexPlan.maximumIndexes).map { TableIndex("i\($0)", [TableIndex.Key("year")]) }
+        _ = try plan(definition([IndexField("title")]), Array(many.dropLast()))
+        let error = #expect(throws: SkyrowError.self) { try plan(definition([IndexField("title")]), many) }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    // MARK: The same index again
+
+    @Test(arguments: [
+        (IndexRecord(.building), false, IndexPlan.Outcome.existing(name: "old")),
+        (IndexRecord(.ready, hasBegun: true), true, .existing(name: "old")),
+        // Dropped in psql.
+        (IndexRecord(.ready, hasBegun: true), false, .new(name: "film_year_idx", replacing: "old")),
+        (
+            IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.tooLong)), false,
+            .new(name: "film_year_idx", replacing: "old")
+        ),
+        (IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.tooLong)), true, .again(name: "old")),
+        (
+            IndexRecord(.failed, failure: IndexFailure(.nameTaken)), true,
+            .new(name: "film_year_idx", replacing: "old")
+        ),
+        (IndexRecord(.deleting, hasBegun: true), true, .new(name: "film_year_idx", replacing: nil)),
+    ])
+    func theSameDefinitionIsTheSameIndex(_ record: IndexRecord, _ isThere: Bool, _ outcome: IndexPlan.Outcome) throws {
+        let wanted = definition([IndexField("year")])
+        let found = try plan(
+            wanted,
+            isThere ? [TableIndex("old", [TableIndex.Key("year"), TableIndex.Key("_id")])] : [],
+            rows: [IndexPlan.Row(name: "old", definition: wanted, record: record)],
+            taken: ["old"]
+        )
+        #expect(found.outcome == outcome)
+    }
+
+    @Test func otherDefinitionsAreOtherIndexes() throws {
+        let wanted = definition([IndexField("year")])
+        for other in [
+            definition([IndexField("year", .descending)]), definition([IndexField("year")], unique: true),
+            definition([IndexField("title")]), definition([IndexField("title", isFolded: true)]),
+        ] {
+            let rows = [IndexPlan.Row(name: "old", definition: wanted, record: IndexRecord())]
+            guard case .new = try plan(other, rows: rows, taken: ["old"]).outcome else {
+                Issue.record("\(other)")
+                continue
+            }
+        }
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        (
+            IndexDefinition(of: type("film"), [IndexField("year", .descending), IndexField("rating")]),
+            "film_year_rating_idx"
+        ),
+        (IndexDefinition(of: type("film"), [IndexField("title")], isUnique: true), "film_title_key"),
+        (IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)]), "film_title_fold_idx"),
+        (IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains), "film_tags_contains"),
+        (IndexDefinition(of: type("film"), [IndexField("title")], kind: .trigram), "film_title_trigram"),
+    ])
+    func aNameSaysWhatTheIndexIsOver(_ wanted: IndexDefinition, _ name: String) {
+        #expect(IndexPlan.name(of: wanted, besides: []) == name)
+        #expect(IndexPlan.name(of: wanted, besides: [name]) == name + "1")
+        #expect(IndexPlan.name(of: wanted, besides: [name, name + "1"]) == name + "2")
+    }
+
+    @Test func aNameHasAtMost63BytesAndIsUnlikeAllOthers() throws {
+        let longest = type(String(repeating: "t", count: 63))
+        let wanted = IndexDefinition(
+            of: longest,
+            (0..<16).map { IndexField(String(repeating: "f", count: 60) + "\($0)") }
+        )
+        var taken: Set<String> = [longest.rawValue]
+        for _ in 0..<120 {
+            let name = IndexPlan.name(of: wanted, besides: taken)
+            #expect(name.utf8.count <= 63)
+            let isNew = taken.insert(name).inserted
+            #expect(isNew)
+        }
+    }
+
+    // MARK: Statements
+
+    @Test(arguments: [
+        (
+            IndexDefinition(of: type("film"), [IndexField("year", .descending), IndexField("title")]),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING btree ("year" DESC, "title" COLLATE "C", _id COLLATE "C")"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("title", .descending, isFolded: true)]),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING btree ("app"._fold("title") COLLATE "C" DESC, _id COLLATE "C" DESC)"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("title")], isUnique: true, treatsNullsAsEqual: true),
+            #"UNIQUE INDEX CONCURRENTLY "i" ON "app"."film" USING btree "#
+                + #"(_database COLLATE "C", "title" COLLATE "C") NULLS NOT DISTINCT"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING gin ("tags")"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)], kind: .trigram),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING gin ("app"._fold("title") "Else".gin_trgm_ops)"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("place")], kind: .near),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING gist ("place")"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("place")], kind: .box),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING gist (("place"::"Else".geometry))"#
+        ),
+    ])
+    func aDefinitionIsAStatement(_ wanted: IndexDefinition, _ statement: String) throws {
+        let surroundings = IndexSurroundings(texts: ["title"], home: "Else")
+        #expect(try wanted.creation(named: "i", in: "app", surroundings).text == "CREATE " + statement)
+    }
+
+    @Test(arguments: ["year", "year desc", "title fold", "title fold desc", "fold", "desc", "desc desc", "desc fold"])
+    func aFieldIsReadAsItIsKept(_ text: String) {
+        #expect(IndexField(text: text)?.text == text)
+    }
+
+    @Test(arguments: ["", " ", "a b", "year  desc", "year asc", "year desc fold"])
+    func whatIsNotKeptSoIsNoField(_ text: String) {
+        #expect(IndexField(text: text) == nil)
+    }
+}
