@@ -106,6 +106,11 @@ extension ActionCatalog {
                 "Whether info.count says how many records match; an estimate where it says so.",
                 .nullable(.either([.boolean, .oneOfStrings(["estimate"])]))
             ),
+            ActionParameter(
+                "explain",
+                "true for how PostgreSQL would answer instead of the records, analyze to run it too; for the master key.",
+                .nullable(.either([.boolean, .oneOfStrings([ExplainMode.analyze.rawValue])]))
+            ),
         ],
         result: .array(of: .named(.record)),
         info: .object([

@@ -52,10 +52,13 @@ package struct RecordIDsRequest: Sendable {
 package struct QueryRequest: Sendable {
     package var database: DatabaseName
     package var query: RecordQuery
+    /// How it is to be explained; nil where it is to be answered.
+    package var explanation: ExplainMode?
 
-    package init(database: DatabaseName, query: RecordQuery) {
+    package init(database: DatabaseName, query: RecordQuery, explanation: ExplainMode? = nil) {
         self.database = database
         self.query = query
+        self.explanation = explanation
     }
 }
 

@@ -65,8 +65,8 @@ import Testing
         case "fields": #"[["title"]]"#
         case "item_name", "new_name": #""title""#
         case "predicate": #"["eq",{"$type":"keypath","$val":"title"},"x"]"#
-        // A page has one position.
-        case "before", "last": "null"
+        // A page has one position, and a query one way to say which fields it sends.
+        case "before", "last", "omit", "desired_keys": "null"
         case "sort": #"[[{"$type":"keypath","$val":"title"},"asc"]]"#
         case "include": #"{"a":{"$type":"keypath","$val":"author"}}"#
         case "record_types": #"{"note":{"fields":[{"name":"title","type":"string"}]}}"#

@@ -67,8 +67,9 @@ import Testing
             let operands: [String] =
                 switch row.operands {
                 case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
-                case .comparison, .pattern, .text, .element, .flag, .range, .query: [path, "\"x\"", "1", "1"]
+                case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
                 case .membership, .list: [path, "[1]", "1", "1"]
+                case .query: [path, "{\"record_type\":\"note\"}", "1", "1"]
                 }
             for count in 0...4 {
                 let fits = count >= row.arity.least && count <= row.arity.most ?? .max

@@ -31,4 +31,19 @@ extension ActionService {
             return try await store.aggregate(request.query, with: access)
         }
     }
+
+    /// `record:query` with `explain`: how PostgreSQL would answer, for those who tend the database.
+    package func explain(
+        _ request: QueryRequest,
+        _ mode: ExplainMode,
+        by caller: Caller
+    ) async throws(SkyrowError) -> QueryExplanation {
+        try await observed(.recordQuery) { () async throws(SkyrowError) in
+            guard caller.isMaster else {
+                throw SkyrowError(.permissionDenied, "A query is explained to the master key alone.")
+            }
+            let access = try recordAccess(to: request.database, for: .reading, by: caller)
+            return try await store.explain(request.query, mode, with: access)
+        }
+    }
 }

@@ -42,8 +42,14 @@ struct ActionCall: Sendable {
             }
         case .recordQuery:
             let request = try QueryRequest(parameters: parameters, rules: rules)
+            guard let mode = request.explanation else {
+                self.init { service, context async throws(SkyrowError) in
+                    .query(try await service.query(request, by: context.caller))
+                }
+                return
+            }
             self.init { service, context async throws(SkyrowError) in
-                .query(try await service.query(request, by: context.caller))
+                .explanation(try await service.explain(request, mode, by: context.caller))
             }
         case .recordAggregate:
             let request = try AggregateRequest(parameters: parameters, rules: rules)

@@ -179,8 +179,13 @@ private struct RecordView {
 
     private mutating func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> Truth {
         let found = values(of: query)
-        guard !found.isEmpty else { return .no }
-        switch value(of: column) {
+        let value = value(of: column)
+        // As in SQL: nothing is among no values, but an array that is missing shares no elements with anything.
+        if found.isEmpty {
+            if case .array = column.kind, value == nil { return .unknown }
+            return .no
+        }
+        switch value {
         case nil: return .unknown
         case .scalar(let value)?: return Truth(found.contains { ValueOrder($0, value) == .same })
         case .array(let elements)?:

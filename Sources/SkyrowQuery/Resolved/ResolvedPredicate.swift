@@ -142,7 +142,7 @@ package enum ResolvedList: Hashable, Sendable {
 }
 
 extension ResolvedList {
-    var count: Int {
+    package var count: Int {
         switch self {
         case .texts(let list): list.count
         case .integers(let list): list.count

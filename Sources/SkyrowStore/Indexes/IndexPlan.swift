@@ -194,7 +194,7 @@ extension FieldType {
         switch self {
         case .string: kind == .order || kind == .trigram
         case .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: kind == .order
-        case .json: kind == .contains
+        case .json, .array: kind == .contains
         case .location: kind == .near || kind == .box
         case .unknown: false
         }

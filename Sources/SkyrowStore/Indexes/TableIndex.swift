@@ -24,6 +24,8 @@ package struct TableIndex: Hashable, Sendable {
         package var nullsFirst = false
         /// The operator class, `gin_trgm_ops`; empty for a btree.
         package var operators: String
+        /// Whether it has the order of the column's type and collation.
+        package var hasOrderOfColumn = true
 
         package init(
             _ column: String?,
@@ -138,13 +140,21 @@ extension TableIndex {
 
     /// The indexes of the table that the SQL names, as a JSON array in text.
     ///
-    /// There may be thousands of types with three indexes each, so that what few have is asked for those alone.
-    static func selection(of table: SQL, in schema: SQLIdentifier) -> SQL {
+    /// There may be thousands of types with three indexes each, so that what few have is asked for those alone. Conditions and
+    /// expressions are read from the trees of PostgreSQL: what prints them locks the table, and would wait for as long as
+    /// somebody keeps it locked.
+    static func selection(of table: SQL) -> SQL {
         """
         (
             SELECT json_agg(json_build_object(
                 'name', index_class.relname, 'method', amname, 'unique', indisunique, 'primary', indisprimary,
-                'valid', indisvalid, 'condition', pg_get_expr(indpred, indrelid),
+                'valid', indisvalid,
+                'condition', CASE WHEN indpred IS NOT NULL THEN coalesce((
+                    SELECT format('(%I IS NOT NULL)', attname) FROM pg_catalog.pg_attribute
+                    WHERE attrelid = indrelid AND attnum = substring(
+                        indpred::text FROM '^\\(?\\{NULLTEST :arg \\{VAR :varno 1 :varattno (\\d+) [^{}]*\\} :nulltesttype 1 [^{}]*\\}\\)?$'
+                    )::integer
+                ), 'other') END,
                 'constraint', (indisunique OR indisexclusion) AND NOT indisprimary AND EXISTS (
                     SELECT FROM pg_catalog.pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid
                 ),
@@ -154,27 +164,25 @@ extension TableIndex {
                             SELECT 'column:' || attname FROM pg_catalog.pg_attribute
                             WHERE attrelid = indrelid AND attnum = number
                         ) ELSE (
-                            SELECT form || ':' || attname
-                            FROM pg_catalog.pg_depend
-                            JOIN pg_catalog.pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-                            JOIN LATERAL (
-                                VALUES ('fold', format('%I._fold(%I)', \(schema.name)::text, attname)),
-                                    ('fold', format('_fold(%I)', attname)),
-                                    ('geometry', format('(%I)::geometry', attname))
-                            ) AS expected (form, expression) ON expression = regexp_replace(
-                                pg_get_indexdef(indexrelid, place::integer, true),
-                                '::("[^"]+"|\\w+)[.]geometry$', '::geometry'
-                            )
-                            WHERE classid = 'pg_class'::regclass AND objid = indexrelid
-                                AND refclassid = 'pg_class'::regclass AND refobjid = indrelid AND refobjsubid > 0
-                            LIMIT 1
+                            SELECT CASE proname WHEN '_fold' THEN 'fold:' ELSE 'geometry:' END || attname
+                            FROM regexp_matches(indexprs::text, \(call), 'g') WITH ORDINALITY AS part (words, position)
+                            JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid
+                            JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = words[2]::integer
+                            WHERE position = expressions AND proname IN ('_fold', 'geometry')
+                                AND regexp_replace(indexprs::text, \(call), '', 'g') ~ '^[() ]*$'
                         ) END,
                         option, CASE WHEN amname <> 'btree' THEN (
                             SELECT opcname FROM pg_catalog.pg_opclass WHERE oid = class
-                        ) END
+                        ) END,
+                        (SELECT opcdefault FROM pg_catalog.pg_opclass WHERE oid = class) AND ordering IS NOT DISTINCT FROM (
+                            SELECT attcollation FROM pg_catalog.pg_attribute WHERE attrelid = indrelid AND attnum = number
+                        )
                     ) ORDER BY place)
-                    FROM unnest(indkey::smallint[], indoption::smallint[], indclass::oid[])
-                        WITH ORDINALITY AS key (number, option, class, place)
+                    FROM (
+                        SELECT *, count(*) FILTER (WHERE number = 0) OVER (ORDER BY place) AS expressions
+                        FROM unnest(indkey::smallint[], indoption::smallint[], indclass::oid[], indcollation::oid[])
+                            WITH ORDINALITY AS key (number, option, class, ordering, place)
+                    ) AS key
                     WHERE place <= indnkeyatts
                 )
             ) ORDER BY index_class.relname)::text
@@ -185,6 +193,11 @@ extension TableIndex {
         )
         """
     }
+
+    /// The call of a function with a column, in a tree of PostgreSQL: the number of the function and that of the column.
+    private static let call: SQL = """
+        '\\{FUNCEXPR :funcid (\\d+) [^{}]*:args \\(\\{VAR :varno 1 :varattno (\\d+) [^{}]*\\}\\) :location -?\\d+\\}'
+        """
 }
 
 extension TableIndex.Key {
@@ -201,6 +214,7 @@ extension TableIndex.Key {
             nullsFirst: option & 2 != 0,
             operators: parts.count > 2 ? parts[2].string ?? "" : ""
         )
+        hasOrderOfColumn = parts.count > 3 && parts[3].boolean ?? false
     }
 }
 

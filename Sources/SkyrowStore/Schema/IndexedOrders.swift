@@ -38,6 +38,6 @@ package struct IndexedOrders: Hashable, Sendable {
 extension TableIndex.Key {
     /// The column whose order it has, with NULL where PostgreSQL has it by default; nil for an expression.
     fileprivate var orderedColumn: String? {
-        form == .column && nullsFirst == isDescending ? column : nil
+        form == .column && hasOrderOfColumn && nullsFirst == isDescending ? column : nil
     }
 }

@@ -78,7 +78,7 @@ extension SchemaCatalog {
                 ) END,
                 CASE WHEN record_table.oid IS NOT NULL AND row_number() OVER (
                     PARTITION BY relation.oid ORDER BY field.attnum
-                ) = 1 THEN \(TableIndex.selection(of: "record_table.oid", in: schema)) END,
+                ) = 1 THEN \(TableIndex.selection(of: "record_table.oid")) END,
                 reference.rule
             FROM relation
             LEFT JOIN record_table USING (oid)

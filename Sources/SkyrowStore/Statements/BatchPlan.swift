@@ -10,7 +10,7 @@ package struct BatchPlan: Sendable {
     package struct Group: Sendable {
         package let table: RecordTable
         package let shape: SaveShape
-        /// Positions in ``BatchPlan/writes``, in the order of the request.
+        /// Positions in ``BatchPlan/writes``, in the order of the request; with operators, in that of the ids.
         package var members: [Int]
     }
 
@@ -178,6 +178,13 @@ package struct BatchPlan: Sendable {
                 if last > 0, !isAlone { places[key(position)] = last }
             }
             groups[last].members.append(position)
+        }
+        // Operators are for records that many change at once: statements that lock them in one order wait for each other and
+        // do not end in a deadlock.
+        for place in groups.indices where !groups[place].shape.operators.isEmpty {
+            groups[place].members.sort {
+                writes[$0].id.id.utf8.lexicographicallyPrecedes(writes[$1].id.id.utf8)
+            }
         }
         guard groups.count > 1 else { return groups.map { [$0] } }
         var groupOf: [Int: Int] = [:]

@@ -13,6 +13,8 @@ package enum ActionResult: Sendable {
     case query(QueryResult)
     /// `record:aggregate`
     case aggregate(AggregateResult)
+    /// `record:query` with `explain`
+    case explanation(QueryExplanation)
     /// `auth:signup`, `auth:login`, `auth:password`, `me`
     case auth(AuthResult)
     /// `{"status":"OK"}`: `auth:logout`
@@ -55,8 +57,8 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
-            case .outcomes, .written, .encodedOutcomes, .aggregate, .auth, .status, .done, .roles, .rolesByUser,
-                .schema, .index, .indexes, .json:
+            case .outcomes, .written, .encodedOutcomes, .aggregate, .explanation, .auth, .status, .done, .roles,
+                .rolesByUser, .schema, .index, .indexes, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -102,6 +104,7 @@ extension JSONWriter {
             pageInfo(query)
             endObject()
         case .aggregate(let result): groups(result)
+        case .explanation(let explanation): self.explanation(explanation)
         case .auth(let auth): authResult(auth)
         case .status:
             beginObject()

@@ -106,7 +106,11 @@ extension QueryRequest {
     /// Reads `record:query`.
     package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
-        self.init(database: try parameters.database(), query: try RecordQuery(parameters, rules: rules))
+        self.init(
+            database: try parameters.database(),
+            query: try RecordQuery(parameters, rules: rules),
+            explanation: try ExplainMode(parameters)
+        )
     }
 }
 

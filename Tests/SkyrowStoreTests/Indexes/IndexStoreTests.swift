@@ -301,7 +301,10 @@ import Testing
                     atomic: false
                 )[0]
                 #expect(outcome.error?.code == row.code, "\(row.length)")
-                if row.code != nil { #expect(outcome.error?.info == ["arguments": .list([.string("title")])]) }
+                if row.code != nil {
+                    #expect(outcome.error?.info["arguments"] == .list([.string("title")]))
+                    #expect(outcome.error?.path == "records[0].title")
+                }
             }
             // Without an index there is no such bound.
             try await f.psql("ALTER TABLE note ADD text text")

@@ -131,7 +131,8 @@ import Testing
         #expect(text(["stars"]) { $0.keys[0] = .init("stars", isDescending: true) }.isIndexed(stars, in: .everyone))
         for change: (inout TableIndex) -> Void in [
             { $0.isValid = false }, { $0.condition = "(stars > 1)" }, { $0.method = "gin" },
-            { $0.keys[0] = .init("stars", form: .fold) }, { $0.keys[0] = .init("stars", nullsFirst: true) },
+            { $0.keys[0].hasOrderOfColumn = false }, { $0.keys[0] = .init("stars", form: .fold) },
+            { $0.keys[0] = .init("stars", nullsFirst: true) },
         ] {
             #expect(!text(["stars"], change).isIndexed(stars, in: .everyone))
         }

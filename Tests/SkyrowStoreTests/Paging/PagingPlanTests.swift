@@ -68,8 +68,10 @@ import Testing
                     #expect(work.text.contains("film_year__id_idx"))
                     #expect(!work.text.contains("Seq Scan"), "\(row.sort)")
                     #expect(work.text.contains("Append") == row.usesBranches, "\(row.sort)")
+                    // The index gives the years; where the ids go the other way, those of one year are sorted: some 300.
+                    let bound: Int64 = row.sort.count == 2 ? 400 : 200
+                    #expect(work.pages < bound, "\(row.sort): \(work.pages) pages, \(work.text)")
                     // An offset of as many reads all that is before.
-                    #expect(work.pages < 200, "\(row.sort): \(work.pages) pages, \(work.text)")
                     query.position = .first
                     query.offset = row.offset
                     #expect(try await Self.work(f, query, caller).pages > 250)

@@ -1,0 +1,67 @@
+internal import SkyrowJSON
+package import SkyrowModel
+
+/// A node of a plan as PostgreSQL prints it in JSON, as much as advice needs.
+package struct PlanNode: Hashable, Sendable {
+    /// `Seq Scan`, `Index Scan`, `Sort`.
+    package var type: String
+    package var relation: String?
+    package var alias: String?
+    package var index: String?
+    /// How many rows PostgreSQL expects of it.
+    package var rows: Double
+    package var children: [PlanNode]
+
+    package init(
+        _ type: String,
+        on relation: String? = nil,
+        as alias: String? = nil,
+        index: String? = nil,
+        rows: Double = 1,
+        _ children: [PlanNode] = []
+    ) {
+        self.type = type
+        self.relation = relation
+        self.alias = alias
+        self.index = index
+        self.rows = rows
+        self.children = children
+    }
+
+    /// Reads the text of `EXPLAIN (FORMAT JSON)`, and the part of it that has the plan; nil when it has none.
+    package static func read(_ text: String) -> (node: PlanNode, text: JSONText)? {
+        let document = try? JSONDocument(Array(text.utf8), depthLimit: .max)
+        return document?.withRoot { root in
+            guard let first = root.firstElement, let plan = first["Plan"] else { return nil }
+            return (PlanNode(plan), first.jsonText)
+        }
+    }
+
+    private init(_ json: JSONView) {
+        self.init(
+            json["Node Type"]?.string ?? "",
+            on: json["Relation Name"]?.string,
+            as: json["Alias"]?.string,
+            index: json["Index Name"]?.string,
+            rows: json["Plan Rows"]?.number?.asDouble ?? 0,
+            json["Plans"]?.elements.map { PlanNode($0) } ?? []
+        )
+    }
+
+    /// It and all below it.
+    package var all: [PlanNode] { [self] + children.flatMap(\.all) }
+
+    package var isSequentialScan: Bool { type == "Seq Scan" }
+    /// Whether it reads all before it sends the first row; an incremental sort does not.
+    package var isSort: Bool { type == "Sort" }
+}
+
+extension JSONNumber {
+    fileprivate var asDouble: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        case .outOfRange: nil
+        }
+    }
+}

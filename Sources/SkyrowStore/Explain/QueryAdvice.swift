@@ -1,0 +1,265 @@
+package import SkyrowModel
+package import SkyrowQuery
+
+/// What would make a query cheaper, and what it costs: made of its plan and its meaning, without a database.
+package struct QueryAdvice: Hashable, Sendable {
+    /// Tables up to here are read as a whole without harm.
+    package static let largeTable = 10_000.0
+    /// A condition that more of the records meet is answered best by reading all of them.
+    private static let selectivePart = 0.2
+    /// A query with more joined types is of the class `join`.
+    private static let joins = 4
+
+    package let advice: [QueryExplanation.Advice]
+    package let costClass: QueryExplanation.CostClass
+
+    /// - Parameters:
+    ///   - sizes: how many rows the tables of the plan have, by name; one that is not here is taken for as large as the
+    ///     plan says.
+    package init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
+        let facts = QueryFacts(query, on: table, plan: plan, sizes: sizes)
+        costClass = facts.costClass(moreJoinsThan: Self.joins)
+        var advice: [QueryExplanation.Advice] = []
+        if facts.isLarge {
+            advice += facts.adviceOnScans(selectivePart: Self.selectivePart)
+            advice += facts.adviceOnSort
+        }
+        advice += facts.adviceOnTexts + facts.adviceOnInvalidIndexes
+        var seen: Set<IndexDefinition> = []
+        // One index may answer several pieces of advice; it is said once.
+        self.advice = advice.filter { $0.index.map { seen.insert($0).inserted } ?? true }
+    }
+}
+
+/// What a query asks of the fields of its own type, and how its plan finds them.
+private struct QueryFacts {
+    let query: ResolvedQuery
+    let table: RecordTable
+    let plan: PlanNode
+    let sizes: [String: Double]
+    /// The nodes that read the table of the query.
+    let scans: [PlanNode]
+    /// The fields that are equal to a value, in the order of the query.
+    private(set) var equal: [IndexField] = []
+    private(set) var ranges: [IndexField] = []
+    /// The fields of which parts are looked for.
+    private(set) var parts: [IndexField] = []
+    private(set) var elements: [IndexField] = []
+    /// Those whose order counts and is not that of bytes.
+    private(set) var texts: Set<String> = []
+    private(set) var isByID = false
+
+    init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
+        self.query = query
+        self.table = table
+        self.plan = plan
+        self.sizes = sizes
+        scans = plan.all.filter { $0.alias == "r" && $0.relation == table.name.rawValue }
+        if let predicate = query.predicate { note(predicate) }
+        for key in query.sort { noteOrder(key.column) }
+    }
+
+    /// How many records the type has.
+    private var size: Double { size(of: table.name.rawValue, atLeast: scans.map(\.rows).max() ?? 0) }
+
+    private func size(of relation: String, atLeast rows: Double) -> Double { max(sizes[relation] ?? -1, rows) }
+
+    var isLarge: Bool { size > QueryAdvice.largeTable }
+
+    // MARK: Conditions
+
+    /// Notes the conditions that all must hold; what holds under an `or` leads to no index by itself.
+    private mutating func note(_ predicate: ResolvedPredicate) {
+        switch predicate {
+        case .and(let parts):
+            for part in parts { note(part) }
+        case .comparison(let column, .equal, _), .isOneOf(let column, _):
+            equal += orderedField(column)
+        case .comparison(let column, let relation, _) where relation.isOrder:
+            ranges += orderedField(column)
+            noteOrder(column)
+        case .hasID(let column, _):
+            if column.join == nil, case .metadata(.id) = column.place { isByID = true }
+            equal += orderedField(column)
+        case .pattern(let column, let pattern):
+            // Three letters that stand side by side lead to an index of trigrams.
+            if pattern.split(whereSeparator: { "%_\\".contains($0) }).contains(where: { $0.count >= 3 }) {
+                parts += storedField(column)
+            }
+        case .suffix(let column, let text), .substring(let column, let text):
+            if text.count >= 3 { parts += storedField(column) }
+        case .holdsText(let column, _):
+            elements += storedField(column)
+        case .json(let column, .containsAll(let values)), .json(let column, .containsAny(let values)):
+            if !values.isEmpty, values.allSatisfy({ $0.isScalar }) { elements += storedField(column) }
+        case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
+            if list.count > 0 { elements += storedField(column) }
+        default:
+            break
+        }
+    }
+
+    private mutating func noteOrder(_ column: ResolvedColumn) {
+        guard !column.folds, let field = storedField(column).first else { return }
+        switch column.collation {
+        case .bytes, .databaseBytes: break
+        case .database, .other: texts.insert(field.name)
+        }
+    }
+
+    /// The field that a column holds as it is stored; none for one of another type or a value inside of it.
+    private func storedField(_ column: ResolvedColumn) -> [IndexField] {
+        guard column.join == nil, column.reading == .stored, case .field(let field, _) = column.place else { return [] }
+        return [IndexField(field.rawValue, isFolded: column.folds)]
+    }
+
+    /// The field of an index of the kind `order` that has a column; none where no such index has it.
+    private func orderedField(_ column: ResolvedColumn) -> [IndexField] {
+        if case .metadata(let field) = column.place, column.join == nil {
+            switch field {
+            case .owner, .createdAt, .createdBy, .updatedAt, .updatedBy: return [IndexField(field.rawValue)]
+            case .id, .database, .access, .revision: return []
+            }
+        }
+        return storedField(column).filter { field in
+            (try? FieldName(field.name)).flatMap { table[$0] }?.type.takesIndex(of: .order) == true
+        }
+    }
+
+    // MARK: The class
+
+    func costClass(moreJoinsThan joins: Int) -> QueryExplanation.CostClass {
+        let readsLargeTable = plan.all.contains { node in
+            guard node.isSequentialScan, let relation = node.relation else { return false }
+            return size(of: relation, atLeast: node.rows) > QueryAdvice.largeTable
+        }
+        let sortsMuch = plan.all.contains { node in
+            node.isSort && node.children.contains { $0.rows > QueryAdvice.largeTable }
+        }
+        if readsLargeTable || sortsMuch { return .scan }
+        if query.joins.count > joins { return .join }
+        return isByID ? .point : .indexed
+    }
+
+    // MARK: Advice
+
+    func adviceOnScans(selectivePart: Double) -> [QueryExplanation.Advice] {
+        // A parallel scan is divided among processes, each of which expects its part.
+        guard let found = scans.filter(\.isSequentialScan).map(\.rows).max() else { return [] }
+        let isSelective = found < size * selectivePart
+        var advice: [QueryExplanation.Advice] = []
+        let keys = unique(scanKeys)
+        if isSelective, !keys.isEmpty {
+            advice += self.advice(
+                .sequentialScan,
+                "All of \(table.name) is read for the few records that meet the condition.",
+                order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
+            )
+        }
+        // PostgreSQL cannot tell how many texts have a part.
+        for field in parts { advice += adviceOnContents(field, .trigram, "a part") }
+        if isSelective { for field in elements { advice += adviceOnContents(field, .contains, "an element") } }
+        return advice
+    }
+
+    private func adviceOnContents(_ field: IndexField, _ kind: IndexKind, _ sought: String) -> [QueryExplanation.Advice]
+    {
+        advice(
+            .containsScan,
+            "All of \(table.name) is read for \(sought) of \(field.name).",
+            IndexDefinition(of: table.name, [field], kind: kind)
+        )
+    }
+
+    /// What is equal to a value comes first in an index, then the order of the page or one range.
+    private var scanKeys: [IndexField] {
+        let range = Array(ranges.prefix(1))
+        if equal.isEmpty { return pageOrder.first?.name == range.first?.name ? pageOrder : range }
+        return equal + (pageOrder.isEmpty ? range : pageOrder)
+    }
+
+    var adviceOnSort: [QueryExplanation.Advice] {
+        guard query.limit > 0, plan.all.contains(where: \.isSort) else { return [] }
+        if query.sort.contains(where: { $0.column.join != nil }) {
+            let message = "Records are ordered by a field of another type, for which no index of \(table.name) helps."
+            return [QueryExplanation.Advice(.sortThroughReference, message)]
+        }
+        guard !pageOrder.isEmpty else { return [] }
+        let keys = unique(equal + pageOrder)
+        return advice(
+            .sort,
+            "Records of \(table.name) are sorted for a page of \(query.limit).",
+            order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
+        )
+    }
+
+    /// The keys of the order that an index of the type can have, before the id; none where it has not all of them.
+    private var pageOrder: [IndexField] {
+        let keys = query.sort.filter { key in
+            if key.column.join == nil, case .metadata(.id) = key.column.place { false } else { true }
+        }
+        let fields = keys.flatMap { key in
+            orderedField(key.column).map { IndexField($0.name, key.direction, isFolded: $0.isFolded) }
+        }
+        return fields.count == keys.count ? fields : []
+    }
+
+    var adviceOnTexts: [QueryExplanation.Advice] {
+        texts.sorted().map { field in
+            QueryExplanation.Advice(
+                .textOrder,
+                "\(table.name).\(field) is ordered by the rules of a language in the table, so that no index serves its order: "
+                    + "skyrow schema apply converts it."
+            )
+        }
+    }
+
+    var adviceOnInvalidIndexes: [QueryExplanation.Advice] {
+        let asked = Set((equal + ranges + parts + elements + pageOrder).map(\.name))
+        return table.indexes.filter { !$0.isValid }.compactMap { index in
+            guard index.columns.contains(where: { $0.map(asked.contains) ?? false }) else { return nil }
+            return QueryExplanation.Advice(
+                .invalidIndex,
+                "The index \(index.name) is not finished: schema:index:list says whether it is being built."
+            )
+        }
+    }
+
+    // MARK: Indexes
+
+    private func order(_ fields: [IndexField]) -> IndexDefinition { IndexDefinition(of: table.name, fields) }
+
+    private func unique(_ fields: [IndexField]) -> [IndexField] {
+        var seen: Set<String> = []
+        return fields.filter { seen.insert($0.isFolded ? "\($0.name) fold" : $0.name).inserted }
+    }
+
+    /// The advice to make an index, unless there is one that PostgreSQL did not want.
+    private func advice(
+        _ reason: QueryExplanation.Advice.Reason,
+        _ message: String,
+        _ index: IndexDefinition
+    ) -> [QueryExplanation.Advice] {
+        table.indexes.contains { $0.serves(index) } ? [] : [QueryExplanation.Advice(reason, message, index: index)]
+    }
+}
+
+extension TableIndex {
+    /// Whether it is for all rows and begins with what a definition asks for.
+    fileprivate func serves(_ definition: IndexDefinition) -> Bool {
+        guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }
+        let pairs = zip(keys, definition.fields)
+        let isSame = pairs.allSatisfy { key, field in
+            key.column == field.name && key.form == (field.isFolded ? .fold : .column)
+        }
+        switch definition.kind {
+        case .order:
+            let isForward = pairs.allSatisfy { $0.isDescending == ($1.direction == .descending) }
+            let isBackward = pairs.allSatisfy { $0.isDescending != ($1.direction == .descending) }
+            return method == "btree" && isSame && (isForward || isBackward)
+        case .contains: return method == "gin" && isSame
+        case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
+        case .near, .box: return method == "gist" && isSame
+        }
+    }
+}
