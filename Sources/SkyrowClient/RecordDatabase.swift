@@ -88,7 +88,7 @@ public struct RecordDatabase: Sendable {
     }
 
     /// Deletes records; returns for each, in the order of the ids, what was deleted with it by the rules of references
-    /// (``DeleteRule``).
+    /// (`DeleteRule`).
     ///
     /// - Parameters:
     ///   - ids: the records.

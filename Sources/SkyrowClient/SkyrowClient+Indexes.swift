@@ -32,7 +32,9 @@ extension SkyrowClient {
 
     /// Has an index dropped.
     ///
-    /// - Parameter forces: whether it goes although it was made by other means than ``createIndex(_:)``.
+    /// - Parameters:
+    ///   - name: that of the index.
+    ///   - forces: whether it goes although it was made by other means than ``createIndex(_:)``.
     @discardableResult
     public func deleteIndex(_ name: String, forces: Bool = false) async throws(ClientError) -> RecordIndex {
         let request = IndexDeleteRequest(name: name, forces: forces)
