@@ -226,7 +226,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowServerTests",
             dependencies: [
-                "SkyrowHTTP", "SkyrowModel", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
+                "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowServer", "SkyrowStore", "SkyrowSystem",
+                "SkyrowTestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),

@@ -1,5 +1,6 @@
 import Logging
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowStore
 import Testing
 
@@ -34,6 +35,11 @@ import Testing
         #expect(settings.accounts.loginKeys == LoginKeys.default)
         #expect(settings.logging.level == .info)
         #expect(settings.listening.maximumBody == 8 << 20)
+    }
+
+    @Test func theSessionsOfTheServiceCompileNothing() throws {
+        let configuration = PostgresConfiguration(connection: "postgresql://", try Self.settings())
+        #expect(configuration.sessionSettings["jit"] == "off")
     }
 
     @Test func theTableShowsTheDefaultsThatHold() throws {
