@@ -123,7 +123,7 @@ package struct FieldRules: Hashable, Sendable {
 
     /// Whether the caller may apply an operator to the field in records of its own only.
     ///
-    /// An operator is a change, whatever it makes of a value, and its refusal tells about the value: so not on a field
+    /// An operator is a change, whatever it makes of a value, and its refusal depends on the value: so not on a field
     /// that the caller does not see.
     package func takesOperatorsOfOwners(_ field: FieldName, from caller: FieldAccess) -> Bool {
         guard !caller.isUnrestricted, let rule = rules[field] else { return false }

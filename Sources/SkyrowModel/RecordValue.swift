@@ -15,7 +15,7 @@ public enum RecordValue: Hashable, Sendable {
     case location(Location)
     /// The elements of an array, of one type; `null` for those that psql made NULL.
     ///
-    /// On the wire it looks like ``json(_:)``, and is read as that: the type of the field tells the two apart.
+    /// On the wire it looks like ``json(_:)``, and is read as that: the two differ by the type of the field.
     case array([RecordValue])
 }
 

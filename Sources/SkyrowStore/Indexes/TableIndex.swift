@@ -2,7 +2,7 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// An index of a record table as the database has it, whoever made it.
+/// An index of a record table as the database has it, made by the service or not.
 package struct TableIndex: Hashable, Sendable {
     /// What of a row one place of an index holds.
     package struct Key: Hashable, Sendable {

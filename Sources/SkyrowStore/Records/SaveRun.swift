@@ -100,7 +100,7 @@ struct SaveRun {
         }
     }
 
-    /// Which operator of a record failed in the database, as far as the stored record tells; nil where none did.
+    /// Which operator of a record failed in the database, as far as the stored record shows; nil where none did.
     private func operatorRefusal(of position: Int) async -> SkyrowError? {
         let write = plan.writes[position]
         guard !write.operators.isEmpty else { return nil }

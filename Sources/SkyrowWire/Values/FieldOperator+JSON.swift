@@ -159,7 +159,7 @@ private struct OperatorMembers {
         }
     }
 
-    /// Any JSON value, which is to stand inside of so many containers.
+    /// Any JSON value, which is to stand inside of a number of containers.
     func json(depth: Int) throws(SkyrowError) -> JSONText {
         try value { json throws(SkyrowError) in
             try json.requireDepth(within: depth)
@@ -262,7 +262,7 @@ extension FieldOperator {
 }
 
 extension JSONView {
-    /// Throws for a value that would be too deep inside of so many containers.
+    /// Throws for a value that would be too deep inside of a number of containers.
     fileprivate func requireDepth(within outer: Int) throws(SkyrowError) {
         guard outer + depth <= FieldOperator.Limits.depth else {
             throw .invalidArgument("Arrays and objects go at most \(FieldOperator.Limits.depth) deep.")

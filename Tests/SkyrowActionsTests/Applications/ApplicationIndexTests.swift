@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 @Suite struct ApplicationIndexTests {
-    /// What was asked for before a restart is built although nobody has asked for the application since.
+    /// What was asked for before a restart is built although no request has asked for the application since.
     @Test func theIndexesOfAnApplicationThatRestsAreBuilt() async throws {
         try await withService { f in
             let client = f.service.store.client

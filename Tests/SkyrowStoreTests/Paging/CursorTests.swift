@@ -56,7 +56,7 @@ import Testing
         let late = try #require(both.seal(Self.digest, []))
         #expect([before, both, after].map { $0.open(early) != nil } == [true, true, false])
         #expect([before, both, after].map { $0.open(late) != nil } == [false, true, true])
-        // The number is not all that tells two keys apart.
+        // Two keys differ by more than the number.
         #expect(CursorKeys(secrets: [1: new])?.open(early) == nil)
         #expect(CursorKeys(secrets: [:]) == nil)
     }

@@ -250,7 +250,7 @@ import Testing
             func save(_ name: String, _ change: FieldOperator, _ caller: Caller) async throws -> RecordOutcome {
                 try await f.outcomes([draft("user/ann", applying: [name: change])], caller)[0]
             }
-            // A login key takes none, whoever asks.
+            // A login key takes none from any caller.
             for caller in [Caller.ann, .bob, .master] {
                 for change in [FieldOperator.max("zoe"), .unset, .setOnInsert("x")] {
                     let error = try await save("username", change, caller).error
@@ -477,7 +477,7 @@ import Testing
             for (change, count) in rows {
                 let marker = "marker \(UUID())"
                 _ = try await f.client.read("SELECT \(marker)::text")
-                // The set_at of a missing field is refused, and one question tells why.
+                // The set_at of a missing field is refused, and one question says why.
                 _ = try await f.outcomes((0..<50).map { draft("note/\($0)", applying: ["tags": change]) })
                 let log = try String(contentsOfFile: cluster.logPath, encoding: .utf8)
                 let lines = (log.components(separatedBy: marker).last ?? "").components(separatedBy: "\n")
