@@ -242,13 +242,10 @@ package struct BatchPlan: Sendable {
         last = (table, layout)
         let set = try layout.values(of: draft, in: table, freshIDs)
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
+        let operated =
+            draft.operators.isEmpty ? nil : try OperatedColumns(of: draft, in: table, beside: set, freshIDs)
         let position = writes.count
-        if !draft.operators.isEmpty {
-            let operated = try OperatedColumns(of: draft, in: table, beside: set, freshIDs)
-            note(operated, of: draft, id: id, index: index, at: position, table: table)
-            return
-        }
-        if layout.hasReferences { referring.append(position) }
+        if operated?.hasReferences ?? layout.hasReferences { referring.append(position) }
         let before = noteWrite(of: id, at: position)
         dependencies.append(before.map { [$0.last] } ?? [])
         writes.append(
@@ -258,37 +255,11 @@ package struct BatchPlan: Sendable {
                 table: table,
                 access: draft.access,
                 precondition: draft.precondition,
-                columns: set.columns,
-                values: set.values,
-                round: before.map { writes[$0.last].round + 1 } ?? 0
-            )
-        )
-    }
-
-    /// Notes the write of a record with operators.
-    private mutating func note(
-        _ operated: OperatedColumns,
-        of draft: RecordDraft,
-        id: RecordID,
-        index: Int,
-        at position: Int,
-        table: RecordTable
-    ) {
-        if operated.hasReferences { referring.append(position) }
-        let before = noteWrite(of: id, at: position)
-        dependencies.append(before.map { [$0.last] } ?? [])
-        writes.append(
-            RecordWrite(
-                index: index,
-                id: id,
-                table: table,
-                access: draft.access,
-                precondition: draft.precondition,
-                columns: operated.columns,
-                values: operated.values,
+                columns: operated?.columns ?? set.columns,
+                values: operated?.values ?? set.values,
                 round: before.map { writes[$0.last].round + 1 } ?? 0,
-                operators: operated.operators,
-                insertRefusal: operated.insertRefusal
+                operators: operated?.operators ?? [],
+                insertRefusal: operated?.insertRefusal
             )
         )
     }
