@@ -1,7 +1,7 @@
 -- record:query by an indexed integer, sorted, as the service sends it.
 \set limit 20
 \set grp random(1, :groups)
-SELECT "r"."_id", "r"."_access", "r"."_owner", "r"."_created_at", "r"."_created_by", "r"."_updated_at", "r"."_updated_by", "r"."_revision", "r"."done", "r"."due", "r"."grp", "r"."score", "r"."title", "r"."title" AS "_k1"
+SELECT "r"."_id", "r"."_access", "r"."_owner", "r"."_created_at", "r"."_created_by", "r"."_updated_at", "r"."_updated_by", "r"."_revision", "r"."done", "r"."due", "r"."grp", "r"."score", "r"."title"
 FROM "app"."item" AS "r"
 WHERE "r"."_database" = '_public'
 AND ("r"."_access" IS NULL OR "r"."_owner" = :user

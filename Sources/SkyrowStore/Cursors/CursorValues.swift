@@ -100,7 +100,7 @@ enum CursorValues {
 
 extension ValueKind {
     /// The type in which a sort key of the kind is selected.
-    fileprivate var sortOID: PostgresOID? {
+    var sortOID: PostgresOID? {
         switch CursorValues.code(of: self) {
         case 1: .text
         case 2: .int8

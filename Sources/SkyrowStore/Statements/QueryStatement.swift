@@ -85,9 +85,17 @@ struct QueryStatement {
         // The id is among the columns of the record; a statement around this one needs a name for it.
         let isWrapped = hasCount || form == .branches
         let selectedKeys = isWrapped ? order.count : hasCursor ? order.count - 1 : 0
+        var keyColumns: [Int] = []
+        var nextColumn = selection.width
         for (place, key) in order.prefix(selectedKeys).enumerated() {
+            if !isWrapped, let column = text.column(of: key.column, in: selection.plan) {
+                keyColumns.append(column)
+                continue
+            }
             let value = key.column.kind.selection(text.ordered(key.column))
             selection.columns += ", \(value) AS \(Self.keyName(place))"
+            keyColumns.append(nextColumn)
+            nextColumn += 1
         }
         cursor =
             if hasCursor, let cursors {
@@ -96,7 +104,7 @@ struct QueryStatement {
                     query: resolved,
                     text: text,
                     condition: condition,
-                    columns: (0..<order.count - 1).map { selection.width + $0 } + [selection.plan.idColumn]
+                    columns: keyColumns.prefix(order.count - 1) + [selection.plan.idColumn]
                 )
             } else {
                 nil
@@ -293,6 +301,17 @@ struct QueryStatement {
         let plan = try result.decode(row: 0, column: 0, as: String.self)
         let rows = try JSONDocument(Array(plan.utf8)).withRoot { $0.firstElement?["Plan"]?["Plan Rows"]?.wholeNumber }
         return rows.flatMap { Int(exactly: $0) } ?? 0
+    }
+}
+
+extension QueryText {
+    /// Where a row has a sort key among the fields of its record, as they are stored; nil where it does not.
+    fileprivate func column(of key: ResolvedColumn, in plan: RowPlan) -> Int? {
+        guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID, key.onlyOwner == nil,
+            case .field(_, let position) = key.place
+        else { return nil }
+        let name = root.columns[position].key
+        return plan.members.first { $0.key == name && $0.kind.oid == key.kind.sortOID }?.column
     }
 }
 
