@@ -11,7 +11,8 @@ import Testing
         9_007_199_254_740_993, .max - 1, .max,
     ]
     private static let numbers: [Double] = [
-        -.infinity, -1e300, -0x1p63, -9_007_199_254_740_994, -2.5, -1, -0.0, 5e-324, 0.5, 1, 2.5, 0x1p53, 0x1p53 + 2,
+        -.infinity, -1e300, -0x1p63, -9_007_199_254_740_994, -2.5, -1, -0.0, .leastNonzeroMagnitude, 0.5, 1, 2.5,
+        0x1p53, 0x1p53 + 2,
         0x1p63.nextDown, 0x1p63, 1e300, .infinity,
     ]
 

@@ -91,7 +91,8 @@ private func reference(_ text: String) -> RecordValue {
         (
             "numbers", #"[0.1, 1, -0.0, 5e-324, 1.7976931348623157e308, "2.5"]"#,
             [
-                .number(0.1), .number(1), .number(-0.0), .number(5e-324), .number(.greatestFiniteMagnitude),
+                .number(0.1), .number(1), .number(-0.0), .number(.leastNonzeroMagnitude),
+                .number(.greatestFiniteMagnitude),
                 .number(2.5),
             ],
             "{0.1,1,-0,5e-324,1.7976931348623157e+308,2.5}"

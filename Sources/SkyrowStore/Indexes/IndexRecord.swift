@@ -4,8 +4,8 @@ package import SkyrowPostgres
 /// What the reserved table says of an index, and what follows from it: a value without a clock or a connection.
 ///
 /// The row of an index is committed before its build begins and is the mark by which the service knows its own. The session
-/// that holds the lock of builders reads a row with what is there, does one step, and reads again. So it does not matter where an earlier
-/// builder stopped.
+/// that holds the lock of builders reads a row with what is there, does one step, and reads again. So it does not matter
+/// where an earlier builder stopped.
 package struct IndexRecord: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         /// To be built.

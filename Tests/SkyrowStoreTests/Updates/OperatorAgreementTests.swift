@@ -12,7 +12,8 @@ import Testing
         0, 1, -1, 2, 7, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 53, (1 << 53) + 1, 3_037_000_500,
     ]
     private static let numbers: [Double] = [
-        0, -0.0, 1, -1, 0.1, 0.2, 5e-324, -5e-324, 1e308, -1e308, 1.7976931348623157e308, 1e-200, 9_007_199_254_740_993,
+        0, -0.0, 1, -1, 0.1, 0.2, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 1e308, -1e308,
+        1.7976931348623157e308, 1e-200, 9_007_199_254_740_992,
         0.5,
     ]
     private static let texts = [

@@ -75,7 +75,12 @@ import Testing
         ),
         row(.min(3), "stars", new: .value(3), [(2, .value(2)), (4, .value(3)), (3, .value(3))]),
         row(.max(3), "stars", new: .value(3), [(2, .value(3)), (4, .value(4))]),
-        row(.min(0.0), "score", new: .value(0.0), [(-0.0, .value(-0.0)), (5e-324, .value(0.0))]),
+        row(
+            .min(0.0),
+            "score",
+            new: .value(0.0),
+            [(-0.0, .value(-0.0)), (.number(.leastNonzeroMagnitude), .value(0.0))]
+        ),
         row(.max(0.0), "score", new: .value(0.0), [(-0.0, .value(-0.0)), (-5e-324, .value(0.0))]),
         row(.min("b"), "title", new: .value("b"), [("a", .value("a")), ("c", .value("b")), ("B", .value("B"))]),
         row(
