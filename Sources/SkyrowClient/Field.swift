@@ -131,6 +131,26 @@ public struct Field: Hashable, Sendable {
         .comparison(.containedBy, operand, .list(values))
     }
 
+    /// The element itself, in a predicate that is asked of elements.
+    public static let element = Field(FieldPath.element)
+
+    /// Whether a predicate holds for one of the elements of an array; its fields begin at the element.
+    ///
+    /// ```swift
+    /// Field("ratings").any(Field.element >= 4)
+    /// Field("tags").any(Field("name") == "red" && Field("year") > 1990)
+    /// ```
+    ///
+    /// The elements of an array of references are the records that the caller may read.
+    public func any(_ predicate: RecordPredicate) -> RecordPredicate {
+        .elements(keyPath, .any, predicate)
+    }
+
+    /// Whether a predicate holds for each of the elements of an array, as it does where there is none.
+    public func all(_ predicate: RecordPredicate) -> RecordPredicate {
+        .elements(keyPath, .all, predicate)
+    }
+
     /// Whether the field has no value.
     public var isNull: RecordPredicate { compare(.eq, .null) }
 

@@ -19,6 +19,20 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { components.joined(separator: ".") }
+
+    /// The path that begins behind some of the names.
+    package func dropping(_ count: Int) -> FieldPath {
+        var rest = FieldPath(components: Array(components.dropFirst(count)))
+        rest.jsonType = jsonType
+        return rest
+    }
+
+    private init(components: [String]) {
+        self.components = components
+    }
+
+    /// The name of the element itself in a predicate that is asked of elements.
+    package static let element = "$"
 }
 
 /// A type of a value inside JSON that has an order (`$as`).
@@ -92,6 +106,17 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case between(Operand, RecordValue, RecordValue)
     /// One of the values that a query finds (`in_query`), or a value that it does not find (`not_in_query`).
     case found(Operand, by: Subquery, isNegated: Bool)
+    /// For one of the elements of an array (`any`), or for each (`all`), another predicate holds, whose key paths begin at the
+    /// element; `$` is the element itself.
+    case elements(FieldPath, Quantifier, RecordPredicate)
+
+    /// Of how many elements something is asked.
+    public enum Quantifier: String, Hashable, Sendable, CaseIterable {
+        /// One of them, or more; of none it does not hold.
+        case any
+        /// Each of them; of none it holds.
+        case all
+    }
 }
 
 /// A query inside a predicate, which gives the values that a field is looked up among.
@@ -115,6 +140,10 @@ public struct Subquery: Hashable, Sendable {
 extension RecordPredicate {
     /// How deep `and`, `or`, `not` and `none` may stand in each other.
     package static let maximumDepth = 32
+    /// How deep `any` and `all` may.
+    package static let maximumElementDepth = 4
+    /// How often a query may lead to several records: by a key path, by `any` or by `all`.
+    package static let maximumLists = 4
 
     /// How much matching one predicate may ask of each record.
     ///

@@ -24,6 +24,11 @@ import Testing
         row(Field("a").isIn([1, "b"]), .comparison(.in, path("a"), .list([.integer(1), .string("b")])))
         row(Field("a").contains("t"), .comparison(.contains, path("a"), .value(.string("t"))))
         row(Field("a").contains(2), .comparison(.contains, path("a"), .value(.integer(2))))
+        row(
+            Field("a").any(Field.element >= 1 && Field("b.c") == 2),
+            .elements(FieldPath(unchecked: "a"), .any, Field("$") >= 1 && Field("b.c") == 2)
+        )
+        row(Field("a").all(Field.element == "x"), .elements(FieldPath(unchecked: "a"), .all, Field("$") == "x"))
         row(Field("a").containsAll([1]), .comparison(.containsAll, path("a"), .list([.integer(1)])))
         row(Field("a").containsAny([1]), .comparison(.containsAny, path("a"), .list([.integer(1)])))
         row(Field("a").isContained(in: [1]), .comparison(.containedBy, path("a"), .list([.integer(1)])))

@@ -69,6 +69,7 @@ import Testing
                 case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
                 case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
                 case .membership, .list: [path, "[1]", "1", "1"]
+                case .elements: [path, "[\"eq\",\(path),1]", "1", "1"]
                 case .query: [path, "{\"record_type\":\"note\"}", "1", "1"]
                 }
             for count in 0...4 {

@@ -12,7 +12,9 @@ import Testing
             field("title"): .scalar(.text("Milk 50%")), field("stars"): .scalar(.integer(9_007_199_254_740_993)),
             field("score"): .scalar(.number(9_007_199_254_740_992)), field("done"): .scalar(.boolean(true)),
             field("tags"): .json(JSONText(validated: Array(#"["red", {"blue": 1}, "\u00e9\n"]"#.utf8))),
-            field("category"): .scalar(.text("home")),
+            field("category"): .scalar(.text("home")), field("labels"): .array([.text("a"), .text("b"), nil]),
+            field("ratings"): .array([.integer(1), .integer(5)]),
+            field("categories"): .array([.text("gone"), .text("home")]), field("readers"): .array([]),
         ]
     )
 
@@ -60,6 +62,31 @@ import Testing
         (.compare(.eq, "category.name", .string("Home")), .yes),
         (.compare(.eq, "next.title", .string("x")), .unknown),
         (.compare(.eq, "next.title", .null), .yes),
+        (.any("labels", .compare(.eq, "$", .string("b"))), .yes),
+        (.any("labels", .compare(.eq, "$", .string("c"))), .no),
+        (.any("labels", .compare(.eq, "$", .null)), .yes),
+        (.any("labels", .comparison(.eq, .function(.fold, path("$")), .value(.string("A")))), .yes),
+        (.all("labels", .compare(.lt, "$", .string("c"))), .no),
+        (.all("labels", .or([.compare(.lt, "$", .string("c")), .compare(.eq, "$", .null)])), .yes),
+        (.not(.all("labels", .compare(.lt, "$", .string("c")))), .yes),
+        (.any("ratings", .and([.compare(.gt, "$", .integer(1)), .compare(.lt, "$", .integer(5))])), .no),
+        (.any("ratings", .between(.keyPath(path("$")), .integer(5), .number(5.5))), .yes),
+        (.any("others", .compare(.eq, "title", .null)), .no), (.not(.any("others", .and([]))), .yes),
+        (.all("others", .compare(.eq, "title", .string("x"))), .yes), (.any("readers", .and([])), .no),
+        (.any("tags", .compare(.eq, "blue", .integer(1))), .yes),
+        (.any("tags", .compare(.eq, "$.blue", .integer(1))), .yes),
+        (.any("tags", .compare(.lt, "$", .string("s"))), .yes), (.any("tags", .compare(.gt, "$", .integer(0))), .no),
+        (.any("tags.x", .and([])), .no), (.all("tags.0", .or([])), .yes),
+        (.all("tags", .compare(.exists, "$", .boolean(true))), .yes),
+        (.any("categories", .compare(.eq, "name", .string("Home"))), .yes),
+        (.all("categories", .compare(.eq, "name", .string("Home"))), .yes),
+        (.any("categories", .compare(.eq, "$", .reference(id("category/home")))), .yes),
+        (.any("categories", .compare(.eq, "$", .reference(id("category/gone")))), .no),
+        (.any("categories", .compare(.eq, "name", .null)), .no),
+        (.compare(.eq, "categories.name", .string("Home")), .yes),
+        (.not(.compare(.eq, "categories.name", .string("x"))), .yes),
+        (.compare(.exists, "categories.rank", .boolean(false)), .yes),
+        (.compare(.eq, "others.title", .null), .no), (.none([.compare(.eq, "others.title", .string("x"))]), .yes),
     ]
 
     @Test(arguments: rows)

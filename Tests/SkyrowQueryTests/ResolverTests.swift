@@ -110,6 +110,57 @@ import Testing
             (0..<33).reduce(.compare(.eq, "stars", .null)) { part, _ in .not(part) }, .invalidArgument,
             "predicate" + String(repeating: "[1]", count: 32)
         ),
+        (.any("title", .compare(.eq, "$", .string("x"))), .invalidArgument, "predicate[0]"),
+        (.any("category", .compare(.eq, "name", .string("x"))), .invalidArgument, "predicate[0]"),
+        (.all("missing", .compare(.eq, "$", .null)), .recordQueryInvalid, "predicate[1]"),
+        (.any("ghosts", .compare(.eq, "$", .null)), .recordQueryInvalid, "predicate[1]"),
+        (.any("labels", .compare(.eq, "$", .integer(1))), .invalidArgument, "predicate[2][2]"),
+        (.any("labels", .compare(.eq, "x", .string("x"))), .recordQueryInvalid, "predicate[2][1]"),
+        (.any("labels", .compare(.eq, "$.x", .string("x"))), .recordQueryInvalid, "predicate[2][1]"),
+        (.any("labels", .inside("$", .number, .eq, .integer(1))), .recordQueryInvalid, "predicate[2][1]"),
+        (.any("ratings", .compare(.like, "$", .string("x"))), .invalidArgument, "predicate[2][0]"),
+        (.all("tags.a", .compare(.eq, "$.-1", .integer(1))), .recordQueryInvalid, "predicate[2][1]"),
+        (.any("tags", .compare(.eq, "$", .bytes([]))), .invalidArgument, "predicate[2][2]"),
+        (.any("categories", .compare(.eq, "missing", .null)), .recordQueryInvalid, "predicate[2][1]"),
+        (.any("categories", .not(.compare(.eq, "$", .integer(1)))), .invalidArgument, "predicate[2][1][2]"),
+        (.any("readers", .compare(.eq, "phone", .null)), .recordQueryDenied, "predicate[2][1]"),
+        (.compare(.eq, "readers.phone", .null), .recordQueryDenied, "predicate[1]"),
+        (.compare(.eq, "$", .null), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "$.title", .null), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "categories.missing", .null), .recordQueryInvalid, "predicate[1]"),
+        (.compare(.eq, "categories.name", .integer(1)), .invalidArgument, "predicate[2]"),
+        (.compare(.neq, "categories.name", .string("x")), .invalidArgument, "predicate[0]"),
+        (.compare(.neq, "next.others.categories.name", .string("x")), .invalidArgument, "predicate[0]"),
+        (.list(.nin, "categories.name", [.string("x")]), .invalidArgument, "predicate[0]"),
+        (.found("others.category", in: "category", not: true), .invalidArgument, "predicate[0]"),
+        (.found("others.category", in: "note"), .invalidArgument, "predicate[2]"),
+        (.found("category", in: "note", key: "others.category"), .recordQueryInvalid, "predicate[2].key"),
+        (.all("others.labels", .compare(.eq, "$", .string("x"))), .invalidArgument, "predicate[0]"),
+        (.paths(.lt, "others.stars", "stars"), .invalidArgument, "predicate[2]"),
+        (.paths(.lt, "stars", "others.stars"), .invalidArgument, "predicate[2]"),
+        (.comparison(.neq, .value(.string("x")), .keyPath(path("categories.name"))), .invalidArgument, "predicate[0]"),
+        (.between(.keyPath(path("others.stars")), .integer(1), .string("x")), .invalidArgument, "predicate[3]"),
+        (
+            (0..<5).reduce(.compare(.eq, "$", .integer(1))) { part, _ in .any("tags", part) }, .invalidArgument,
+            "predicate[2][2][2][2]"
+        ),
+        (
+            .or(Array(repeating: .compare(.eq, "categories.name", .string("x")), count: 5)), .recordQueryInvalid,
+            "predicate[5][1]"
+        ),
+        (.compare(.eq, "others.others.others.others.others.title", .null), .recordQueryInvalid, "predicate[1]"),
+        (
+            .any("others", .any("others", .any("others", .any("others", .compare(.eq, "categories.name", .null))))),
+            .recordQueryInvalid, "predicate[2][2][2][2][1]"
+        ),
+        (
+            .any("labels", .and(Array(repeating: .compare(.eq, "$", .null), count: 1_000))), .invalidArgument,
+            "predicate[2][1000]"
+        ),
+        (
+            .any("labels", .and(Array(repeating: .compare(.like, "$", .string("x%")), count: 31))), .invalidArgument,
+            "predicate[2][31]"
+        ),
         (.compare(.eq, "data", .string("x")), .invalidArgument, "predicate[2]"),
         (.compare(.eq, "price", .integer(1)), .invalidArgument, "predicate[0]"),
         (.compare(.in, "title", .string("x")), .invalidArgument, "predicate[2]"),
@@ -166,6 +217,46 @@ import Testing
         #expect(error?.info["arguments"] != nil)
     }
 
+    @Test func aPathToSeveralRecordsIsNamedAsItWasSent() {
+        for predicate in [
+            Predicate.compare(.eq, "next.others.missing", .null),
+            .compare(.eq, "next.others.stars", .string("x")), .any("next.others.stars", .compare(.eq, "$", .null)),
+        ] {
+            let error = #expect(throws: SkyrowError.self) {
+                try Self.resolve(RecordQuery(type: type("note"), predicate: predicate))
+            }
+            guard case .list(let arguments) = error?.info["arguments"], case .string(let name) = arguments.last else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(["next.others.missing", "next.others.stars"].contains(name))
+        }
+    }
+
+    @Test func aPathToSeveralRecordsAsksForOneOfThem() throws {
+        func resolved(_ predicate: Predicate) throws -> ResolvedQuery {
+            try Self.resolve(RecordQuery(type: type("note"), predicate: predicate))
+        }
+        let query = try resolved(.compare(.eq, "next.others.category.name", .string("x")))
+        guard case .any(let elements) = query.predicate, let records = elements.records else {
+            Issue.record("\(query)")
+            return
+        }
+        #expect(query.joins.map(\.target) == [type("note")] && elements.column.join == 0)
+        #expect(records.type == type("note") && records.joins.map(\.target) == [type("category")])
+        #expect(query.needsOtherRecords)
+        // As if it had been said.
+        #expect(
+            try resolved(.compare(.eq, "others.title", .string("x"))).predicate
+                == resolved(.any("others", .compare(.eq, "$.title", .string("x")))).predicate.map {
+                    guard case .any(var elements) = $0 else { return $0 }
+                    elements.depth = 0
+                    return .any(elements)
+                }
+        )
+        #expect(try !resolved(.any("labels", .compare(.eq, "$", .string("x")))).needsOtherRecords)
+    }
+
     @Test func aFieldThatIsHiddenIsDeniedEverywhere() throws {
         let phone = path("phone")
         let queries: [(String, RecordQuery)] = [
@@ -220,6 +311,8 @@ import Testing
             ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("missing"))])),
             ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("next.category.missing"))])),
             ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("tags.a"))])),
+            ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("categories.name"))])),
+            ("sort[0][0]", RecordQuery(type: note, sort: [SortKey(path("$"))])),
             ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("next.title"))])),
             ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("title"))])),
             ("include.x", RecordQuery(type: note, include: [Inclusion(name: "x", keyPath: path("lost"))])),

@@ -17,7 +17,9 @@ struct TestSchema: QuerySchema {
                         "title": .string, "stars": .integer, "score": .number, "done": .boolean, "due": .datetime,
                         "tags": .json, "data": .bytes, "price": .unknown("money"), "serial": .sequence,
                         "category": .reference(type("category")), "next": .reference(type("note")),
-                        "lost": .reference(type("nothing")),
+                        "lost": .reference(type("nothing")), "labels": .array(.string), "ratings": .array(.integer),
+                        "categories": .array(.reference(type("category"))), "readers": .array(.reference(.user)),
+                        "others": .array(.reference(type("note"))), "ghosts": .array(.reference(type("nothing"))),
                     ]
                 ),
                 TestType("category", ["name": .string, "rank": .integer]),
@@ -112,6 +114,9 @@ extension Predicate {
         let query = Subquery(type: SkyrowQueryTests.type(type), predicate: predicate, key: key.map { path($0) })
         return .found(.keyPath(path(name)), by: query, isNegated: isNegated)
     }
+
+    static func any(_ name: String, _ predicate: Predicate) -> Predicate { .elements(path(name), .any, predicate) }
+    static func all(_ name: String, _ predicate: Predicate) -> Predicate { .elements(path(name), .all, predicate) }
 
     static func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
         .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))

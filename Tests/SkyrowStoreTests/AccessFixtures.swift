@@ -17,6 +17,8 @@ extension SchemaCatalog {
                     ("done", .boolean, .bool), ("due", .datetime, .timestamptz), ("tags", .json, .jsonb),
                     ("category", .reference(type("category")), .text), ("next", .reference(type("note")), .text),
                     ("serial", .sequence, .int8), ("data", .bytes, .bytea), ("price", .unknown("money"), .money),
+                    ("labels", .array(.string), .textArray), ("shorts", .array(.integer), .int2Array),
+                    ("categories", .array(.reference(type("category"))), .textArray),
                 ]
             ),
             table("category", [("name", .string, .text), ("rank", .integer, .int8)]),

@@ -127,6 +127,32 @@ struct PrintedPredicate {
             $0.append(PostgresJSONB("[\"a\"]"))
         },
         .init(.compare(.neq, "tags", json("[1]")), #"NOT ("r"."tags" = $1)"#) { $0.append(PostgresJSONB("[1]")) },
+        .init(
+            .elements(path("labels"), .any, .compare(.eq, "$", .string("x"))),
+            #"EXISTS (SELECT FROM unnest("r"."labels") AS "e1" ("value") WHERE "e1"."value" = $1)"#
+        ) { $0.append("x") },
+        .init(
+            .elements(path("shorts"), .all, .compare(.lt, "$", .integer(5))),
+            #"NOT EXISTS (SELECT FROM unnest("r"."shorts"::bigint[]) AS "e1" ("value") WHERE ("e1"."value" < $1) IS NOT TRUE)"#
+        ) { $0.append(5 as Int64) },
+        .init(
+            .elements(path("tags.a"), .any, .elements(path("b"), .all, .compare(.exists, "$", .boolean(true)))),
+            #"EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(NULLIF(("r"."tags" #> '{a}'), 'null')) = "#
+                + #"'array' THEN NULLIF(("r"."tags" #> '{a}'), 'null') END) AS "e1" ("value") WHERE NOT EXISTS "#
+                + #"(SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(NULLIF(("e1"."value" #> '{b}'), 'null')) = "#
+                + #"'array' THEN NULLIF(("e1"."value" #> '{b}'), 'null') END) AS "e2" ("value") "#
+                + #"WHERE (NULLIF("e2"."value", 'null') IS NOT NULL) IS NOT TRUE))"#
+        ),
+        .init(
+            .compare(.eq, "categories.name", .string("x")),
+            #"EXISTS (SELECT FROM "app"."category" AS "s1" WHERE ("s1"."_database" = '_public') "#
+                + #"AND "s1"."_id" = ANY("r"."categories") AND ("s1"."name" = $1))"#
+        ) { $0.append("x") },
+        .init(
+            .elements(path("categories"), .all, .compare(.eq, "$", .reference(id("category/1")))),
+            #"NOT EXISTS (SELECT FROM "app"."category" AS "s1" WHERE ("s1"."_database" = '_public') "#
+                + #"AND "s1"."_id" = ANY("r"."categories") AND ("s1"."_id" = $1) IS NOT TRUE)"#
+        ) { $0.append("1") },
         .init(.compare(.contains, "tags", .integer(1)), #""r"."tags" @> $1"#) { $0.append(PostgresJSONB("[1]")) },
         .init(
             .comparison(.containsAny, .keyPath(path("tags")), .list([.string("a"), .string("b")])),

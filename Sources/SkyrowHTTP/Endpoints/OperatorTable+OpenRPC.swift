@@ -9,6 +9,7 @@ extension OperatorTable {
             return switch operands {
             case .predicates: .tuple([name, .named(.predicate)], rest: .named(.predicate))
             case .predicate: .tuple([name, .named(.predicate)], rest: nil)
+            case .elements: .tuple([name, .any, .named(.predicate)], rest: nil)
             case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query:
                 .tuple([name, .any, .any], rest: nil)
             case .range: .tuple([name, .any, .any, .any], rest: nil)

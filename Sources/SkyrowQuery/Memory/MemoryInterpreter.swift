@@ -80,6 +80,8 @@ private struct RecordView {
     private let visibility: ResolvedVisibility
     private let source: RecordSources
     private var joined: [Joined]
+    /// The innermost element that a predicate is asked of.
+    private var element: StoredValue?
 
     init(
         _ record: StoredRecord,
@@ -98,6 +100,9 @@ private struct RecordView {
 
     /// The value of a column as it is compared; nil where it is missing.
     mutating func value(of column: ResolvedColumn) -> StoredValue? {
+        if case .element = column.place {
+            return element.flatMap { $0.read(as: column.reading) }.flatMap(column.compared)
+        }
         let source: StoredRecord
         if let join = column.join {
             guard let target = target(of: join) else { return nil }
@@ -108,10 +113,7 @@ private struct RecordView {
         if let owner = column.onlyOwner {
             guard source.owner == owner else { return nil }
         }
-        guard let value = source.value(of: column.place)?.read(as: column.reading) else { return nil }
-        guard column.readsWireID || column.folds, case .scalar(.text(let stored)) = value else { return value }
-        let text = column.readsWireID ? StoredID.wireID(of: stored) : stored
-        return .scalar(.text(column.folds ? TextFolding.fold(text) : text))
+        return source.value(of: column.place)?.read(as: column.reading).flatMap(column.compared)
     }
 
     private mutating func target(of join: Int) -> StoredRecord? {
@@ -174,7 +176,32 @@ private struct RecordView {
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return value(of: column) == nil ? .unknown : !isFound(column, by: query)
+        case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
+        case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
         }
+    }
+
+    /// Whether something is so of what a predicate is for each of some elements.
+    private mutating func holds(_ elements: ResolvedElements, _ isSo: ([Truth]) -> Bool) -> Bool {
+        let values = value(of: elements.column)?.elements ?? []
+        guard let records = elements.records else {
+            return isSo(
+                values.map { value in
+                    var view = self
+                    view.element = value
+                    return view.truth(elements.predicate)
+                }
+            )
+        }
+        return isSo(
+            values.compactMap { value in
+                guard case .scalar(.text(let id))? = value, let record = source.lookup(records.type, id),
+                    visibility.referenced.contains(where: { $0.admits(record) })
+                else { return nil }
+                var view = RecordView(record, records.joins, visibility, source)
+                return view.truth(elements.predicate)
+            }
+        )
     }
 
     private mutating func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> Truth {
@@ -258,6 +285,15 @@ private struct RecordView {
         case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
         default: return .unknown
         }
+    }
+}
+
+extension ResolvedColumn {
+    /// A value of the column as it is compared.
+    fileprivate func compared(_ value: StoredValue) -> StoredValue? {
+        guard readsWireID || folds, case .scalar(.text(let stored)) = value else { return value }
+        let text = readsWireID ? StoredID.wireID(of: stored) : stored
+        return .scalar(.text(folds ? TextFolding.fold(text) : text))
     }
 }
 

@@ -62,6 +62,8 @@ package struct StoredRecord: Hashable, Sendable {
         case .metadata(.updatedAt): updatedAt.map { .scalar(.datetime($0)) }
         case .metadata(.updatedBy): updatedBy.map { .scalar(.text($0.rawValue)) }
         case .metadata(.revision): revision.map { .scalar(.integer($0)) }
+        // The view has it.
+        case .element: nil
         }
     }
 
@@ -81,6 +83,17 @@ extension StoredValue {
         case (.array(let elements), .count): return .scalar(.integer(Int64(elements.count)))
         case (.json(let text), _): return text.read(as: reading)
         default: return nil
+        }
+    }
+}
+
+extension StoredValue {
+    /// The elements of an array, nil for those that are NULL; none of any other value.
+    var elements: [StoredValue?] {
+        switch self {
+        case .array(let elements): elements.map { $0.map { .scalar($0) } }
+        case .json(let text): text.withValue { json in json.elements.map { .json($0.jsonText) } } ?? []
+        case .scalar, .opaque: []
         }
     }
 }

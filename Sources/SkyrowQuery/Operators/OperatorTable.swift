@@ -26,6 +26,8 @@ package struct QueryOperator: Hashable, Sendable {
         case range
         /// A key path, then a query.
         case query
+        /// A key path, then a predicate.
+        case elements
     }
 
     /// What a comparison with `null` is.
@@ -55,7 +57,7 @@ package struct QueryOperator: Hashable, Sendable {
         switch operands {
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query: (2, 2)
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements: (2, 2)
         case .range: (3, 3)
         }
     }
@@ -64,7 +66,7 @@ package struct QueryOperator: Hashable, Sendable {
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
-        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries + quantifiers
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .predicates, classes: [], null: .none),
@@ -128,6 +130,17 @@ package enum OperatorTable {
     package static let inQuery = row("in_query", .query, scalars.union([.reference, .array]))
     package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))
     private static let queries = [inQuery, notInQuery]
+    private static let any = row("any", .elements, arrays, .none)
+    private static let every = row("all", .elements, arrays, .none)
+    private static let quantifiers = [any, every]
+
+    /// The row of an operator that asks of elements.
+    package static func row(of quantifier: RecordPredicate.Quantifier) -> QueryOperator {
+        switch quantifier {
+        case .any: any
+        case .all: every
+        }
+    }
 
     private static func row(
         _ name: String,

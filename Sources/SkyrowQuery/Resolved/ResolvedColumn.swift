@@ -7,6 +7,8 @@ package struct ResolvedColumn: Hashable, Sendable {
         /// A field, and its place among the fields of the type.
         case field(FieldName, position: Int)
         case metadata(MetadataField)
+        /// The element of an array that a predicate is asked of, this many `any` and `all` deep.
+        case element(depth: Int)
     }
 
     /// The number of the join whose record it is; nil for the record that is asked about.

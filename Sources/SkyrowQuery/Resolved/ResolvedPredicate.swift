@@ -42,6 +42,45 @@ package enum ResolvedPredicate: Hashable, Sendable {
     indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
     indirect case isNotFound(ResolvedColumn, by: ResolvedSubquery)
+    /// True where a predicate is true of one of some elements; false of none, and never unknown.
+    indirect case any(ResolvedElements)
+    /// True where a predicate is true of each of some elements, and of none; never unknown.
+    indirect case all(ResolvedElements)
+
+    /// Whether the truth for a record depends on other records, beside those that are joined to it.
+    package var needsOtherRecords: Bool {
+        switch self {
+        case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsOtherRecords)
+        case .not(let part): part.needsOtherRecords
+        case .isFound, .isNotFound: true
+        case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
+        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .suffix, .substring,
+            .isOneOf,
+            .hasID, .holdsText, .json, .array:
+            false
+        }
+    }
+}
+
+/// The elements of an array, and what is asked of each.
+package struct ResolvedElements: Hashable, Sendable {
+    /// The records that an array of references leads to, as far as the caller may read them; any other is no element.
+    package struct Records: Hashable, Sendable {
+        /// Their place among all queries and lists of records inside of the predicate.
+        package var number: Int
+        package var type: RecordTypeName
+        package var joins: [ResolvedJoin]
+        /// The collation of their ids.
+        package var idCollation: TextCollation
+    }
+
+    /// The array; a value that is missing, or no array, has no elements.
+    package var column: ResolvedColumn
+    /// nil where the elements are values.
+    package var records: Records?
+    /// How many `any` and `all` it is inside of, itself counted.
+    package var depth: Int
+    package var predicate: ResolvedPredicate
 }
 
 /// A query inside a predicate, under the access of the whole.

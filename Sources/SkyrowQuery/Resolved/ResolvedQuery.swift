@@ -22,7 +22,7 @@ package struct ResolvedQuery: Hashable, Sendable {
     package var countsMatches: Bool
 
     /// Whether the answer for a record depends on other records than itself.
-    package var needsOtherRecords: Bool { !joins.isEmpty }
+    package var needsOtherRecords: Bool { !joins.isEmpty || (predicate?.needsOtherRecords ?? false) }
 }
 
 /// One key of the order of records.

@@ -57,6 +57,7 @@ struct Comparison {
         guard !row.classes.contains(column.valueClass) else { return }
         let message =
             switch column.kind {
+            case _ where row.operands == .elements: "Only an array has elements."
             case .json where row.operands == .query, .array where row.operands == .query:
                 "A field of this type is not looked up among the values of a query."
             case .json:
@@ -76,7 +77,7 @@ struct Comparison {
     private var takesText: Bool {
         switch row.operands {
         case .pattern, .text, .element: true
-        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query: false
+        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements: false
         }
     }
 

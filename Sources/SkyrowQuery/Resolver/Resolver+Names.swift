@@ -12,15 +12,46 @@ extension Resolver {
     /// Throws `120 RecordQueryInvalid` for a name that does not exist, a path through what is neither a reference nor
     /// JSON, and one that is too long; `124 RecordQueryDenied` for a field that is hidden from the caller.
     mutating func column(_ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        let names = names(of: path)
+        switch start {
+        case .value(let element): return try element.element(at: names, path)
+        case .listedRecord where names.isEmpty: return try idColumn.asked(for: path)
+        case .record, .listedRecord: break
+        }
         var join: Int?
-        let last = path.components.count - 1
-        for (place, name) in path.components.enumerated() {
-            let column = try column(name, behind: join, path)
-            if place == last { return try column.asked(for: path) }
-            if column.kind == .json { return try column.inside(Array(path.components[(place + 1)...]), path) }
-            join = try self.join(column, named: path.components[...place], for: path)
+        for place in names.indices {
+            let column = try column(names[place], behind: join, path)
+            if place == names.endIndex - 1 { return try column.asked(for: path) }
+            if column.kind == .json { return try column.inside(Array(names[(place + 1)...]), path) }
+            join = try self.join(column, named: names[...place], for: path)
         }
         throw .recordQueryInvalid("A key path has a name.", path)
+    }
+
+    /// The names of a path but for `$`, which stands for the element that it begins at.
+    private func names(of path: KeyPath) -> ArraySlice<String> {
+        switch start {
+        case .record: path.components[...]
+        case .listedRecord, .value:
+            path.components.first == KeyPath.element ? path.components.dropFirst() : path.components[...]
+        }
+    }
+
+    /// The first array of references that a path leads through, and the path behind it; nil where there is none.
+    ///
+    /// Throws what ``column(_:)`` throws of the names up to there.
+    mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
+        guard path.components.count > 1 else { return nil }
+        if case .value = start { return nil }
+        let names = names(of: path)
+        var join: Int?
+        for place in names.indices.dropLast() {
+            let column = try column(names[place], behind: join, path)
+            if case .array(.reference) = column.kind { return (column, path.dropping(place + 1)) }
+            guard column.kind.target != nil else { return nil }
+            join = try self.join(column, named: names[...place], for: path)
+        }
+        return nil
     }
 
     /// The column of the id of the record that is asked about.
@@ -67,6 +98,9 @@ extension Resolver {
         for path: KeyPath
     ) throws(SkyrowError) -> Int {
         guard let target = reference.kind.target else {
+            if case .array(.reference) = reference.kind {
+                throw .recordQueryInvalid("A key path that leads to several records is part of a predicate only.", path)
+            }
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
         }
         if let known = joined.firstIndex(where: { $0.names == names }) { return known }
@@ -135,7 +169,7 @@ extension Resolver {
 
     private var rootIDForms: StoredIDForms {
         // A query inside of another finds what records refer to: those of their own database and public ones.
-        guard subqueryDepth == 0 else { return targetIDForms }
+        guard subqueryDepth == 0, case .record = start else { return targetIDForms }
         return switch access.database {
         case .everyone: .plain
         case .user: .prefixed(StoredID.prefix(of: access.database))
@@ -167,6 +201,15 @@ extension ResolvedColumn {
         var column = self
         column.reading = .inside(steps)
         return column
+    }
+
+    /// What a path asks of an element, which this is.
+    fileprivate func element(at steps: ArraySlice<String>, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        if kind == .json { return try inside(Array(steps), path) }
+        guard steps.isEmpty else {
+            throw .recordQueryInvalid("The elements of this array have no names; \"$\" is the element itself.", path)
+        }
+        return try asked(for: path)
     }
 
     /// The column as a path that ends at it asks for it.

@@ -15,10 +15,16 @@ struct PredicateUse {
     var listValues = 0
     var patterns = 0
     var patternBytes = 0
+    var subqueries = 0
+    /// How often several records were led to.
+    var lists = 0
+    /// How many of `any` and `all` the resolver is inside of.
+    var elementDepth = 0
 }
 
 extension Resolver {
     mutating func condition(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
+        if let condition = try conditionOnList(predicate) { return condition }
         switch predicate {
         case .and(let parts): return .and(try conditions(parts))
         case .or(let parts): return .or(try conditions(parts))
@@ -33,6 +39,8 @@ extension Resolver {
             return try between(operand, least, most)
         case .found(let operand, let query, let isNegated):
             return try found(operand, query, isNegated)
+        case .elements(let path, let quantifier, let part):
+            return try elements(path, quantifier, part)
         }
     }
 

@@ -24,7 +24,8 @@ extension Resolver {
         guard subqueryDepth < Subquery.maximumDepth else {
             throw .predicateInvalid("Queries stand at most \(Subquery.maximumDepth) deep in each other.")
         }
-        guard subqueries.count < Subquery.maximumCount else {
+        use.subqueries += 1
+        guard use.subqueries <= Subquery.maximumCount else {
             throw .predicateInvalid("A predicate has at most \(Subquery.maximumCount) queries inside.")
         }
         guard let type = schema[query.type] else {
@@ -34,34 +35,48 @@ extension Resolver {
                 info: ["arguments": .list([.string("predicate"), .string(query.type.rawValue)])]
             ).at(".record_type")
         }
+        return try inside(type) { inner, number throws(SkyrowError) in
+            inner.subqueryDepth += 1
+            let predicate: ResolvedPredicate?
+            do throws(SkyrowError) {
+                predicate = try query.predicate.map { part throws(SkyrowError) in try inner.condition(part) }
+            } catch {
+                throw error.at(".predicate")
+            }
+            var key = inner.idColumn
+            if let path = query.key {
+                do throws(SkyrowError) { key = try inner.column(path) } catch { throw error.at(".key") }
+            }
+            return ResolvedSubquery(
+                number: number,
+                type: type.name,
+                predicate: predicate,
+                joins: inner.joins,
+                key: key
+            )
+        }
+    }
+
+    /// Resolves what is asked of the records of a type, which are other ones than those that this resolver is about.
+    ///
+    /// The bounds count for all together. `body` gets the resolver and the place of its type among ``subqueries``.
+    mutating func inside<Result>(
+        _ type: Schema.RecordType,
+        _ body: (inout Resolver, Int) throws(SkyrowError) -> Result
+    ) throws(SkyrowError) -> Result {
         let number = subqueries.count
         subqueries.append((type, []))
         var inner = Resolver(schema: schema, root: type, access: access)
-        inner.subqueryDepth = subqueryDepth + 1
+        inner.subqueryDepth = subqueryDepth
         inner.subqueries = subqueries
         inner.use = use
         inner.joinsElsewhere = joinsElsewhere + joins.count
-        let predicate: ResolvedPredicate?
-        do throws(SkyrowError) {
-            predicate = try query.predicate.map { part throws(SkyrowError) in try inner.condition(part) }
-        } catch {
-            throw error.at(".predicate")
-        }
-        var key = inner.idColumn
-        if let path = query.key {
-            do throws(SkyrowError) { key = try inner.column(path) } catch { throw error.at(".key") }
-        }
+        let result = try body(&inner, number)
         subqueries = inner.subqueries
         subqueries[number].joined = inner.joinedTypes
         use = inner.use
-        joinsElsewhere += inner.joins.count
-        return ResolvedSubquery(
-            number: number,
-            type: type.name,
-            predicate: predicate,
-            joins: inner.joins,
-            key: key
-        )
+        joinsElsewhere = inner.joinsElsewhere - joins.count + inner.joins.count
+        return result
     }
 }
 

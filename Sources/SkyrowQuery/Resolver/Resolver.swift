@@ -21,12 +21,25 @@ package struct Resolver<Schema: QuerySchema> {
     /// The types of the joined records, in the order of ``joins``.
     package var joinedTypes: [Schema.RecordType] { joined.map { $0.type } }
     var use = PredicateUse()
-    /// The types that the queries inside of the predicate are about, and those of the records that they join.
+    /// The types that the queries and lists of records inside of the predicate are about, and those of the records that
+    /// they join.
     package internal(set) var subqueries: [(root: Schema.RecordType, joined: [Schema.RecordType])] = []
     /// How many records the queries around and beside this one join.
     var joinsElsewhere = 0
     /// How many queries this one is inside of.
     var subqueryDepth = 0
+    /// What the key paths begin at.
+    var start = PathStart.record
+
+    /// What the key paths of a predicate begin at.
+    enum PathStart {
+        /// The record that is asked about.
+        case record
+        /// A record that a list of references has led to.
+        case listedRecord
+        /// An element of an array of values.
+        case value(ResolvedColumn)
+    }
 
     /// - Parameters:
     ///   - schema: the types as the caller sees them.

@@ -137,7 +137,7 @@ private struct QueryFacts {
             node.isSort && node.children.contains { $0.rows > QueryAdvice.largeTable }
         }
         if readsLargeTable || sortsMuch { return .scan }
-        if query.joins.count > joins { return .join }
+        if query.joins.count > joins || query.predicate?.needsOtherRecords == true { return .join }
         return isByID ? .point : .indexed
     }
 

@@ -33,34 +33,40 @@ extension QueryText {
 
     /// `"r"."author" IN (SELECT "s1"."_id" FROM "app"."person" AS "s1" WHERE <access> AND (<predicate>))`
     func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> SQL {
-        guard let inner = inner(query) else { return "false" }
+        guard let inner = inner(query.number) else { return "false" }
         let key = inner.equated(query.key)
-        let found: SQL = "SELECT \(key) \(inner.source(query)) AND \(key) IS NOT NULL"
+        let found: SQL = "SELECT \(key) \(inner.source(query.joins))\(inner.asked(query)) AND \(key) IS NOT NULL"
         if case .array = column.kind { return "\(equated(column)) && ARRAY(\(found))" }
         return "\(equated(column)) IN (\(found))"
     }
 
     func isNotFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> SQL {
-        guard let inner = inner(query) else { return "true" }
-        return "NOT EXISTS (SELECT \(inner.source(query)) AND \(inner.equated(query.key)) = \(equated(column)))"
+        guard let inner = inner(query.number) else { return "true" }
+        return """
+            NOT EXISTS (SELECT \(inner.source(query.joins))\(inner.asked(query)) \
+            AND \(inner.equated(query.key)) = \(equated(column)))
+            """
     }
 
-    private func inner(_ query: ResolvedSubquery) -> QueryText? {
-        guard subqueries.tables.indices.contains(query.number) else { return nil }
-        let tables = subqueries.tables[query.number]
-        return QueryText(root: tables.root, joined: tables.joined, subqueries: subqueries, number: query.number)
+    private func asked(_ query: ResolvedSubquery) -> SQL {
+        query.predicate.map { " AND (\(matches($0)))" } ?? ""
     }
 
-    /// `FROM … WHERE …` of a query inside of another.
-    private func source(_ query: ResolvedSubquery) -> SQL {
+    /// The interpreter of what is asked of the records at a place among those inside of the predicate.
+    func inner(_ number: Int) -> QueryText? {
+        guard subqueries.tables.indices.contains(number) else { return nil }
+        let tables = subqueries.tables[number]
+        return QueryText(root: tables.root, joined: tables.joined, subqueries: subqueries, number: number)
+    }
+
+    /// `FROM … WHERE …` of the records of a query inside of another, as far as the caller may read them.
+    func source(_ joins: [ResolvedJoin]) -> SQL {
         guard let visibility = subqueries.visibility else { return "WHERE false" }
         var sql: SQL = "FROM \(root.qualifiedName) AS \(alias(nil))"
-        for (number, join) in query.joins.enumerated() {
+        for (number, join) in joins.enumerated() {
             sql += " \(self.join(number, join, visibility, subqueries.variables))"
         }
         let conditions = visibility.referenced.map { admission($0, join: nil, subqueries.variables) }
-        sql += " WHERE (\(conditions.joined(separator: " OR ")))"
-        if let predicate = query.predicate { sql += " AND (\(matches(predicate)))" }
-        return sql
+        return sql + " WHERE (\(conditions.joined(separator: " OR ")))"
     }
 }

@@ -27,7 +27,8 @@ struct QueryText {
     // MARK: Columns
 
     /// `"r"."title"`, as it is stored.
-    private func stored(_ column: ResolvedColumn) -> SQL {
+    func stored(_ column: ResolvedColumn) -> SQL {
+        if case .element(let depth) = column.place { return Self.element(atDepth: depth) }
         let alias = alias(column.join)
         var sql: SQL = "\(alias).\(identifier(column))"
         if case .array(let element) = column.kind { sql = self.column(column)?.inComparison(sql, of: element) ?? sql }
@@ -70,6 +71,7 @@ struct QueryText {
         switch column.place {
         case .field(_, let position): table(of: column).columns[position].identifier
         case .metadata(let field): ReservedColumn(field).identifier
+        case .element: Self.elementColumn
         }
     }
 
@@ -96,7 +98,7 @@ struct QueryText {
     }
 
     /// `s1` for the records of the first query inside of a predicate, `s1j1` for the first that it joins.
-    private static let nestedAliases: [[SQLIdentifier]] = (1...Subquery.maximumCount).map { number in
+    private static let nestedAliases = (1...(Subquery.maximumCount + RecordPredicate.maximumLists)).map { number in
         [SQLIdentifier(subqueryAt: number)]
             + (1...maximumJoinsOfAQuery).map { SQLIdentifier(subqueryAt: number, join: $0) }
     }
@@ -136,8 +138,12 @@ struct QueryText {
 
     /// The reference in the collation of the ids, whose index finds the record.
     func key(_ join: ResolvedJoin) -> SQL {
-        let reference = stored(join.reference)
-        switch (join.idCollation, join.reference.collation) {
+        key(join.reference, ofIDsIn: join.idCollation)
+    }
+
+    func key(_ column: ResolvedColumn, ofIDsIn idCollation: TextCollation) -> SQL {
+        let reference = stored(column)
+        switch (idCollation, column.collation) {
         case (.bytes, .bytes), (.bytes, .database), (.bytes, .databaseBytes), (.database, .database),
             (.databaseBytes, .databaseBytes), (.database, .databaseBytes), (.databaseBytes, .database):
             return reference
@@ -180,6 +186,8 @@ struct QueryText {
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
+        case .any(let elements): return any(elements)
+        case .all(let elements): return all(elements)
         }
     }
 

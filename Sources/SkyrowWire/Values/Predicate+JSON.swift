@@ -60,6 +60,18 @@ extension RecordPredicate {
             } catch {
                 throw error.at(2)
             }
+        case "any", "all":
+            guard json.count == 3, let subject = rest.next(), let part = rest.next(),
+                let quantifier = Quantifier(rawValue: name)
+            else { throw malformed("\"\(name)\" takes a key path and a predicate.") }
+            guard case .keyPath(let path) = try operand(subject, at: 1) else {
+                throw malformed("\"\(name)\" takes a key path and a predicate.").at(1)
+            }
+            do throws(SkyrowError) {
+                self = .elements(path, quantifier, try RecordPredicate(part, budget: &budget))
+            } catch {
+                throw error.at(2)
+            }
         case "func":
             throw malformed("A function stands in place of a key path.").at(0)
         default:
@@ -277,6 +289,10 @@ extension JSONWriter {
             string(isNegated ? "not_in_query" : "in_query")
             operand(subject)
             subquery(query)
+        case .elements(let path, let quantifier, let part):
+            string(quantifier.rawValue)
+            keyPath(path)
+            self.predicate(part)
         case .comparison(let comparison, let left, let right):
             string(comparison.rawValue)
             operand(left)

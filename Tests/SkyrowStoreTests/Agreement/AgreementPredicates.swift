@@ -9,6 +9,8 @@ struct AgreementPredicates {
     var random: SeededGenerator
     /// How many queries may still be made inside of predicates.
     private var queries = Subquery.maximumCount
+    /// How often they may still lead to several records.
+    private var lists = RecordPredicate.maximumLists
 
     init(world: AgreementWorld, caller: Caller, random: SeededGenerator) {
         self.world = world
@@ -80,6 +82,8 @@ struct AgreementPredicates {
     private mutating func comparison() -> Predicate {
         if random.oneIn(6) { return pair() }
         if queries > 0, random.oneIn(10) { return found() }
+        if random.oneIn(5) { return elements(depth: 1) }
+        if lists > 0, random.oneIn(12) { return several() }
         let name = self.name()
         let keyPath = Operand.keyPath(path(name.path))
         if random.oneIn(12) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
@@ -112,6 +116,100 @@ struct AgreementPredicates {
         let comparison = random.element([ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte])
         let value = Operand.value(literal(name))
         return random.oneIn(4) ? .comparison(comparison, value, keyPath) : .comparison(comparison, keyPath, value)
+    }
+
+    /// What is asked of the elements of an array.
+    private mutating func elements(depth: Int) -> Predicate {
+        let quantifier = random.element(Predicate.Quantifier.allCases)
+        if lists > 0, random.oneIn(4) {
+            lists -= 1
+            var part = random.oneIn(6) ? place("$", .reference(AgreementWorld.place)) : comparisonOfPlace(prefix: "")
+            if random.oneIn(3) { part = .or([part, .not(comparisonOfPlace(prefix: "$."))]) }
+            return .elements(path(random.element(["places", "next.places"])), quantifier, part)
+        }
+        let name = name { name in
+            switch name.type {
+            case .array(.reference), .unknown: false
+            case .array, .json: true
+            default: false
+            }
+        }
+        guard case .array(let element) = name.type else {
+            let inside = random.oneIn(2) ? name.path : "\(name.path).\(random.element(AgreementCorpus.jsonPaths))"
+            if depth < Predicate.maximumElementDepth, random.oneIn(5) {
+                var inner = elementsOfJSON(depth: depth + 1)
+                if random.oneIn(2) { inner = .none([inner]) }
+                return .elements(path(inside), quantifier, inner)
+            }
+            return .elements(path(inside), quantifier, ofElement(.json))
+        }
+        return .elements(path(name.path), quantifier, ofElement(element.fieldType))
+    }
+
+    private mutating func elementsOfJSON(depth: Int) -> Predicate {
+        let inside = random.oneIn(2) ? "$" : "$.\(random.element(AgreementCorpus.jsonPaths))"
+        let quantifier = random.element(Predicate.Quantifier.allCases)
+        guard depth < Predicate.maximumElementDepth, random.oneIn(3) else {
+            return .elements(path(inside), quantifier, ofElement(.json))
+        }
+        return .elements(path(inside), quantifier, elementsOfJSON(depth: depth + 1))
+    }
+
+    /// A comparison of an element with a literal of its type, and perhaps a second one.
+    private mutating func ofElement(_ type: FieldType) -> Predicate {
+        let part = oneOfElement(type)
+        return switch Int.random(in: 0..<6, using: &random) {
+        case 0: .not(part)
+        case 1: .and([part, oneOfElement(type)])
+        case 2: .or([part, .not(oneOfElement(type))])
+        default: part
+        }
+    }
+
+    private mutating func oneOfElement(_ type: FieldType) -> Predicate {
+        let element = Name(path: "$", type: type)
+        let keyPath = Operand.keyPath(path("$"))
+        if random.oneIn(6) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
+        if random.oneIn(8) { return .comparison(random.element([.eq, .gt]), keyPath, .value(.null)) }
+        switch type {
+        case .json: return json(element)
+        case .string where random.oneIn(2): return text(element, isPlain: true)
+        default: break
+        }
+        if random.oneIn(4) {
+            return .comparison(random.oneIn(3) ? .nin : .in, keyPath, .list(list(5) { $0.literal(element) }))
+        }
+        return .comparison(random.element([.eq, .neq, .gt, .gte, .lt, .lte]), keyPath, .value(literal(element)))
+    }
+
+    /// A key path that leads to several records.
+    private mutating func several() -> Predicate {
+        lists -= 1
+        return comparisonOfPlace(prefix: random.element(["places.", "next.places."]), isAmongSeveral: true)
+    }
+
+    private mutating func comparisonOfPlace(prefix: String, isAmongSeveral: Bool = false) -> Predicate {
+        let fields = AgreementWorld.placeFields
+        let (name, type) = random.element(
+            fields.map { ($0.name, $0.type) } + [("home.rank", .integer), ("home.home.title", .string)]
+        )
+        return place(prefix + name, type, isAmongSeveral: isAmongSeveral)
+    }
+
+    private mutating func place(_ name: String, _ type: FieldType, isAmongSeveral: Bool = false) -> Predicate {
+        let keyPath = Operand.keyPath(path(name))
+        if random.oneIn(5) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
+        if random.oneIn(8) { return .comparison(.eq, keyPath, .value(.null)) }
+        if case .reference(let target) = type {
+            return .comparison(isAmongSeveral || random.oneIn(2) ? .eq : .neq, keyPath, .value(reference(target)))
+        }
+        let value = literal(Name(path: "place.\(name.split(separator: ".").last ?? "")", type: type))
+        if random.oneIn(5) { return .comparison(.in, keyPath, .list([value, .null])) }
+        if isAmongSeveral, random.oneIn(5) { return .between(keyPath, value, value) }
+        let comparisons: [ComparisonOperator] = [.eq, .gt, .gte, .lt, .lte] + (isAmongSeveral ? [] : [.neq])
+        let comparison = random.element(comparisons)
+        return random.oneIn(4)
+            ? .comparison(comparison, .value(value), keyPath) : .comparison(comparison, keyPath, .value(value))
     }
 
     /// A value that is looked up among those of a query.

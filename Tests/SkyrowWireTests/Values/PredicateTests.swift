@@ -90,6 +90,14 @@ private func numberPath(_ name: String) -> FieldPath {
             "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
             .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
         ),
+        (
+            "[\"any\",\(path("a")),[\"all\",\(path("$.b")),[\"gt\",\(path("$")),1]]]",
+            .elements(
+                keyPath("a"),
+                .any,
+                .elements(keyPath("$.b"), .all, .comparison(.gt, .keyPath(keyPath("$")), .value(.integer(1))))
+            )
+        ),
         // As in Skygear, any object with a string $val is a key path.
         ("[\"eq\",{\"$val\":\"a\"},1]", .comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))),
     ]
@@ -146,6 +154,9 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"and\",1]", "predicate[1]"), ("[\"is\",1,2]", "predicate[0]"), ("[\"eq\",1]", "predicate"),
             ("[\"not\",[\"or\",[\"eq\",1,2],[\"is\",1,2]]]", "predicate[1][2][0]"),
             ("[\"not\",[\"not\",1],2]", "predicate"),
+            ("[\"any\",\"a\",[\"eq\",\(path("$")),1]]", "predicate[1]"), ("[\"all\",\(path("a"))]", "predicate"),
+            ("[\"any\",\(path("a")),[\"not\",[\"is\",1,2]]]", "predicate[2][1][0]"),
+            ("[\"all\",[\"func\",\"size\",\(path("a"))],[\"eq\",\(path("$")),1]]", "predicate[1]"),
             ("[\"in_query\",\(path("a")),[]]", "predicate[2]"), ("[\"in_query\",\(path("a"))]", "predicate"),
             ("[\"in_query\",\(path("a")),{}]", "predicate[2].record_type"),
             ("[\"in_query\",\(path("a")),{\"record_type\":\"_b\"}]", "predicate[2].record_type"),

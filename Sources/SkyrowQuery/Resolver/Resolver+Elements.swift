@@ -1,0 +1,186 @@
+internal import SkyrowModel
+
+// What is asked of the elements of an array, one by one.
+
+extension Resolver {
+    /// `["any", keypath, predicate]`, `["all", keypath, predicate]`
+    mutating func elements(
+        _ path: KeyPath,
+        _ quantifier: RecordPredicate.Quantifier,
+        _ part: RecordPredicate
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let row = OperatorTable.row(of: quantifier)
+        let column: ResolvedColumn
+        do throws(SkyrowError) { column = try self.column(path) } catch { throw error.at(1) }
+        try Comparison(column, path, row, literalAt: 2).requireMeaning()
+        use.elementDepth += 1
+        defer { use.elementDepth -= 1 }
+        guard use.elementDepth <= RecordPredicate.maximumElementDepth else {
+            throw .predicateInvalid(
+                "\"any\" and \"all\" stand at most \(RecordPredicate.maximumElementDepth) deep in each other."
+            )
+        }
+        let elements = try elements(of: column, path) { inner throws(SkyrowError) in
+            do throws(SkyrowError) { return try inner.condition(part) } catch { throw error.at(2) }
+        }
+        return switch quantifier {
+        case .any: .any(elements)
+        case .all: .all(elements)
+        }
+    }
+
+    /// The elements of an array, of which `body` resolves what is asked: of one of references the records behind them.
+    private mutating func elements(
+        of column: ResolvedColumn,
+        _ path: KeyPath,
+        _ body: (inout Resolver) throws(SkyrowError) -> ResolvedPredicate
+    ) throws(SkyrowError) -> ResolvedElements {
+        let depth = use.elementDepth
+        guard case .array(.reference(let target)) = column.kind else {
+            let outer = start
+            start = .value(column.element(atDepth: depth))
+            defer { start = outer }
+            return ResolvedElements(column: column, depth: depth, predicate: try body(&self))
+        }
+        guard let type = schema[target] else {
+            throw SkyrowError.recordQueryInvalid("The type of the references does not exist.", path).at(1)
+        }
+        use.lists += 1
+        guard use.lists <= RecordPredicate.maximumLists else {
+            throw SkyrowError.recordQueryInvalid(
+                "A query leads to several records at most \(RecordPredicate.maximumLists) times.",
+                path
+            ).at(1)
+        }
+        return try inside(type) { inner, number throws(SkyrowError) in
+            inner.start = .listedRecord
+            let predicate = try body(&inner)
+            let records = ResolvedElements.Records(
+                number: number,
+                type: target,
+                joins: inner.joins,
+                idCollation: type.collation(of: .id)
+            )
+            return ResolvedElements(column: column, records: records, depth: depth, predicate: predicate)
+        }
+    }
+
+    // MARK: Paths to several records
+
+    /// A condition whose key path leads to several records: it holds where it holds for one of them. nil for any other.
+    mutating func conditionOnList(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate? {
+        switch predicate {
+        case .and, .or, .not, .none:
+            return nil
+        case .comparison(let comparison, let left, let right):
+            if let list = try list(on: left, at: 1) {
+                guard right.path == nil else { throw Self.twoPaths(right, at: 2) }
+                if comparison == .neq || comparison == .nin { throw Self.negated(comparison.rawValue, left) }
+                return try anyOf(list, at: 1) { .comparison(comparison, left.following($0), right) }
+            }
+            guard let list = try list(on: right, at: 2) else { return nil }
+            guard left.path == nil else { throw Self.twoPaths(right, at: 2) }
+            if comparison == .neq { throw Self.negated(comparison.rawValue, right) }
+            return try anyOf(list, at: 2) { .comparison(comparison, left, right.following($0)) }
+        case .between(let operand, let least, let most):
+            guard let list = try list(on: operand, at: 1) else { return nil }
+            return try anyOf(list, at: 1) { .between(operand.following($0), least, most) }
+        case .found(let operand, let query, let isNegated):
+            guard let list = try list(on: operand, at: 1) else { return nil }
+            if isNegated { throw Self.negated(OperatorTable.notInQuery.name, operand) }
+            return try anyOf(list, at: 1) { .found(operand.following($0), by: query, isNegated: false) }
+        case .elements(let path, let quantifier, let part):
+            guard let list = try list(on: .keyPath(path), at: 1) else { return nil }
+            if quantifier == .all { throw Self.negated(quantifier.rawValue, .keyPath(path)) }
+            return try anyOf(list, at: 1) { .elements($0, quantifier, part) }
+        }
+    }
+
+    private mutating func list(
+        on operand: Operand,
+        at place: Int
+    ) throws(SkyrowError) -> (path: KeyPath, column: ResolvedColumn, rest: KeyPath)? {
+        guard let path = operand.path else { return nil }
+        do throws(SkyrowError) {
+            return try list(on: path).map { (path, $0.column, $0.rest) }
+        } catch {
+            throw error.at(place)
+        }
+    }
+
+    private mutating func anyOf(
+        _ list: (path: KeyPath, column: ResolvedColumn, rest: KeyPath),
+        at place: Int,
+        _ predicate: (KeyPath) -> RecordPredicate
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        do throws(SkyrowError) {
+            return .any(
+                try elements(of: list.column, list.path) { inner throws(SkyrowError) in
+                    try inner.condition(predicate(list.rest))
+                }
+            )
+        } catch {
+            throw error.naming(list.path, insteadOf: list.rest)
+        }
+    }
+
+    private static func twoPaths(_ operand: Operand, at place: Int) -> SkyrowError {
+        SkyrowError.predicateInvalid(
+            "Two key paths are not compared where one leads to several records; ask with \"any\" of those.",
+            operand.path
+        ).at(place)
+    }
+
+    private static func negated(_ name: String, _ operand: Operand) -> SkyrowError {
+        SkyrowError.predicateInvalid(
+            "This key path leads to several records, of which \"\(name)\" could mean one or each; ask with \"none\" or \"any\".",
+            operand.path
+        ).at(0)
+    }
+}
+
+extension Operand {
+    /// The key path of the operand, or the one that its function is of.
+    fileprivate var path: KeyPath? {
+        switch self {
+        case .keyPath(let path), .function(_, let path): path
+        case .value, .list: nil
+        }
+    }
+
+    /// The same of another key path.
+    fileprivate func following(_ path: KeyPath) -> Operand {
+        switch self {
+        case .keyPath: .keyPath(path)
+        case .function(let function, _): .function(function, path)
+        case .value, .list: self
+        }
+    }
+}
+
+extension ResolvedColumn {
+    /// An element of the array that the column holds.
+    fileprivate func element(atDepth depth: Int) -> ResolvedColumn {
+        var element = ResolvedColumn(place: .element(depth: depth), kind: .json, collation: collation)
+        if case .array(let type) = kind {
+            element.kind = ValueKind(type.fieldType)
+        } else {
+            // `null` is a missing element, and the others have the order of the literal's type.
+            element.reading = .inside([])
+        }
+        return element
+    }
+}
+
+extension SkyrowError {
+    /// The same about a path that the request has, where it names the part that was looked at.
+    fileprivate func naming(_ path: KeyPath, insteadOf rest: KeyPath) -> SkyrowError {
+        guard case .list(let arguments) = info["arguments"] else { return self }
+        var error = self
+        error.info["arguments"] = .list(
+            arguments.map { $0 == .string(rest.description) ? .string(path.description) : $0 }
+        )
+        return error
+    }
+}
