@@ -66,7 +66,7 @@ import Testing
         for row in OperatorTable.all {
             let operands: [String] =
                 switch row.operands {
-                case .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
+                case .joined, .predicates, .predicate: Array(repeating: "[\"eq\",\(path),1]", count: 4)
                 case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
                 case .membership, .list: [path, "[1]", "1", "1"]
                 case .elements: [path, "[\"eq\",\(path),1]", "1", "1"]

@@ -7,6 +7,7 @@ extension OperatorTable {
         forms.map { operands, names in
             let name = JSONShape.oneOfStrings(names)
             return switch operands {
+            case .joined: .tuple([name], rest: .named(.predicate))
             case .predicates: .tuple([name, .named(.predicate)], rest: .named(.predicate))
             case .predicate: .tuple([name, .named(.predicate)], rest: nil)
             case .elements: .tuple([name, .any, .named(.predicate)], rest: nil)

@@ -4,6 +4,8 @@ package import SkyrowModel
 package struct QueryOperator: Hashable, Sendable {
     /// What stands behind the name.
     package enum Operands: Hashable, Sendable {
+        /// Predicates, or nothing.
+        case joined
         /// Predicates, at least one.
         case predicates
         /// One predicate.
@@ -55,6 +57,7 @@ package struct QueryOperator: Hashable, Sendable {
     /// How many operands it takes; nil for no upper bound.
     package var arity: (least: Int, most: Int?) {
         switch operands {
+        case .joined: (0, nil)
         case .predicates: (1, nil)
         case .predicate: (1, 1)
         case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements: (2, 2)
@@ -69,8 +72,8 @@ package enum OperatorTable {
         connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries + quantifiers
 
     package static let connectives = [
-        QueryOperator(name: "and", operands: .predicates, classes: [], null: .none),
-        QueryOperator(name: "or", operands: .predicates, classes: [], null: .none),
+        QueryOperator(name: "and", operands: .joined, classes: [], null: .none),
+        QueryOperator(name: "or", operands: .joined, classes: [], null: .none),
         QueryOperator(name: "not", operands: .predicate, classes: [], null: .none),
         QueryOperator(name: "none", operands: .predicates, classes: [], null: .none),
     ]

@@ -77,7 +77,7 @@ struct Comparison {
     private var takesText: Bool {
         switch row.operands {
         case .pattern, .text, .element: true
-        case .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements: false
+        case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements: false
         }
     }
 

@@ -27,7 +27,8 @@ extension RecordPredicate {
         }
         switch name {
         case "and", "or", "none":
-            guard json.count > 1 else { throw malformed("\"\(name)\" joins at least one predicate.") }
+            // All of no predicates hold, and none of them holds.
+            guard json.count > 1 || name != "none" else { throw malformed("\"none\" takes at least one predicate.") }
             var parts: [RecordPredicate] = []
             parts.reserveCapacity(json.count - 1)
             while let part = rest.next() {

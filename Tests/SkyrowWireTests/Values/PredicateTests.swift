@@ -41,6 +41,7 @@ private func numberPath(_ name: String) -> FieldPath {
         ),
         ("[\"in\",\(path("n")),[]]", .comparison(.in, .keyPath(keyPath("n")), .list([]))),
         ("[\"in\",\"tag\",\(path("tags"))]", .comparison(.in, .value(.string("tag")), .keyPath(keyPath("tags")))),
+        ("[\"and\"]", .and([])), ("[\"or\"]", .or([])),
         ("[\"and\",[\"eq\",\(path("a")),1]]", .and([.comparison(.eq, .keyPath(keyPath("a")), .value(.integer(1)))])),
         (
             "[\"or\",[\"eq\",\(path("a")),1],[\"not\",[\"lt\",\(path("b")),2]]]",
@@ -115,7 +116,6 @@ private func numberPath(_ name: String) -> FieldPath {
     @Test(
         arguments: [
             ("[]", .invalidArgument), ("{}", .invalidArgument), ("1", .invalidArgument), ("[1]", .invalidArgument),
-            ("[\"and\"]", .invalidArgument),
             ("[\"not\"]", .invalidArgument), ("[\"not\",[\"eq\",1,2],[\"eq\",1,2]]", .invalidArgument),
             ("[\"and\",1]", .invalidArgument),
             ("[\"eq\",1]", .invalidArgument), ("[\"eq\",1,2,3]", .invalidArgument), ("[\"is\",1,2]", .invalidArgument),
@@ -150,7 +150,7 @@ private func numberPath(_ name: String) -> FieldPath {
 
     @Test(
         arguments: [
-            ("[]", "predicate"), ("{}", "predicate"), ("[1]", "predicate[0]"), ("[\"and\"]", "predicate"),
+            ("[]", "predicate"), ("{}", "predicate"), ("[1]", "predicate[0]"), ("[\"none\"]", "predicate"),
             ("[\"and\",1]", "predicate[1]"), ("[\"is\",1,2]", "predicate[0]"), ("[\"eq\",1]", "predicate"),
             ("[\"not\",[\"or\",[\"eq\",1,2],[\"is\",1,2]]]", "predicate[1][2][0]"),
             ("[\"not\",[\"not\",1],2]", "predicate"),
