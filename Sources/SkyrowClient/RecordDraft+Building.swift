@@ -10,15 +10,18 @@ extension RecordDraft {
     /// let visit = try RecordDraft("note/1", applying: ["views": .increment(by: 1), "tags": .addToSet("read")])
     /// ```
     ///
-    /// - Parameter operators: changes that the service makes of what is stored, none of a field that gets a value.
+    /// - Parameters:
+    ///   - operators: changes that the service makes of what is stored, none of a field that gets a value.
+    ///   - condition: what must hold of the stored record, of its own fields only; without a record it does not hold.
     public init(
         _ id: String,
         _ fields: KeyValuePairs<String, RecordValue> = [:],
         applying operators: KeyValuePairs<String, FieldOperator> = [:],
         access: AccessList? = nil,
-        precondition: SavePrecondition? = nil
+        precondition: SavePrecondition? = nil,
+        if condition: RecordPredicate? = nil
     ) throws(SkyrowError) {
-        self.init(id: try RecordID(id), access: access, precondition: precondition)
+        self.init(id: try RecordID(id), access: access, precondition: precondition, condition: condition)
         for (name, value) in fields { self.fields.append((try FieldName(name), value)) }
         for (name, change) in operators { self.operators.append((try FieldName(name), change)) }
     }

@@ -11,6 +11,7 @@ package enum ActionCatalog {
         case .recordFetch: recordFetch
         case .recordQuery: recordQuery
         case .recordAggregate: recordAggregate
+        case .recordUpdate: recordUpdate
         case .recordDelete: recordDelete
         case .schemaFetch: schemaFetch
         case .schemaCreate: schemaCreate

@@ -201,28 +201,6 @@ extension ActionCatalog {
         JSONMember("time_zone", .nullable(.string(maximum: 255))),
     ])
 
-    static let recordDelete = ActionDescription(
-        .recordDelete,
-        "Deletes records by their ids.",
-        requirement: .userOrMaster,
-        parameters: [
-            ActionParameter(
-                "ids",
-                "Record ids.",
-                .array(of: .named(.recordID), minimum: 1),
-                isRequired: true
-            ),
-            database, atomic, idempotencyKey,
-        ],
-        result: .array(of: .either([.named(.deletedEntry), .named(.entryError)])),
-        errors: [
-            .permissionDenied, .resourceNotFound, .notSupported, .constraintViolated, .atomicOperationFailure,
-            .userDisabled, .idempotencyKeyReused, .outcomeUnknown,
-        ],
-        cost: .write,
-        changesData: true
-    )
-
     static let schemaFetch = ActionDescription(
         .schemaFetch,
         "Returns every record type with its fields.",
@@ -280,17 +258,17 @@ extension ActionCatalog {
         changesData: true
     )
 
-    private static let database = ActionParameter(
+    static let database = ActionParameter(
         "database_id",
         "The database: _public (also when missing), _private, a user id, or _union.",
         .nullable(.string(maximum: 255))
     )
-    private static let atomic = ActionParameter(
+    static let atomic = ActionParameter(
         "atomic",
         "Whether one failure undoes the whole request.",
         .nullable(.boolean)
     )
-    private static let idempotencyKey = ActionParameter(
+    static let idempotencyKey = ActionParameter(
         "idempotency_key",
         "A text of up to 64 bytes that the caller chose; a retry with it gets the first result, for 24 hours.",
         .nullable(.string(maximum: 64))

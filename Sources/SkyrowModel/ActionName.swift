@@ -4,6 +4,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case recordFetch = "record:fetch"
     case recordQuery = "record:query"
     case recordAggregate = "record:aggregate"
+    case recordUpdate = "record:update"
     case recordDelete = "record:delete"
     case schemaFetch = "schema:fetch"
     case schemaCreate = "schema:create"

@@ -54,7 +54,7 @@ extension ActionCatalog {
         JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
     ])
 
-    private static let accessList = JSONShape.nullable(.array(of: .named(.accessEntry)))
+    static let accessList = JSONShape.nullable(.array(of: .named(.accessEntry)))
 
     private static let record = JSONShape.object(
         [
@@ -77,6 +77,7 @@ extension ActionCatalog {
             JSONMember("_id", .named(.recordID), isRequired: true),
             JSONMember("_access", accessList),
             JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new"])])),
+            JSONMember("_if", .nullable(.named(.predicate))),
         ],
         others: .named(.value)
     )

@@ -39,23 +39,27 @@ public struct RecordDraft: Hashable, Sendable {
     /// The fields that are changed by an operator, in the order they were sent; none of them is among ``fields``.
     public var operators: [(name: FieldName, change: FieldOperator)]
     public var precondition: SavePrecondition?
+    /// What must hold of the stored record, of its own fields only; without a record it does not hold.
+    public var condition: RecordPredicate?
 
     public init(
         id: RecordID,
         access: AccessList? = nil,
         fields: [(name: FieldName, value: RecordValue)] = [],
         precondition: SavePrecondition? = nil,
-        operators: [(name: FieldName, change: FieldOperator)] = []
+        operators: [(name: FieldName, change: FieldOperator)] = [],
+        condition: RecordPredicate? = nil
     ) {
         self.id = id
         self.access = access
         self.fields = fields
         self.operators = operators
         self.precondition = precondition
+        self.condition = condition
     }
 
     public static func == (a: RecordDraft, b: RecordDraft) -> Bool {
-        a.id == b.id && a.access == b.access && a.precondition == b.precondition
+        a.id == b.id && a.access == b.access && a.precondition == b.precondition && a.condition == b.condition
             && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
             && a.operators.elementsEqual(b.operators) { $0.name == $1.name && $0.change == $1.change }
     }
@@ -64,6 +68,7 @@ public struct RecordDraft: Hashable, Sendable {
         hasher.combine(id)
         hasher.combine(access)
         hasher.combine(precondition)
+        hasher.combine(condition)
         for field in fields {
             hasher.combine(field.name)
             hasher.combine(field.value)

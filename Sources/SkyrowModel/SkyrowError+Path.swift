@@ -23,6 +23,13 @@ extension SkyrowError {
         return error
     }
 
+    /// The error as one of another element.
+    package func replacingPath(with path: String) -> SkyrowError {
+        var error = self
+        error.info[Self.pathKey] = .string(path)
+        return error
+    }
+
     /// The error as one of the record at a place of a request, where its path begins with one of the record's members:
     /// `tags.$val[1]` becomes `records[3].tags.$val[1]`.
     package func inRecord(at index: Int) -> SkyrowError {

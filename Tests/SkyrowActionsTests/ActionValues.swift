@@ -41,10 +41,10 @@ extension RecordOutcome {
     }
 }
 
-extension WriteResult {
+extension WriteResult<[RecordOutcome]> {
     var summaries: [String] {
         switch self {
-        case .outcomes(let outcomes): outcomes.map(\.summary)
+        case .fresh(let outcomes): outcomes.map(\.summary)
         case .encoded(let bytes, _): [String(decoding: bytes, as: UTF8.self)]
         }
     }
@@ -56,7 +56,7 @@ extension WriteResult {
 }
 
 extension ActionService {
-    func save(_ request: SaveRequest, by caller: Caller) async throws(SkyrowError) -> WriteResult {
+    func save(_ request: SaveRequest, by caller: Caller) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         try await save(request, by: caller, encode: summarize)
     }
 
@@ -67,7 +67,7 @@ extension ActionService {
         key: String? = nil,
         by caller: Caller
     )
-        async throws(SkyrowError) -> WriteResult
+        async throws(SkyrowError) -> WriteResult<[RecordOutcome]>
     {
         try await delete(
             RecordIDsRequest(database: database, ids: ids.map { id($0) }, isAtomic: atomic, idempotencyKey: key),

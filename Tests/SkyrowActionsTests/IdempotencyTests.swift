@@ -32,7 +32,7 @@ import Testing
             var note = draft("note/1", ["title": .string("x")])
             note.precondition = .isNew
             let request = SaveRequest(note, key: "k")
-            let results = try await withThrowingTaskGroup(of: WriteResult.self) { group in
+            let results = try await withThrowingTaskGroup(of: WriteResult<[RecordOutcome]>.self) { group in
                 for _ in 0..<20 { group.addTask { try await fixture.service.save(request, by: caller) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -68,7 +68,7 @@ import Testing
                 seen.withLock { $0 = outcomes.map(\.savedRecord) }
                 return []
             }
-            if case .outcomes(let outcomes) = result { seen.withLock { $0 = outcomes.map(\.savedRecord) } }
+            if case .fresh(let outcomes) = result { seen.withLock { $0 = outcomes.map(\.savedRecord) } }
             let records = seen.withLock { $0 }
             #expect(records.map { $0?.id } == [id("note/1"), id("note/2")])
             #expect(records.map { $0?.fields } == [[field("stars"): 1], [:]])

@@ -15,7 +15,7 @@ import Testing
                 let draft = RecordDraft(id: id(name), fields: fields.map { (field($0.key), $0.value) })
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
                 guard
-                    case .outcomes(let outcomes) = try await fixture.service.save(request, by: ann, encode: { _ in [] })
+                    case .fresh(let outcomes) = try await fixture.service.save(request, by: ann, encode: { _ in [] })
                 else { throw SkyrowError(.unexpectedError, "Not the expected result.") }
                 return outcomes[0]
             }
@@ -99,7 +99,7 @@ import Testing
                 )
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
                 let result = try await fixture.service.save(request, by: caller, encode: { _ in [] })
-                guard case .outcomes(let outcomes) = result, case .failure(let error, _) = outcomes[0] else {
+                guard case .fresh(let outcomes) = result, case .failure(let error, _) = outcomes[0] else {
                     return nil
                 }
                 return error

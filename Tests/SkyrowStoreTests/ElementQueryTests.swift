@@ -11,7 +11,10 @@ import Testing
         _ body: (StoreFixture) async throws -> Void
     ) async throws {
         try await withStore(test: test) { f in
-            let tag = RecordType(name: type("tag"), fields: [field("name"): .string, field("parent"): .reference(type("tag"))])
+            let tag = RecordType(
+                name: type("tag"),
+                fields: [field("name"): .string, field("parent"): .reference(type("tag"))]
+            )
             let post = RecordType(
                 name: type("post"),
                 fields: [
@@ -67,7 +70,11 @@ import Testing
                 "data": json(#"{"lines": [{"n": 1, "of": [1, 2]}, {"n": 5, "of": []}, null, "x"]}"#),
             ]
         )
-        try await save(f, "post/3", ["tags": tags("secret"), "origin": .reference(id("post/1")), "data": json("[1, 2, [3]]")])
+        try await save(
+            f,
+            "post/3",
+            ["tags": tags("secret"), "origin": .reference(id("post/1")), "data": json("[1, 2, [3]]")]
+        )
         try await save(f, "post/4", ["tags": tags("gone"), "data": json(#"{"lines": "none"}"#)])
     }
 
@@ -81,10 +88,14 @@ import Testing
         (all("labels", .compare(.lt, "$", .string("b"))), "2 3 4", "2 3 4"),
         (.not(any("labels", .compare(.eq, "$", .string("a")))), "2 3 4", "2 3 4"),
         (any("ratings", .and([.compare(.gt, "$", .integer(1)), .compare(.lt, "$", .integer(4))])), "", ""),
-        (.and([any("ratings", .compare(.gt, "$", .integer(1))), any("ratings", .compare(.lt, "$", .integer(4)))]), "2", "2"),
+        (
+            .and([any("ratings", .compare(.gt, "$", .integer(1))), any("ratings", .compare(.lt, "$", .integer(4)))]),
+            "2", "2"
+        ),
         (any("data.lines", .and([.compare(.eq, "n", .integer(5)), .compare(.eq, "$.of", .json("[]"))])), "2", "2"),
         (any("data.lines", any("of", .compare(.eq, "$", .integer(2)))), "2", "2"),
-        (any("data.lines", .compare(.eq, "$", .null)), "2", "2"), (any("data", .compare(.eq, "$.0", .integer(3))), "3", "3"),
+        (any("data.lines", .compare(.eq, "$", .null)), "2", "2"),
+        (any("data", .compare(.eq, "$.0", .integer(3))), "3", "3"),
         (all("data", .compare(.gt, "$", .integer(0))), "1 2 4", "1 2 4"),
         (.compare(.eq, "tags.name", .string("red")), "1 3", "1"),
         (any("tags", .compare(.eq, "name", .string("red"))), "1 3", "1"),

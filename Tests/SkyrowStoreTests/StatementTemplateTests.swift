@@ -91,9 +91,11 @@ import Testing
         }
         var isPrivate = false
         if case .user = access.database { isPrivate = true }
+        let kind = kinds.randomElement(using: &random)!
         return SaveText(
-            shape: SaveShape(kind: kinds.randomElement(using: &random)!, columns: columns, setsAccess: chance()),
-            isOne: chance(),
+            shape: SaveShape(kind: kind, columns: columns, setsAccess: chance()),
+            rows: kind == .update
+                ? [.one, .several, .alike].randomElement(using: &random)! : chance() ? .one : .several,
             hasInstant: chance(),
             isPrivate: isPrivate,
             write: access.write.shape,
@@ -135,7 +137,7 @@ import Testing
         case .read(.subjects), .write(.subjects), .shared(.subjects): return access.variables?.json
         // The public records that may be referred to are in no user's database.
         case .shared(.database): return nil
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand: return nil
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .condition: return nil
         }
     }
 

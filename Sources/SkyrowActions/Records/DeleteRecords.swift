@@ -9,7 +9,7 @@ extension ActionService {
         _ request: RecordIDsRequest,
         by caller: Caller,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteResult {
+    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         try await observed(.recordDelete) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .writing, by: caller)
             guard !request.ids.isEmpty else {
@@ -24,7 +24,7 @@ extension ActionService {
                 caller: caller
             )
             guard let claim else {
-                return .outcomes(
+                return .fresh(
                     try await store.delete(request.ids, with: access, atomic: request.isAtomic)
                 )
             }

@@ -8,11 +8,11 @@ extension ActionService {
     /// end, one that comes later finds the result, and when the write fails as a whole nothing is left of the claim.
     ///
     /// Throws `133 IdempotencyKeyReused` when the key came with another request before.
-    func once(
+    func once<Value: Sendable>(
         _ claim: IdempotencyClaim,
-        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8],
-        _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> [RecordOutcome]
-    ) async throws(SkyrowError) -> WriteResult {
+        encode: @Sendable (Value) throws(SkyrowError) -> [UInt8],
+        _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> Value
+    ) async throws(SkyrowError) -> WriteResult<Value> {
         try await store.withTransaction { transaction throws(SkyrowError) in
             let claimed = try await store.idempotency.claim(
                 claim.key,
@@ -37,7 +37,7 @@ extension ActionService {
     }
 
     /// The result that the key already has.
-    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult? {
+    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<[RecordOutcome]>? {
         let result = try await store.idempotency.result(
             claim.key,
             scope: claim.scope,

@@ -12,7 +12,7 @@ extension ActionService {
         _ request: SaveRequest,
         by caller: Caller,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteResult {
+    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         try await observed(.recordSave) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .writing, by: caller)
             guard !request.items.isEmpty else {
@@ -57,10 +57,10 @@ extension ActionService {
         with access: RecordAccess,
         under claim: IdempotencyClaim?,
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteResult {
+    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         guard let claim else {
             let outcomes = try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
-            return .outcomes(request.returned(outcomes, of: items))
+            return .fresh(request.returned(outcomes, of: items))
         }
         return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
             let outcomes = try await self.store.save(

@@ -56,7 +56,13 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .aggregate(try await service.aggregate(request, by: context.caller))
             }
+        case .recordUpdate:
+            self.init(try BulkRequest(updateParameters: parameters, rules: rules), deletes: false)
         case .recordDelete:
+            if let request = try BulkRequest(deleteParameters: parameters, rules: rules) {
+                self.init(request, deletes: true)
+                return
+            }
             let request = try RecordIDsRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
                 let id = context.requestID
@@ -158,13 +164,28 @@ struct ActionCall: Sendable {
             }
         }
     }
+
+    private init(_ request: BulkRequest, deletes: Bool) {
+        self.init { service, context async throws(SkyrowError) in
+            let result = try await service.change(request, by: context.caller) { result in
+                let writer = JSONWriter(account: .current)
+                writer.bulkResult(result, deletes: deletes)
+                defer { writer.discard() }
+                return writer.bytes
+            }
+            return switch result {
+            case .fresh(let result): .bulk(result, deletes: deletes)
+            case .encoded(let bytes, isReplay: _): .encodedResult(bytes)
+            }
+        }
+    }
 }
 
 extension ActionResult {
-    fileprivate init(_ result: WriteResult, id: RequestID) {
+    fileprivate init(_ result: WriteResult<[RecordOutcome]>, id: RequestID) {
         switch result {
-        case .outcomes(let outcomes): self = .written(reported(outcomes, as: id))
-        case .encoded(let bytes, isReplay: _): self = .encodedOutcomes(bytes)
+        case .fresh(let outcomes): self = .written(reported(outcomes, as: id))
+        case .encoded(let bytes, isReplay: _): self = .encodedResult(bytes)
         }
     }
 }

@@ -80,7 +80,7 @@ extension SkyrowError {
     /// Why a result that was made is not sent.
     fileprivate init(_ refusal: ResponseAccount.Refusal, result: ActionResult) {
         self.init(refusal)
-        if case .encodedOutcomes = result {
+        if case .encodedResult = result {
             message =
                 "The request of this idempotency key was carried out, but there is no room for its result: "
                 + "send it again by itself, with the same key."

@@ -93,6 +93,23 @@ package struct PostgresBindings: Sendable {
         failure = failure ?? other.failure
     }
 
+    /// Adds one value of another statement behind these; nothing where it has none at the place.
+    package mutating func append(valueAt place: Int, of other: PostgresBindings) {
+        guard other.values.indices.contains(place) else { return }
+        var value = other.values[place]
+        let offset = encoder.count
+        if value.length > 0 {
+            other.encoder.bytes.withUnsafeBytes { bytes in
+                encoder.append(
+                    bytes: UnsafeRawBufferPointer(rebasing: bytes[value.offset..<(value.offset + value.length)])
+                )
+            }
+        }
+        value.offset = offset
+        values.append(value)
+        failure = failure ?? other.failure
+    }
+
     /// Adds an array whose elements are values of other statements, as array_send would write it.
     mutating func append(array: PostgresOID, of element: PostgresOID, _ elements: [(bytes: [UInt8], value: Value)]) {
         let offset = encoder.count

@@ -65,6 +65,13 @@ package struct SQL: Sendable {
         return copy
     }
 
+    /// The text alone, to which values are bound later.
+    package var withoutValues: SQL {
+        var copy = self
+        copy.bindings = PostgresBindings()
+        return copy
+    }
+
     /// The same text with something else in the place of each value, from 0 on.
     ///
     /// ```swift

@@ -86,7 +86,7 @@ extension RecordStore {
     private func outcomes(of work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
         var retry = SchemaRetry()
         var catalog = cache.current
-        var plan = self.plan(work.items, catalog, work.access.database, freshIDs: [:])
+        var plan = self.plan(work.items, catalog, work.access, freshIDs: [:])
         var instant: PostgresTimestamp?
         var open = Array(work.items.indices)
         var settled: [RecordOutcome] = []
@@ -113,23 +113,24 @@ extension RecordStore {
             if open.count == work.items.count { settled = [] }
             instant = run.instant
             catalog = cache.current
-            plan = self.plan(open.map { work.items[$0] }, catalog, work.access.database, freshIDs: plan.freshIDs)
+            plan = self.plan(open.map { work.items[$0] }, catalog, work.access, freshIDs: plan.freshIDs)
         }
     }
 
     private func plan(
         _ items: [SaveRequest.Item],
         _ catalog: SchemaCatalog,
-        _ scope: DatabaseScope,
+        _ access: RecordAccess,
         freshIDs: [RecordID: RecordID]
     ) -> BatchPlan {
         BatchPlan(
             items,
             catalog: catalog,
-            database: scope,
+            database: access.database,
             mode: mode,
             maximumAccessEntries: maximumAccessEntries,
             freshIDs: freshIDs,
+            access: access,
             makeID: { UUIDText().description }
         )
     }

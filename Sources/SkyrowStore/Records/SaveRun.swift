@@ -256,6 +256,10 @@ struct SaveRun {
             }
             switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], by: context.access.fields) {
             case .refused(let error): progress.failures[position] = error
+            case .tryAgain where write.condition != nil:
+                // All else would let it go ahead.
+                progress.failures[position] =
+                    findings[TextKey(write.id.id)].map { .conflict(with: $0.row) } ?? .conflict
             case .tryAgain: again.append(position)
             case .tryAgainKeepingAccess:
                 plan.keepAccess(of: position)

@@ -1,4 +1,5 @@
 package import SkyrowModel
+internal import SkyrowPostgres
 
 /// How the records of a request are written: which go into one statement, and in what order.
 ///
@@ -34,6 +35,8 @@ package struct BatchPlan: Sendable {
     /// The writes that set a field for references.
     private var referring: [Int] = []
     private let database: DatabaseScope
+    /// The access by which conditions on stored records are judged.
+    private let access: RecordAccess?
 
     /// Plans a request.
     ///
@@ -41,6 +44,7 @@ package struct BatchPlan: Sendable {
     ///   - mode: whether an operator with a fraction makes numbers of the integers of a field.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - freshIDs: what temporary ids (`post/$1`) stand for already.
+    ///   - access: the access by which conditions on stored records are judged; without it there are none.
     ///   - makeID: gives a fresh id for each other temporary one.
     package init(
         _ items: [SaveRequest.Item],
@@ -49,9 +53,11 @@ package struct BatchPlan: Sendable {
         mode: SchemaMode = .development,
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         freshIDs: [RecordID: RecordID] = [:],
+        access: RecordAccess? = nil,
         makeID: () -> String
     ) {
         self.database = database
+        self.access = access
         var freshIDs = freshIDs
         for item in items {
             guard case .draft(let draft) = item, draft.id.isTemporary, freshIDs[draft.id] == nil else { continue }
@@ -244,6 +250,9 @@ package struct BatchPlan: Sendable {
         try draft.access?.requireStorable(maximumEntries: maximumAccessEntries)
         let operated =
             draft.operators.isEmpty ? nil : try OperatedColumns(of: draft, in: table, beside: set, freshIDs)
+        let condition = try draft.condition.map { predicate throws(SkyrowError) in
+            try SaveCondition.sql(predicate, of: draft, on: table, in: catalog, access)
+        }
         let position = writes.count
         if operated?.hasReferences ?? layout.hasReferences { referring.append(position) }
         let before = noteWrite(of: id, at: position)
@@ -259,7 +268,8 @@ package struct BatchPlan: Sendable {
                 values: operated?.values ?? set.values,
                 round: before.map { writes[$0.last].round + 1 } ?? 0,
                 operators: operated?.operators ?? [],
-                insertRefusal: operated?.insertRefusal
+                insertRefusal: operated?.insertRefusal,
+                condition: condition
             )
         )
     }

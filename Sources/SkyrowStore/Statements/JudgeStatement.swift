@@ -64,6 +64,8 @@ struct SaveIntent {
     let operators: [SettledOperator]
     /// Why there can be no new record; nil where there can.
     let insertRefusal: SkyrowError?
+    /// Whether the stored record has to meet a condition.
+    let isConditional: Bool
     let rules: TypeRules
 
     init(_ write: RecordWrite) {
@@ -72,6 +74,7 @@ struct SaveIntent {
         rules = write.table.rules
         operators = write.operators
         insertRefusal = write.insertRefusal
+        isConditional = write.condition != nil
         let operated = Set(operators.map(\.column))
         fields = zip(write.columns, write.values).filter { !operated.contains($0.0) }.map {
             (name: write.table.columns[$0].field, value: $1)
@@ -82,6 +85,7 @@ struct SaveIntent {
     init(_ draft: RecordDraft, table: RecordTable?) {
         precondition = draft.precondition
         access = draft.access
+        isConditional = draft.condition != nil
         rules = table?.rules ?? .none
         fields = draft.fields
         // Temporary ids are not resolved yet, and of fields that there are not yet only new records are judged. What does
@@ -126,6 +130,8 @@ enum SaveVerdict {
     /// of its id reveals that it exists, since the record cannot be created; it says no more than that.
     init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, by caller: FieldAccess) {
         switch (finding, save.precondition) {
+        case (nil, _) where save.isConditional:
+            self = .refused(.conflict)
         case (nil, .revision):
             self = .refused(.conflict)
         case (nil, .isNew), (nil, nil):
@@ -133,6 +139,8 @@ enum SaveVerdict {
             case .saves: self = save.insertRefusal.map { .refused($0) } ?? .tryAgain
             case .accounts: self = .refused(.writeDenied)
             }
+        case (.some(let finding), _) where save.isConditional && !finding.isReadable:
+            self = .refused(.conflict)
         case (.some(let finding), .revision) where !finding.isReadable:
             self = .refused(.conflict)
         case (.some(let finding), _) where !finding.isWritable:

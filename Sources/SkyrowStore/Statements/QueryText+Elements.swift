@@ -11,7 +11,8 @@ extension QueryText {
             return "EXISTS (SELECT \(values(elements)) WHERE \(matches(elements.predicate)))"
         }
         guard let inner = inner(records.number) else { return "false" }
-        return "EXISTS (SELECT \(inner.source(records, in: elements.column, of: self)) AND (\(inner.matches(elements.predicate))))"
+        return
+            "EXISTS (SELECT \(inner.source(records, in: elements.column, of: self)) AND (\(inner.matches(elements.predicate))))"
     }
 
     /// `NOT EXISTS (SELECT FROM unnest("r"."labels") AS "e1" ("value") WHERE (<predicate>) IS NOT TRUE)`

@@ -1,4 +1,5 @@
 package import SkyrowModel
+internal import SkyrowPostgres
 
 /// One record of a request as it will be written: its ids settled, its values checked against their columns.
 package struct RecordWrite: Sendable {
@@ -15,7 +16,7 @@ package struct RecordWrite: Sendable {
     package let values: [RecordValue]
     /// The number of records before it in the request that have the same id.
     package let round: Int
-    /// nil for a record without operators, as most are.
+    /// nil for a record without operators and condition, as most are.
     private let operated: WriteOperators?
     /// How often the form of the statement was changed (``tryAsChange()``).
     private var changesOfForm: UInt8 = 0
@@ -24,6 +25,7 @@ package struct RecordWrite: Sendable {
     ///   - columns: the columns to set by their place in the table, in that order.
     ///   - operators: those of the columns, which are in ``columns`` with what a new record gets.
     ///   - insertRefusal: why an operator cannot make a value of none.
+    ///   - condition: what must hold of the stored record `r`.
     init(
         index: Int,
         id: RecordID,
@@ -34,7 +36,8 @@ package struct RecordWrite: Sendable {
         values: [RecordValue],
         round: Int,
         operators: [SettledOperator] = [],
-        insertRefusal: SkyrowError? = nil
+        insertRefusal: SkyrowError? = nil,
+        condition: SQL? = nil
     ) {
         self.index = index
         self.id = id
@@ -44,15 +47,17 @@ package struct RecordWrite: Sendable {
         self.values = values
         self.round = round
         operated =
-            operators.isEmpty ? nil : WriteOperators(operators: operators, insertRefusal: insertRefusal)
+            operators.isEmpty && condition == nil
+            ? nil : WriteOperators(operators: operators, insertRefusal: insertRefusal, condition: condition)
         let kind: SaveShape.Kind
         switch (precondition, table.rules.origin) {
         case (.revision, _): kind = .updateOfRevision
         case (.isNew, .saves): kind = .insert
-        case (nil, .saves): kind = insertRefusal == nil ? .upsert : .update
+        case (nil, .saves): kind = insertRefusal == nil && condition == nil ? .upsert : .update
         case (.isNew, .accounts), (nil, .accounts): kind = .update
         }
         shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
+        shape.isConditional = condition != nil
         if !operators.isEmpty {
             shape.operators = operators.map { SaveShape.Operator(place: $0.place, form: $0.form) }
         }
@@ -64,6 +69,9 @@ package struct RecordWrite: Sendable {
     var operators: [SettledOperator] { operated?.operators ?? [] }
     /// Why there can be no new record; nil where there can.
     var insertRefusal: SkyrowError? { operated?.insertRefusal }
+
+    /// What must hold of the stored record `r`; nil where nothing must.
+    var condition: SQL? { operated?.condition }
 
     // A row that is to be inserted is judged by the rules of its table before PostgreSQL finds that it is there already: of
     // `stock >= 0` and an operator that adds -1, the row of a new record breaks the rule, and what becomes of the stored
@@ -93,14 +101,16 @@ package struct RecordWrite: Sendable {
     }
 }
 
-/// What only a write with operators has; an object, so that the others are no larger for it.
+/// What only a write with operators or a condition has; an object, so that the others are no larger for it.
 private final class WriteOperators: Sendable {
     let operators: [SettledOperator]
     let insertRefusal: SkyrowError?
+    let condition: SQL?
 
-    init(operators: [SettledOperator], insertRefusal: SkyrowError?) {
+    init(operators: [SettledOperator], insertRefusal: SkyrowError?, condition: SQL?) {
         self.operators = operators
         self.insertRefusal = insertRefusal
+        self.condition = condition
     }
 }
 
@@ -110,6 +120,8 @@ package struct WriteGroup: Sendable {
     package let positions: [Int]
 
     package var count: Int { positions.count }
+    /// The condition on the only record of the group, if it has one.
+    var condition: SQL? { positions.count == 1 ? writes[positions[0]].condition : nil }
 }
 
 /// The form of a save: records of one type and shape go into one statement.
@@ -136,6 +148,8 @@ package struct SaveShape: Hashable, Sendable {
     package var setsAccess: Bool
     /// Sorted by their places.
     var operators: [Operator] = []
+    /// Whether the stored record has to meet a condition, which is no part of the shape.
+    var isConditional = false
 
     package init(kind: Kind, columns: [Int], setsAccess: Bool) {
         self.kind = kind
@@ -149,7 +163,7 @@ package struct SaveShape: Hashable, Sendable {
     }
 
     /// Whether a record of the shape is a statement of its own, to which operands are bound.
-    var isAlone: Bool { !operators.isEmpty && !operators.allSatisfy(\.form.isForMany) }
+    var isAlone: Bool { isConditional || !operators.isEmpty && !operators.allSatisfy(\.form.isForMany) }
 }
 
 extension RecordColumn {

@@ -13,14 +13,21 @@ struct SaveStatement {
     let instant: PostgresTimestamp?
     /// What has become of the other writes of the request so far.
     let progress: SaveProgress
+    /// The records that all get what the only write of the plan says; nil where each write is a record of its own.
+    var storedIDs: [String]?
 
     /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
         let text = text(for: group)
         let members = WriteGroup(writes: plan.writes, positions: group.members)
-        let template =
-            group.shape.hasFewOperators
-            ? group.table.shapes.template(.save(text), on: group.table) : text.template(on: group.table)
+        let template: StatementTemplate
+        if let condition = members.condition {
+            template = text.template(on: group.table, if: StatementTemplate(condition) { .condition($0) })
+        } else if group.shape.hasFewOperators {
+            template = group.table.shapes.template(.save(text), on: group.table)
+        } else {
+            template = text.template(on: group.table)
+        }
         return template.binding { parameter, values in
             append(parameter, of: members, in: group, to: &values)
         }
@@ -35,14 +42,15 @@ struct SaveStatement {
         }
         return SaveText(
             shape: group.shape,
-            isOne: group.members.count == 1,
+            rows: storedIDs != nil ? .alike : group.members.count == 1 ? .one : .several,
             hasInstant: instant != nil,
             isPrivate: isPrivate,
             write: access.write.shape,
             references: references(of: group),
             ownersColumns: ownersColumns(of: group),
             guardsAccess: group.shape.setsAccess && !isPrivate
-                && group.table.rules.fields.keepsAccess(from: access.fields)
+                && group.table.rules.fields.keepsAccess(from: access.fields),
+            read: group.shape.isConditional ? access.read.shape : nil
         )
     }
 
@@ -95,6 +103,7 @@ struct SaveStatement {
         let (writes, positions) = (members.writes, members.positions)
         switch parameter {
         case .ids:
+            if let storedIDs { return values.append(storedIDs) }
             let prefix = StoredID.prefix(of: database)
             values.append(each: positions.count) {
                 let id = writes[positions[$0]].id.id
@@ -110,6 +119,8 @@ struct SaveStatement {
                 one.operands.indices.contains(number)
             else { return }
             append(one.operands[number], of: group.table.columns[one.column], to: &values)
+        case .condition(let number):
+            if let condition = members.condition { values.append(valueAt: number, of: condition.bindings) }
         case .instant: if let instant { values.append(instant) }
         case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
             access.append(parameter, to: &values)

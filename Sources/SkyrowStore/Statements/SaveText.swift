@@ -25,9 +25,18 @@ struct SaveText: Hashable, Sendable {
         var hasPending: Bool
     }
 
+    /// How the statement is given its records.
+    enum Rows: Hashable, Sendable {
+        /// One record as values.
+        case one
+        /// Several as arrays.
+        case several
+        /// The ids of several as an array, and the same values for all of them.
+        case alike
+    }
+
     var shape: SaveShape
-    /// One record as values, several as arrays.
-    var isOne: Bool
+    var rows: Rows
     /// The statement is given the time of the request.
     var hasInstant: Bool
     /// The records are written to a private database.
@@ -40,8 +49,15 @@ struct SaveText: Hashable, Sendable {
     var ownersColumns: [Int]
     /// Only a record's owner changes its access list.
     var guardsAccess: Bool
+    /// Who may ask about the stored record, where there is a condition on it.
+    var read: AccessShape?
 
     func template(on table: RecordTable) -> StatementTemplate {
+        template(on: table, if: nil)
+    }
+
+    /// - Parameter condition: what must hold of the stored record `r`, in a statement that changes and does not create.
+    func template(on table: RecordTable, if condition: StatementTemplate?) -> StatementTemplate {
         switch shape.kind {
         case .upsert:
             """
@@ -52,7 +68,7 @@ struct SaveText: Hashable, Sendable {
         case .insert:
             "\(insertion(table)) ON CONFLICT (\"_id\") DO NOTHING RETURNING \(table.wholeRow.columns)"
         case .update, .updateOfRevision:
-            update(table)
+            update(table, if: condition)
         }
     }
 
@@ -155,7 +171,7 @@ struct SaveText: Hashable, Sendable {
 
     // MARK: Update
 
-    private func update(_ table: RecordTable) -> StatementTemplate {
+    private func update(_ table: RecordTable, if condition: StatementTemplate?) -> StatementTemplate {
         var assignments: StatementTemplate =
             "\"_updated_by\" = \(parameter: .actor), \"_revision\" = \(table.schema).\"_revision\"()"
         if hasInstant {
@@ -174,17 +190,23 @@ struct SaveText: Hashable, Sendable {
             }
         }
         let revision: SQL = shape.kind == .updateOfRevision ? " AND \"r\".\"_revision\" = \"i\".\"_revision\"" : ""
-        let access: StatementTemplate = "\(writeCondition)\(revision)\(ownerCondition(table, values: "i"))"
+        var access: StatementTemplate = "\(writeCondition)\(revision)\(ownerCondition(table, values: "i"))"
+        if let condition, let read {
+            // Nothing is found out about a record that may be written and not read.
+            access += " AND \(read.condition(on: "r", rows: .many)) AND (\(condition))"
+        }
         return """
             UPDATE \(table.qualifiedName) AS "r" SET \(assignments) FROM \(source(table)) \
             WHERE "r"."_id" = "i"."_id" AND \(judged(access, in: table, values: "i")) \
-            RETURNING \(table.wholeRow.columns)
+            RETURNING \(rows == .alike ? "\"r\".\"_id\"" : table.wholeRow.columns)
             """
     }
 
     // MARK: Records
 
     /// The records as rows `i`: a `VALUES` list for one, arrays of columns for several.
+    ///
+    /// Records that all get the same have their ids beside one row of values, however many there are.
     private func source(_ table: RecordTable) -> StatementTemplate {
         var inputs: [(name: SQL, parameter: StatementParameter)] = [("\"_id\"", .ids)]
         if shape.setsAccess { inputs.append(("\"_access\"", .accessLists)) }
@@ -194,7 +216,17 @@ struct SaveText: Hashable, Sendable {
         }
         let values = inputs.map { "\(parameter: $0.parameter)" as StatementTemplate }.joined(separator: ", ")
         let columns = inputs.map(\.name).joined(separator: ", ")
-        return isOne ? "(VALUES (\(values))) AS \"i\" (\(columns))" : "unnest(\(values)) AS \"i\" (\(columns))"
+        switch rows {
+        case .one: return "(VALUES (\(values))) AS \"i\" (\(columns))"
+        case .several: return "unnest(\(values)) AS \"i\" (\(columns))"
+        case .alike:
+            let others = inputs.dropFirst()
+            let row = others.map { "\(parameter: $0.parameter)" as StatementTemplate }.joined(separator: ", ")
+            return """
+                (SELECT "k"."_id", "v".* FROM unnest(\(parameter: .ids)) AS "k" ("_id"), \
+                (VALUES (\(row))) AS "v" (\(others.map(\.name).joined(separator: ", ")))) AS "i"
+                """
+        }
     }
 
     /// What each column is given of a row `i`.

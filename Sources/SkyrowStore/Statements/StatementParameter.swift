@@ -36,6 +36,8 @@ enum StatementParameter: Hashable, Sendable {
     case column(Int)
     /// A value of the operator on the column at this place among those that are written.
     case operand(column: Int, number: Int)
+    /// A value of the condition on the stored record.
+    case condition(Int)
     /// Of the scope of reading, of the public records that may be referred to, and of the scope of writing.
     case read(Access)
     case shared(Access)
@@ -53,7 +55,7 @@ extension RecordAccess {
         case .read(let part): read.append(part, of: variables, to: &values)
         case .shared(let part): shared.append(part, of: variables, to: &values)
         case .write(let part): write.append(part, of: variables, to: &values)
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand: break
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .condition: break
         }
     }
 }

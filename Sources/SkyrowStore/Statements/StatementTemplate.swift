@@ -17,6 +17,15 @@ struct StatementTemplate: Sendable {
     private var sql = SQL()
     private(set) var parameters: [StatementParameter] = []
 
+    /// A statement with a parameter in the place of each value, from 0 on.
+    init(_ sql: SQL, _ parameter: (Int) -> StatementParameter) {
+        self.sql = sql.withoutValues
+        parameters = (0..<sql.bindings.count).map(parameter)
+    }
+
+    /// No text.
+    init() {}
+
     /// The text with `$1`, `$2`, … in the places of the parameters.
     var text: String { sql.text }
 

@@ -8,7 +8,9 @@ package enum ActionResult: Sendable {
     /// `record:save`, `record:delete`: what has happened, which a bound on the response cannot undo.
     case written([RecordOutcome])
     /// The same, already written: the first result under an idempotency key.
-    case encodedOutcomes([UInt8])
+    case encodedResult([UInt8])
+    /// `record:update`, `record:delete` by a predicate
+    case bulk(BulkResult, deletes: Bool)
     /// `record:query`
     case query(QueryResult)
     /// `record:aggregate`
@@ -57,7 +59,7 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
-            case .outcomes, .written, .encodedOutcomes, .aggregate, .explanation, .auth, .status, .done, .roles,
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .roles,
                 .rolesByUser, .schema, .index, .indexes, .json:
                 self.result(result)
             }
@@ -94,9 +96,10 @@ extension JSONWriter {
         switch result {
         case .outcomes(let outcomes): self.outcomes(outcomes)
         case .written(let outcomes): written(outcomes)
-        case .encodedOutcomes(let bytes):
+        case .encodedResult(let bytes):
             if account?.exemptOne() == true { liftBound() }
             bytes.withUnsafeBytes { json(validated: $0) }
+        case .bulk(let result, let deletes): bulkResult(result, deletes: deletes)
         case .query(let query):
             beginObject()
             key("records")

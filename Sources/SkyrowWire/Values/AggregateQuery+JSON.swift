@@ -105,12 +105,16 @@ private func readHaving(_ parameters: Parameters) throws(SkyrowError) -> RecordP
         guard case .double(let number) = part.number, abs(number) >= 0x1p63 else { continue }
         throw .invalidArgument("Groups are compared with numbers of 64 bits.", "having").at("having")
     }
-    do throws(SkyrowError) { return try RecordPredicate(json) } catch {
-        // Its reader names the parameter of queries.
-        guard let path = error.path, path.hasPrefix("predicate") else { throw error }
-        var error = error
-        error.info["path"] = .string("having" + path.dropFirst("predicate".count))
-        throw error
+    return try RecordPredicate(json, named: "having")
+}
+
+extension RecordPredicate {
+    /// Reads one that stands under another name than `predicate`, which errors have in its place.
+    init(_ json: JSONView, named name: String) throws(SkyrowError) {
+        do throws(SkyrowError) { try self.init(json) } catch {
+            guard let path = error.path, path.hasPrefix("predicate") else { throw error }
+            throw error.replacingPath(with: name + path.dropFirst("predicate".count))
+        }
     }
 }
 

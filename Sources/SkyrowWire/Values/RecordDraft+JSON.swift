@@ -4,10 +4,15 @@ package import SkyrowModel
 extension RecordDraft {
     /// Reads a record to be saved (skygear.md 3.1).
     ///
-    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_access`, `_if_revision` and
+    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_access`, `_if_revision`, `_if` and
     /// the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
     /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
     package init(_ json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
+        try self.init(json, as: nil, rules: rules)
+    }
+
+    /// - Parameter id: the record's id; nil where a member has it.
+    init(_ json: JSONView, as id: RecordID?, rules: ReadingRules) throws(SkyrowError) {
         guard json.isObject else { throw .invalidArgument("A record is an object.", "records") }
         guard json.source.count <= WireLimits.recordBytes else {
             throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
@@ -27,11 +32,14 @@ extension RecordDraft {
         }
         try members.fields.requireFewOperators()
         self.init(
-            id: try members.recordID(),
+            id: try members.recordID(or: id),
             access: try members.access.flatMap { json throws(SkyrowError) in try AccessList(json) },
             fields: members.fields.list,
             precondition: try members.revision.flatMap { json throws(SkyrowError) in try SavePrecondition(json) },
-            operators: members.fields.operators
+            operators: members.fields.operators,
+            condition: try members.condition.flatMap { json throws(SkyrowError) in
+                json.isNull ? nil : try RecordPredicate(json, named: "_if")
+            }
         )
     }
 
@@ -49,6 +57,7 @@ private struct DraftMembers {
     var idInType: JSONView?
     var access: JSONView?
     var revision: JSONView?
+    var condition: JSONView?
     var fields = DraftFields()
 
     mutating func readReserved(_ key: JSONView, _ value: JSONView) {
@@ -58,6 +67,8 @@ private struct DraftMembers {
             access = value
         } else if key.equals("_if_revision") {
             revision = value
+        } else if key.equals("_if") {
+            condition = value
         } else if key.equals("_recordType") {
             type = value
         } else if key.equals("_recordID") {
@@ -65,7 +76,9 @@ private struct DraftMembers {
         }
     }
 
-    func recordID() throws(SkyrowError) -> RecordID {
+    /// - Parameter known: the id, where no member has it.
+    func recordID(or known: RecordID?) throws(SkyrowError) -> RecordID {
+        if let known { return known }
         if let type, let idInType, !type.isNull, !idInType.isNull {
             guard let type = type.string, let id = idInType.string else {
                 throw .invalidArgument("_recordType and _recordID are strings.", "id")
@@ -184,10 +197,6 @@ extension JSONWriter {
         beginObject()
         key("_id")
         string(draft.id.description)
-        if let access = draft.access {
-            key("_access")
-            accessList(access)
-        }
         switch draft.precondition {
         case .isNew:
             key("_if_revision")
@@ -198,6 +207,26 @@ extension JSONWriter {
         case nil:
             break
         }
+        if let condition = draft.condition {
+            key("_if")
+            predicate(condition)
+        }
+        setMembers(draft)
+        endObject()
+    }
+
+    /// What is set in some records, as `record:update` takes it.
+    func changes(_ changes: RecordChanges) {
+        beginObject()
+        setMembers(changes.draft)
+        endObject()
+    }
+
+    private func setMembers(_ draft: RecordDraft) {
+        if let access = draft.access {
+            key("_access")
+            accessList(access)
+        }
         for (name, value) in draft.fields {
             key(name.rawValue)
             self.value(value)
@@ -206,6 +235,5 @@ extension JSONWriter {
             key(name.rawValue)
             fieldOperator(change)
         }
-        endObject()
     }
 }

@@ -85,7 +85,7 @@ import Testing
             #"[\#(noteJSON),{"_id":"note/2","_type":"record"},{"_id":"note/404","_type":"error","name":"ResourceNotFound","code":110,"message":"No."},{"_type":"error","name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["id"]}}]"#,
             ""
         ),
-        (.outcomes([]), "[]", ""), (.encodedOutcomes(Array("[1]".utf8)), "[1]", ""),
+        (.outcomes([]), "[]", ""), (.encodedResult(Array("[1]".utf8)), "[1]", ""),
         (
             .auth(
                 AuthResult(

@@ -1,0 +1,243 @@
+internal import SkyrowJSON
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// One request that changes all records that match: it finds them, locks those that match still, and changes these.
+///
+/// Records are looked for without locks, so that a caller locks none that it may not write. What others change between
+/// the two questions is asked again with the lock.
+struct BulkRun {
+    /// So many records are asked about at once after a refusal, whose rows are read whole.
+    private static let judgedAtOnce = 500
+
+    private let request: BulkRequest
+    private let store: RecordStore
+    private let table: RecordTable
+    private let catalog: SchemaCatalog
+    private let access: RecordAccess
+    private let statement: MatchStatement
+
+    /// Throws what is wrong with the request, whatever records there are.
+    init(
+        _ request: BulkRequest,
+        _ store: RecordStore,
+        _ table: RecordTable,
+        _ catalog: SchemaCatalog,
+        _ access: RecordAccess
+    ) throws(SkyrowError) {
+        self.request = request
+        self.store = store
+        self.table = table
+        self.catalog = catalog
+        self.access = access
+        statement = try MatchStatement(
+            request.match,
+            table: table.visible(to: access.fields),
+            catalog: catalog.visible(to: access.fields),
+            access: access
+        )
+        switch request.change {
+        case .update: _ = try plan()
+        case .delete: if let refusal = table.rules.refusalOfDeleting { throw refusal }
+        }
+    }
+
+    /// A record that matches.
+    private struct Match {
+        let id: RecordID
+        let storedID: String
+        let isWritable: Bool
+    }
+
+    /// What would be changed.
+    func preview(on runner: StatementRunner) async throws -> BulkResult {
+        let matches = try await matches(on: runner)
+        var result = result(of: matches)
+        result.changed = matches.filter(\.isWritable).map(\.id)
+        return result
+    }
+
+    /// Changes what matches; a transaction that fails is to be rolled back.
+    func callAsFunction(on runner: StatementRunner) async throws -> BulkResult {
+        let matches = try await matches(on: runner)
+        var result = result(of: matches)
+        let writable = matches.filter(\.isWritable)
+        guard !writable.isEmpty else { return result }
+        let lock: MatchStatement.Lock =
+            switch request.change {
+            case .update: .update
+            case .delete: .delete
+            }
+        let question = statement.locked(writable.map(\.storedID), for: lock)
+        let locked = Set(try await runner.write(question).decodeColumn(0, as: String.self).map { TextKey($0) })
+        let held = writable.filter { locked.contains(TextKey($0.storedID)) }
+        result.conflicting = writable.filter { !locked.contains(TextKey($0.storedID)) }.map(\.id)
+        guard !held.isEmpty else { return result }
+        switch request.change {
+        case .update: try await update(held, on: runner, &result)
+        case .delete: try await delete(held.map(\.id), on: runner, &result)
+        }
+        return result
+    }
+
+    private func matches(on runner: StatementRunner) async throws -> [Match] {
+        let rows = try await runner.read(statement.found(atMost: request.atMost + 1), contention: table.contention)
+        guard rows.rowCount <= request.atMost else {
+            let question = statement.count(atMost: BulkRequest.maximumRecords + 1)
+            let count = try await runner.read(question, contention: table.contention).decode(
+                row: 0,
+                column: 0,
+                as: Int64.self
+            )
+            throw SkyrowError.tooManyMatch(count, request.atMost)
+        }
+        return try (0..<rows.rowCount).compactMap { row in
+            let stored = try rows.decode(row: row, column: 0, as: String.self)
+            // An id of psql's making may be none that a client can name.
+            guard let id = try? RecordID(type: table.name, id: StoredID.wireID(of: stored)) else { return nil }
+            return Match(id: id, storedID: stored, isWritable: try rows.decode(row: row, column: 1, as: Bool.self))
+        }
+    }
+
+    private func result(of matches: [Match]) -> BulkResult {
+        var result = BulkResult()
+        result.notPermitted = matches.filter { !$0.isWritable }.map(\.id)
+        if case .ids(let ids) = request.match {
+            let found = Set(matches.map(\.id))
+            result.notFound = ids.filter { !found.contains($0) }
+        }
+        return result
+    }
+
+    // MARK: Update
+
+    /// The plan of a save of one record, which stands for all of them.
+    private func plan() throws(SkyrowError) -> BatchPlan {
+        guard case .update(let changes, _) = request.change else { throw .unexpected }
+        if let key = changes.fields.first(where: { table.rules.loginKeys.contains($0) }) {
+            throw SkyrowError.invalidArgument(
+                "Login keys are saved with their record, and not for many at once.",
+                "set",
+                key.rawValue
+            ).at("set.\(key)")
+        }
+        var plan = BatchPlan(
+            [.draft(changes.draft(of: try RecordID(type: table.name, id: UUIDText().description)))],
+            catalog: catalog,
+            database: access.database,
+            // Fields are made by saves.
+            mode: .production,
+            maximumAccessEntries: store.maximumAccessEntries,
+            freshIDs: [:],
+            makeID: { UUIDText().description }
+        )
+        if let failure = plan.failures.values.first {
+            throw failure.error.path == nil ? failure.error : failure.error.at("set.")
+        }
+        plan.tryAsChanges([0])
+        return plan
+    }
+
+    private func update(_ held: [Match], on runner: StatementRunner, _ result: inout BulkResult) async throws {
+        if case .update(_, let size) = request.change, size * held.count > BulkRequest.maximumBytes {
+            throw SkyrowError.invalidArgument(
+                "The changes are too long for \(held.count) records; change fewer of them at once.",
+                "set"
+            ).at("set")
+        }
+        var plan = try plan()
+        var changed = try await write(held, plan, on: runner)
+        let refused = held.filter { !changed.contains(TextKey($0.storedID)) }
+        let unchangedLists = try await judge(refused, plan, on: runner, &result)
+        if !unchangedLists.isEmpty {
+            // What was sent is what is stored, in other words.
+            plan.keepAccess(of: 0)
+            changed.formUnion(try await write(unchangedLists, plan, on: runner))
+        }
+        let others = Set(result.notPermitted)
+        result.changed = held.filter { changed.contains(TextKey($0.storedID)) }.map(\.id)
+        result.conflicting += held.filter { !changed.contains(TextKey($0.storedID)) && !others.contains($0.id) }.map(
+            \.id
+        )
+    }
+
+    /// Returns the stored ids of those that were written.
+    private func write(_ held: [Match], _ plan: BatchPlan, on runner: StatementRunner) async throws -> Set<TextKey> {
+        guard let group = plan.units(writing: [0]).first?.first else { return [] }
+        let save = SaveStatement(
+            plan: plan,
+            catalog: catalog,
+            access: access,
+            instant: nil,
+            progress: SaveProgress(),
+            storedIDs: held.map(\.storedID)
+        )
+        do {
+            let rows = try await runner.write(save.sql(for: group))
+            return Set(try rows.decodeColumn(0, as: String.self).map { TextKey($0) })
+        } catch let error as PostgresError where error.isAboutValues {
+            let arithmetic = plan.writes[0].operators.filter { $0.form.isArithmetic }
+            if error.sqlState?.conditionClass == "22", arithmetic.count == 1 {
+                throw OperatorRefusal.range.error(on: arithmetic[0].field)
+            }
+            throw store.report(error, table: await store.table(table, namedBy: error))
+        }
+    }
+
+    /// Finds why records were not written; returns those whose access list would not change.
+    ///
+    /// Throws `115 AtomicOperationFailure` where one of them cannot be changed at all.
+    private func judge(
+        _ refused: [Match],
+        _ plan: BatchPlan,
+        on runner: StatementRunner,
+        _ result: inout BulkResult
+    ) async throws -> [Match] {
+        let context = WriteContext(store: store, runner: runner, catalog: catalog, access: access)
+        var unchangedLists: [Match] = []
+        for start in stride(from: 0, to: refused.count, by: Self.judgedAtOnce) {
+            let part = refused[start..<min(start + Self.judgedAtOnce, refused.count)]
+            let findings = try await context.findings(on: part.map(\.id), in: table)
+            var failures: [RecordOutcome] = []
+            for match in part {
+                let finding = findings[TextKey(match.id.id)]
+                switch SaveVerdict(SaveIntent(plan.writes[0]), finding, by: access.fields) {
+                case .tryAgainKeepingAccess: unchangedLists.append(match)
+                case .refused(let error) where error.isAboutPermission: result.notPermitted.append(match.id)
+                case .refused(let error): failures.append(.failure(error, id: match.id.description))
+                case .tryAgain: break
+                }
+            }
+            _ = try RecordStore.requireAll(failures)
+        }
+        return unchangedLists
+    }
+
+    // MARK: Delete
+
+    private func delete(_ ids: [RecordID], on runner: StatementRunner, _ result: inout BulkResult) async throws {
+        var run = DeleteRun(WriteContext(store: store, runner: runner, catalog: catalog, access: access))
+        let outcomes = try RecordStore.requireAll(try await run.outcomesTogether(ids))
+        let asked = Set(ids)
+        for case .deleted(let id, let dependents) in outcomes {
+            result.changed.append(id)
+            result.dependents.ids += dependents.ids.filter { !asked.contains($0) }
+            result.dependents.hidden += dependents.hidden
+        }
+    }
+}
+
+extension SkyrowError {
+    fileprivate static func tooManyMatch(_ count: Int64, _ limit: Int) -> SkyrowError {
+        var error = SkyrowError.invalidArgument(
+            "More than \(limit) records match, so nothing was changed; the info has their number.",
+            "at_most"
+        ).at("at_most")
+        error.info["count"] = .integer(count)
+        return error
+    }
+
+    /// Whether the record may not be changed so by this caller, whatever it holds.
+    fileprivate var isAboutPermission: Bool { code == .deniedArgument || code == .permissionDenied }
+}

@@ -1,0 +1,55 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+extension RecordStore {
+    /// Changes or deletes all records that match, or none, in one transaction.
+    ///
+    /// Records that the caller may read and not write are named and left alone. Throws `102` where nothing may be written,
+    /// `108`, `111`, `120` or `124` for a predicate without a meaning and for changes that do not fit the type, `108` with
+    /// `info.count` where more records match than the request allows, `115 AtomicOperationFailure` with the errors by record
+    /// id where one of them cannot be changed, and what the database failed with.
+    package func change(_ request: BulkRequest, with access: RecordAccess) async throws(SkyrowError) -> BulkResult {
+        try access.requireWriting()
+        return try await reporting {
+            try await withBulkRun(request, access) { run in
+                guard !request.isDryRun else { return try await run.preview(on: .client(self.client)) }
+                return try await self.client.withTransaction { try await run(on: .transaction($0)) }
+            }
+        }
+    }
+
+    /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
+    package func change(
+        _ request: BulkRequest,
+        with access: RecordAccess,
+        transaction: PostgresTransaction
+    ) async throws(SkyrowError) -> BulkResult {
+        try access.requireWriting()
+        return try await reporting {
+            try await withBulkRun(request, access) { run in
+                let runner = StatementRunner.transaction(transaction)
+                return try await request.isDryRun ? run.preview(on: runner) : run(on: runner)
+            }
+        }
+    }
+
+    private func withBulkRun(
+        _ request: BulkRequest,
+        _ access: RecordAccess,
+        _ body: (BulkRun) async throws -> BulkResult
+    ) async throws -> BulkResult {
+        _ = try await table(of: request.type)
+        return try await withCatalog { catalog in
+            guard let table = catalog[request.type] else { return BulkResult(withoutTable: request) }
+            return try await body(try BulkRun(request, self, table, catalog, access))
+        }
+    }
+}
+
+extension BulkResult {
+    /// The result for a type without a table, of which there are no records.
+    fileprivate init(withoutTable request: BulkRequest) {
+        self.init()
+        if case .ids(let ids) = request.match { notFound = ids }
+    }
+}

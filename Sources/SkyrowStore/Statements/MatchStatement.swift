@@ -1,0 +1,66 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The statements that find the records that a request is about, and lock those that it may change.
+///
+/// ```sql
+/// SELECT "r"."_id", <write access> FROM "app"."task" AS "r" WHERE <read access> AND (<predicate>)
+/// ORDER BY "r"."_id" LIMIT $5
+/// ```
+struct MatchStatement {
+    enum Lock {
+        case update
+        case delete
+    }
+
+    /// `FROM … WHERE …`
+    private let source: SQL
+    private let write: SQL
+
+    /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    init(
+        _ match: RecordMatch,
+        table: RecordTable,
+        catalog: SchemaCatalog,
+        access: RecordAccess
+    ) throws(SkyrowError) {
+        var query = RecordQuery(type: table.name)
+        if case .predicate(let predicate) = match { query.predicate = predicate }
+        var resolver = Resolver(schema: catalog, root: table, access: access)
+        let resolved = try resolver.resolve(query)
+        let text = QueryText(table, resolver, access)
+        let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
+        var source = QueryStatement.source(resolved, text, condition, access.variables)
+        if case .ids(let ids) = match {
+            source += " AND \"r\".\"_id\" = ANY(\(ids.map { StoredID($0.id, in: access.database).text }))"
+        }
+        self.source = source
+        write = access.write.condition(on: "r", variables: access.variables)
+    }
+
+    /// The stored ids of those that match, in their order, and whether the caller may write each.
+    func found(atMost limit: Int) -> SQL {
+        """
+        SELECT "r"."_id", coalesce(\(write), false) \(source) ORDER BY "r"."_id" LIMIT \(Int64(limit))
+        """
+    }
+
+    /// How many match, counted no further than this.
+    func count(atMost limit: Int) -> SQL {
+        "SELECT count(*) FROM (SELECT \(source) LIMIT \(Int64(limit))) AS \"c\""
+    }
+
+    /// Those of some that match still and that the caller may write, locked in the order of their ids: two requests that
+    /// lock the same ones wait for each other and do not end in a deadlock.
+    func locked(_ storedIDs: [String], for lock: Lock) -> SQL {
+        var sql: SQL = """
+            SELECT "r"."_id" \(source) AND "r"."_id" = ANY(\(storedIDs)) AND \(write) ORDER BY "r"."_id"
+            """
+        switch lock {
+        case .update: sql.append(raw: " FOR NO KEY UPDATE OF \"r\"")
+        case .delete: sql.append(raw: " FOR UPDATE OF \"r\"")
+        }
+        return sql
+    }
+}

@@ -1,0 +1,37 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The condition on the stored record under which a save goes ahead, `_if` on the wire.
+enum SaveCondition {
+    /// The condition on the row `r`; it is false or unknown where the save does not go ahead.
+    ///
+    /// Throws `108 InvalidArgument` for a condition on a record that is to be new, and for one that asks about other
+    /// records, besides what a predicate of a query is refused with; `info.path` begins with `_if`.
+    static func sql(
+        _ predicate: RecordPredicate,
+        of draft: RecordDraft,
+        on table: RecordTable,
+        in catalog: SchemaCatalog,
+        _ access: RecordAccess?
+    ) throws(SkyrowError) -> SQL {
+        guard draft.precondition != .isNew, let access else {
+            throw SkyrowError.invalidArgument("A record that is to be new has no condition on what is stored.", "_if")
+                .at("_if")
+        }
+        let visible = table.visible(to: access.fields)
+        var resolver = Resolver(schema: catalog.visible(to: access.fields), root: visible, access: access)
+        do throws(SkyrowError) {
+            let resolved = try resolver.predicate(predicate)
+            guard resolver.joins.isEmpty, !resolved.needsOtherRecords else {
+                throw SkyrowError.invalidArgument("The condition of a save is on the record's own fields.", "_if").at(
+                    "predicate"
+                )
+            }
+            return QueryText(visible, resolver, access).matches(resolved)
+        } catch {
+            guard let path = error.path, path.hasPrefix("predicate") else { throw error }
+            throw error.replacingPath(with: "_if" + path.dropFirst("predicate".count))
+        }
+    }
+}
