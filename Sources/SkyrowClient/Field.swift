@@ -108,6 +108,21 @@ public struct Field: Hashable, Sendable {
         .found(operand, by: try Self.query(type, predicate, key), isNegated: true)
     }
 
+    /// Whether a query finds the value, such as the first records of an order.
+    ///
+    /// ```swift
+    /// let newest = Subquery(type: film, sort: [SortKey(Field("_created_at").keyPath, .descending)], limit: 10)
+    /// let loved = Field("film").isFound(by: newest)
+    /// ```
+    public func isFound(by query: Subquery) -> RecordPredicate {
+        .found(operand, by: query, isNegated: false)
+    }
+
+    /// Whether there is a value and a query does not find it.
+    public func isNotFound(by query: Subquery) -> RecordPredicate {
+        .found(operand, by: query, isNegated: true)
+    }
+
     private static func query(
         _ type: String,
         _ predicate: RecordPredicate?,

@@ -125,16 +125,31 @@ public struct Subquery: Hashable, Sendable {
     public var predicate: RecordPredicate?
     /// The field whose values are given; nil for the ids of the records.
     public var key: FieldPath?
+    /// The order of the records, of which ``limit`` takes the first; that of their ids when it is empty.
+    public var sort: [SortKey]
+    /// How many records give a value at most (1 to 10,000), those with no value among them; nil for all.
+    public var limit: Int?
 
-    public init(type: RecordTypeName, predicate: RecordPredicate? = nil, key: FieldPath? = nil) {
+    public init(
+        type: RecordTypeName,
+        predicate: RecordPredicate? = nil,
+        key: FieldPath? = nil,
+        sort: [SortKey] = [],
+        limit: Int? = nil
+    ) {
         self.type = type
         self.predicate = predicate
         self.key = key
+        self.sort = sort
+        self.limit = limit
     }
 
     /// How many queries a predicate may have inside, and how deep they may be in each other.
     package static let maximumCount = 8
     package static let maximumDepth = 4
+    package static let maximumLimit = 10_000
+    /// How many keys ``sort`` may have.
+    package static let maximumKeys = 8
 }
 
 extension RecordPredicate {

@@ -38,20 +38,7 @@ package struct MemoryInterpreter {
     package func isOrdered(_ first: StoredRecord, _ second: StoredRecord) -> Bool {
         var first = RecordView(first, query.joins, query.visibility, source)
         var second = RecordView(second, query.joins, query.visibility, source)
-        for key in query.sort {
-            let order: ValueOrder
-            switch (first.value(of: key.column), second.value(of: key.column)) {
-            case (nil, nil): continue
-            case (nil, _?): return key.missingComesFirst
-            case (_?, nil): return !key.missingComesFirst
-            case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b) ?? .same
-            // Nothing else is sorted by.
-            case (_?, _?): continue
-            }
-            guard order != .same else { continue }
-            return order == (key.direction == .ascending ? .less : .greater)
-        }
-        return false
+        return first.comesBefore(&second, by: query.sort)
     }
 }
 
@@ -94,6 +81,24 @@ private struct RecordView {
         self.visibility = visibility
         self.source = source
         joined = Array(repeating: .notAsked, count: joins.count)
+    }
+
+    /// Whether the record comes before another one in an order.
+    mutating func comesBefore(_ other: inout RecordView, by sort: [ResolvedSort]) -> Bool {
+        for key in sort {
+            let order: ValueOrder
+            switch (value(of: key.column), other.value(of: key.column)) {
+            case (nil, nil): continue
+            case (nil, _?): return key.missingComesFirst
+            case (_?, nil): return !key.missingComesFirst
+            case (.scalar(let a)?, .scalar(let b)?): order = ValueOrder(a, b) ?? .same
+            // Nothing else is sorted by.
+            case (_?, _?): continue
+            }
+            guard order != .same else { continue }
+            return order == (key.direction == .ascending ? .less : .greater)
+        }
+        return false
     }
 
     // MARK: Columns
@@ -227,12 +232,21 @@ private struct RecordView {
 
     /// The values of a query's key in the records that the caller may read and for which its predicate holds.
     private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
-        source.all(query.type).compactMap { record in
+        var views = source.all(query.type).compactMap { record -> RecordView? in
             guard visibility.referenced.contains(where: { $0.admits(record) }) else { return nil }
             var view = RecordView(record, query.joins, visibility, source)
-            guard query.predicate.map({ view.truth($0) == .yes }) ?? true,
-                case .scalar(let value)? = view.value(of: query.key)
-            else { return nil }
+            return query.predicate.map { view.truth($0) == .yes } ?? true ? view : nil
+        }
+        if let first = query.first {
+            views.sort { a, b in
+                var (a, b) = (a, b)
+                return a.comesBefore(&b, by: first.sort)
+            }
+            views = Array(views.prefix(first.limit))
+        }
+        return views.compactMap { view in
+            var view = view
+            guard case .scalar(let value)? = view.value(of: query.key) else { return nil }
             return value
         }
     }

@@ -92,6 +92,14 @@ package struct ResolvedSubquery: Hashable, Sendable {
     package var joins: [ResolvedJoin]
     /// The column that is compared; where it is missing it is passed over.
     package var key: ResolvedColumn
+    /// The order of the records, which ends with the id, and how many of them count; nil for all.
+    package var first: First?
+
+    /// The first records of an order.
+    package struct First: Hashable, Sendable {
+        package var sort: [ResolvedSort]
+        package var limit: Int
+    }
 }
 
 /// How an array is to some values. An element that is NULL is none of them.

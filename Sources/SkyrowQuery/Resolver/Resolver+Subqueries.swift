@@ -47,12 +47,15 @@ extension Resolver {
             if let path = query.key {
                 do throws(SkyrowError) { key = try inner.column(path) } catch { throw error.at(".key") }
             }
+            let sort: [ResolvedSort]
+            do throws(SkyrowError) { sort = try inner.sort(query.sort) } catch { throw error.at(".") }
             return ResolvedSubquery(
                 number: number,
                 type: type.name,
                 predicate: predicate,
                 joins: inner.joins,
-                key: key
+                key: key,
+                first: query.limit.map { ResolvedSubquery.First(sort: sort, limit: $0) }
             )
         }
     }

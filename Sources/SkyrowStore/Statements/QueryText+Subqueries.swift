@@ -35,17 +35,35 @@ extension QueryText {
     func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> SQL {
         guard let inner = inner(query.number) else { return "false" }
         let key = inner.equated(query.key)
-        let found: SQL = "SELECT \(key) \(inner.source(query.joins))\(inner.asked(query)) AND \(key) IS NOT NULL"
+        let found: SQL =
+            if let first = inner.first(query) {
+                "SELECT \"q\".\"k\" FROM (\(first)) AS \"q\" WHERE \"q\".\"k\" IS NOT NULL"
+            } else {
+                "SELECT \(key) \(inner.source(query.joins))\(inner.asked(query)) AND \(key) IS NOT NULL"
+            }
         if case .array = column.kind { return "\(equated(column)) && ARRAY(\(found))" }
         return "\(equated(column)) IN (\(found))"
     }
 
     func isNotFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> SQL {
         guard let inner = inner(query.number) else { return "true" }
+        if let first = inner.first(query) {
+            return "NOT EXISTS (SELECT FROM (\(first)) AS \"q\" WHERE \"q\".\"k\" = \(equated(column)))"
+        }
         return """
             NOT EXISTS (SELECT \(inner.source(query.joins))\(inner.asked(query)) \
             AND \(inner.equated(query.key)) = \(equated(column)))
             """
+    }
+
+    /// The keys of the first records that a query finds, as `k`; nil where all of them count.
+    private func first(_ query: ResolvedSubquery) -> SQL? {
+        query.first.map { first in
+            """
+            SELECT \(equated(query.key)) AS "k" \(source(query.joins))\(asked(query)) \
+            ORDER BY \(order(first.sort)) LIMIT \(Int64(first.limit))
+            """
+        }
     }
 
     private func asked(_ query: ResolvedSubquery) -> SQL {

@@ -91,14 +91,16 @@ extension RecordPredicate {
 }
 
 extension Subquery {
-    private static let members = ["record_type", "predicate", "key"]
+    private static let members = ["record_type", "predicate", "key", "sort", "limit"]
 
-    /// `{"record_type": "person", "predicate": …, "key": "city"}`
+    /// `{"record_type": "person", "predicate": …, "key": "city", "sort": …, "limit": 10}`
     fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
         guard json.isObject else { throw malformed("A query inside of a predicate is an object.") }
         for (name, _) in json.members where !Self.members.contains(name.string ?? "") {
-            throw malformed("A query inside of a predicate has the members record_type, predicate and key.")
-                .at(".\(excerpt(of: name.string ?? ""))")
+            throw malformed(
+                "A query inside of a predicate has the members record_type, predicate, key, sort and limit."
+            )
+            .at(".\(excerpt(of: name.string ?? ""))")
         }
         guard let name = json["record_type"]?.string else {
             throw malformed("A query inside of a predicate names a record type.").at(".record_type")
@@ -112,6 +114,28 @@ extension Subquery {
         if let key = json["key"], !key.isNull {
             do throws(SkyrowError) { self.key = try FieldPath(key: key) } catch { throw error.at(".key") }
         }
+        if let keys = json["sort"], !keys.isNull {
+            do throws(SkyrowError) { sort = try Self.sortKeys(keys) } catch { throw error.at(".sort") }
+        }
+        if let number = json["limit"], !number.isNull {
+            guard let limit = number.wholeNumber, 1...Int64(Subquery.maximumLimit) ~= limit else {
+                throw malformed("The limit of a query inside of a predicate is 1 to \(Subquery.maximumLimit).").at(
+                    ".limit"
+                )
+            }
+            self.limit = Int(limit)
+        }
+    }
+
+    private static func sortKeys(_ json: JSONView) throws(SkyrowError) -> [SortKey] {
+        guard json.isArray, json.count <= maximumKeys else {
+            throw malformed("A query inside of a predicate is sorted by at most \(maximumKeys) keys.")
+        }
+        var keys: [SortKey] = []
+        for element in json.elements {
+            do throws(SkyrowError) { keys.append(try SortKey(element)) } catch { throw error.at(keys.count) }
+        }
+        return keys
     }
 }
 
@@ -313,6 +337,11 @@ extension JSONWriter {
         if let path = query.key {
             key("key")
             keyPath(path)
+        }
+        sort(query.sort)
+        if let limit = query.limit {
+            key("limit")
+            integer(limit)
         }
         endObject()
     }

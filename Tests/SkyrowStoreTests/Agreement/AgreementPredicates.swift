@@ -242,7 +242,22 @@ struct AgreementPredicates {
             predicate = .comparison(comparison, .keyPath(subject), .value(literal(name)))
             if random.oneIn(3) { predicate = predicate.map { .not($0) } }
         }
-        let query = Subquery(type: form.type, predicate: predicate, key: form.key.map { path($0) })
+        var query = Subquery(type: form.type, predicate: predicate, key: form.key.map { path($0) })
+        if random.oneIn(3) {
+            query.limit = random.element([1, 2, 5, 20])
+            query.sort =
+                names.isEmpty || random.oneIn(3)
+                ? []
+                : (0..<2).map { _ in
+                    let name = random.element(names)
+                    let nulls: SortKey.Nulls? = random.oneIn(2) ? nil : random.oneIn(2) ? .first : .last
+                    return SortKey(
+                        path(String(name.path.dropFirst(own.count))),
+                        random.oneIn(2) ? .ascending : .descending,
+                        nulls
+                    )
+                }
+        }
         return .found(.keyPath(path(form.field)), by: query, isNegated: !isArray && random.oneIn(2))
     }
 

@@ -88,6 +88,14 @@ private func numberPath(_ name: String) -> FieldPath {
             )
         ),
         (
+            "[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"sort\":[[\(path("c")),\"desc\",\"nulls_last\"]],\"limit\":3}]",
+            .found(
+                .keyPath(keyPath("a")),
+                by: Subquery(type: typeName("b"), sort: [SortKey(keyPath("c"), .descending, .last)], limit: 3),
+                isNegated: false
+            )
+        ),
+        (
             "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
             .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
         ),
@@ -160,7 +168,10 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"in_query\",\(path("a")),[]]", "predicate[2]"), ("[\"in_query\",\(path("a"))]", "predicate"),
             ("[\"in_query\",\(path("a")),{}]", "predicate[2].record_type"),
             ("[\"in_query\",\(path("a")),{\"record_type\":\"_b\"}]", "predicate[2].record_type"),
-            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"limit\":1}]", "predicate[2].limit"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"limit\":0}]", "predicate[2].limit"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"limit\":10001}]", "predicate[2].limit"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"offset\":1}]", "predicate[2].offset"),
+            ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"sort\":[1]}]", "predicate[2].sort[0]"),
             ("[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"key\":1}]", "predicate[2].key"),
             (
                 "[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"predicate\":[\"not\",[\"is\",1,2]]}]",
