@@ -18,7 +18,10 @@ function setup(thread)
 end
 
 -- How often a record must stand in the response.
-local records_expected = { fetch = 1, query = 20, save = 1, linked = 1, spoilt = 1, batch = 100 }
+local records_expected = {
+    fetch = 1, query = 20, save = 1, linked = 1, spoilt = 1, batch = 100,
+    filter = 50, prefix = 50, path = 50, include = 100, keyset = 50, aggregate = 0, increment = 1,
+}
 
 function init(arguments)
     work = arguments[1]

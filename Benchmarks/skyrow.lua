@@ -24,6 +24,16 @@ local function requests(record_type, rows, api_key, token)
             .. ',"score":0.5,"done":false,"due":{"$type":"date","$date":"2026-03-01T09:00:00Z"}' .. link .. "}"
     end
 
+    local function path(name) return '{"$type":"keypath","$val":"' .. name .. '"}' end
+
+    -- A page of 50 films by the given members, of a sort key in descending order.
+    local function films(key, direction, members)
+        return post('record:query","params":{"record_type":"film","sort":[[' .. path(key) .. ',"' .. direction
+            .. '"]],"limit":50,' .. members .. "}")
+    end
+
+    local function of_a_year() return '"predicate":["eq",' .. path("year") .. "," .. math.random(1900, 2019) .. "]" end
+
     local linked = 0
 
     return {
@@ -51,6 +61,29 @@ local function requests(record_type, rows, api_key, token)
             local records = {}
             for i = 1, 100 do records[i] = new_record() end
             return post('record:save","params":{"records":[' .. table.concat(records, ",") .. "]}")
+        end,
+        -- Those of works/queries.sh.
+        filter = function() return films("rating", "desc", of_a_year()) end,
+        prefix = function()
+            local text = string.format("%x", math.random(16, 255))
+            return films("title", "asc", '"predicate":["starts_with",' .. path("title") .. ',"' .. text .. '"]')
+        end,
+        path = function()
+            local name = "Country " .. math.random(1, 100)
+            return films("rating", "desc", '"predicate":["eq",' .. path("director.studio.country.name") .. ',"' .. name .. '"]')
+        end,
+        include = function()
+            return films("rating", "desc", of_a_year() .. ',"include":{"director":' .. path("director") .. "}")
+        end,
+        keyset = function() return films("rating", "desc", '"after":"' .. os.getenv("CURSOR") .. '"') end,
+        aggregate = function()
+            return post('record:aggregate","params":{"record_type":"film","predicate":["gte",' .. path("rating") .. ","
+                .. string.format("%.3f", 9.9 + math.random(0, 9) / 200) .. '],"group_by":{"year":' .. path("year")
+                .. '},"aggregates":{"n":["count"],"mean":["avg",' .. path("rating") .. ']},"sort":[[' .. path("year")
+                .. ',"asc"]],"limit":1000}')
+        end,
+        increment = function()
+            return post('record:save","params":{"return":"changed","records":[{"_id":"film/f1","votes":{"$op":"inc","$val":1}}]}')
         end,
     }
 end
