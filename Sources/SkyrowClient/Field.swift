@@ -28,6 +28,9 @@ public struct Field: Hashable, Sendable {
     /// How many elements an array has: `Field("tags").size > 3`.
     public var size: Field { applying(.size) }
 
+    /// How many metres a location is away from another one: `Field("at").distance(from: here) < 5000`, which holds at 5000 too.
+    public func distance(from location: Location) -> Field { applying(.distance(location)) }
+
     private func applying(_ function: FieldFunction) -> Field {
         var field = self
         field.function = function
@@ -164,6 +167,24 @@ public struct Field: Hashable, Sendable {
     /// Whether a predicate holds for each of the elements of an array, as it does where there is none.
     public func all(_ predicate: RecordPredicate) -> RecordPredicate {
         .elements(keyPath, .all, predicate)
+    }
+
+    /// Whether a location is at most this many metres away, or anywhere when nil.
+    ///
+    /// A query without a sort has the nearest records first. It has one such condition, which stands in `&&` only.
+    public func isNear(_ location: Location, within radius: Double? = nil) -> RecordPredicate {
+        .place(keyPath, .near(location, radius: radius))
+    }
+
+    /// Whether a location is in a box, edges included, which goes eastwards from the first corner to the second: across the
+    /// meridian of 180 degrees where that has the smaller longitude.
+    public func isInBox(southWest: Location, northEast: Location) -> RecordPredicate {
+        .place(keyPath, .inBox(southWest: southWest, northEast: northEast))
+    }
+
+    /// Whether a location is in a polygon of 3 to 1000 vertices, edges included.
+    public func isInPolygon(_ vertices: [Location]) -> RecordPredicate {
+        .place(keyPath, .inPolygon([vertices]))
     }
 
     /// Whether the field has no value.

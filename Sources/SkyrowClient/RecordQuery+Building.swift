@@ -53,6 +53,13 @@ extension RecordQuery {
         return query
     }
 
+    /// Each with a number under a name in `computed`, such as `including(Field("at").distance(from: here), as: "metres")`.
+    public func including(_ field: Field, as name: String) -> RecordQuery {
+        var query = self
+        query.include.append(Inclusion(name: name, keyPath: field.keyPath, function: field.function))
+        return query
+    }
+
     /// With these fields only, besides the reserved ones.
     public func selecting(_ fields: [String]) -> RecordQuery {
         var query = self

@@ -77,8 +77,8 @@ extension ActionCatalog {
             ),
             ActionParameter(
                 "include",
-                "Referenced records to send along in _transient, by name.",
-                .nullable(.object([], others: .named(.keyPath)))
+                "Referenced records, and distances, to send along in _transient, by name.",
+                .nullable(.object([], others: .either([.named(.keyPath), .array(of: .any)])))
             ),
             ActionParameter(
                 "select",

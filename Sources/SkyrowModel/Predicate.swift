@@ -78,11 +78,22 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What is compared in place of a field's own value (`["func", …]`).
-public enum FieldFunction: String, Hashable, Sendable, CaseIterable {
+public enum FieldFunction: Hashable, Sendable {
     /// The text in lower case, as `ilike` compares it.
     case fold
     /// How many elements an array has.
     case size
+    /// How many metres a location is away from this one.
+    case distance(Location)
+
+    /// The name behind `"func"`.
+    package var name: String {
+        switch self {
+        case .fold: "fold"
+        case .size: "size"
+        case .distance: "distance"
+        }
+    }
 }
 
 /// One side of a comparison.
@@ -106,6 +117,8 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case between(Operand, RecordValue, RecordValue)
     /// One of the values that a query finds (`in_query`), or a value that it does not find (`not_in_query`).
     case found(Operand, by: Subquery, isNegated: Bool)
+    /// A location that lies somewhere.
+    case place(FieldPath, PlaceCondition)
     /// For one of the elements of an array (`any`), or for each (`all`), another predicate holds, whose key paths begin at the
     /// element; `$` is the element itself.
     case elements(FieldPath, Quantifier, RecordPredicate)
@@ -205,16 +218,19 @@ public struct SortKey: Hashable, Sendable {
     }
 }
 
-/// A referenced record to send along under a name of its own.
+/// A referenced record, or a number, to send along under a name of its own.
 public struct Inclusion: Hashable, Sendable {
     public var name: String
     public var keyPath: FieldPath
+    /// The function whose number is sent; nil for the record that the key path refers to.
+    public var function: FieldFunction?
     /// Whether a key path through a field that is no reference yields null instead of failing, as in Skygear.
     package var isNullWithoutReference = false
 
-    public init(name: String, keyPath: FieldPath) {
+    public init(name: String, keyPath: FieldPath, function: FieldFunction? = nil) {
         self.name = name
         self.keyPath = keyPath
+        self.function = function
     }
 }
 

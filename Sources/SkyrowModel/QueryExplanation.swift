@@ -46,6 +46,8 @@ package struct QueryExplanation: Hashable, Sendable {
             case sortThroughReference = "sort_through_reference"
             /// A part of a text, or an element of an array, is looked for in the whole table.
             case containsScan = "contains_scan"
+            /// A place is looked for in the whole table.
+            case placeScan = "place_scan"
             /// A text is ordered by the rules of a language in the table.
             case textOrder = "text_order"
             /// An index was never finished.

@@ -13,6 +13,8 @@ public struct Record: Hashable, Sendable {
     public var fields: [FieldName: RecordValue]
     /// Included records by the name of the inclusion; nil where the target is missing or unreadable.
     public var transient: [String: Record?]
+    /// Included numbers, such as distances, by the name of the inclusion; there is none where a value is missing.
+    public var computed: [String: Double] = [:]
 
     public init(id: RecordID, fields: [FieldName: RecordValue] = [:]) {
         self.id = id

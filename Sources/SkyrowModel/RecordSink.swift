@@ -65,14 +65,18 @@ package protocol RecordSink {
     mutating func beginRecord()
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue)
     mutating func beginTransients()
-    /// Names the included record that follows as `beginRecord … endRecord` or `missingTransient`.
+    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientNumber`, or `missingTransient`.
     mutating func transient(_ name: String)
+    mutating func transientNumber(_ number: Double)
     mutating func missingTransient()
     mutating func endTransients()
     mutating func endRecord()
 }
 
 extension RecordSink {
+    /// For sinks that take no inclusions.
+    package mutating func transientNumber(_ number: Double) {}
+
     package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
         key.encoded.withUnsafeBytes { member(BorrowedKey(encoded: $0), value) }
     }

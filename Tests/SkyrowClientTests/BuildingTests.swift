@@ -41,6 +41,19 @@ import Testing
             .comparison(.eq, .function(.fold, FieldPath(unchecked: "a")), .value(.string("x")))
         )
         row(Field("a").size > 2, .comparison(.gt, .function(.size, FieldPath(unchecked: "a")), .value(.integer(2))))
+        let here = try! Location(latitude: 22.28, longitude: 114.15)
+        let there = try! Location(latitude: 23, longitude: 115)
+        row(Field("a").isNear(here), .place(FieldPath(unchecked: "a"), .near(here, radius: nil)))
+        row(Field("a").isNear(here, within: 5), .place(FieldPath(unchecked: "a"), .near(here, radius: 5)))
+        row(
+            Field("a").isInBox(southWest: here, northEast: there),
+            .place(FieldPath(unchecked: "a"), .inBox(southWest: here, northEast: there))
+        )
+        row(Field("a").isInPolygon([here, there]), .place(FieldPath(unchecked: "a"), .inPolygon([[here, there]])))
+        row(
+            Field("a").distance(from: here) < 5000,
+            .comparison(.lt, .function(.distance(here), FieldPath(unchecked: "a")), .value(.integer(5000)))
+        )
         row(.none(of: Field("a") == 1), .none([.comparison(.eq, path("a"), .value(.integer(1)))]))
         row(Field("a").isNull, .comparison(.eq, path("a"), .value(.null)))
         row(Field("a").isNotNull, .comparison(.neq, path("a"), .value(.null)))
@@ -73,6 +86,14 @@ import Testing
         let query = try RecordQuery("note").sorted(by: Field("title").folded, .descending).omitting(["tags"])
         #expect(query.sort.map(\.function) == [.fold])
         #expect(query.omittedFields == ["tags"])
+    }
+
+    @Test func aDistanceSortsAndIsSentAlong() throws {
+        let here = try Location(latitude: 22.28, longitude: 114.15)
+        let distance = Field("at").distance(from: here)
+        let query = try RecordQuery("shop").sorted(by: distance).including(distance, as: "metres")
+        #expect(query.sort.map(\.function) == [.distance(here)])
+        #expect(query.include == [Inclusion(name: "metres", keyPath: distance.keyPath, function: .distance(here))])
     }
 
     @Test func filtersAddUp() throws {

@@ -11,7 +11,7 @@ import Testing
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
         ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json),
-        ("inside `json`", .jsonPath),
+        ("inside `json`", .jsonPath), ("`location`", .location),
         ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]
@@ -63,6 +63,7 @@ import Testing
             }
         }
         let path = #"{"$type":"keypath","$val":"a"}"#
+        let location = #"{"$type":"geo","$lng":1,"$lat":2}"#
         for row in OperatorTable.all {
             let operands: [String] =
                 switch row.operands {
@@ -71,6 +72,9 @@ import Testing
                 case .membership, .list: [path, "[1]", "1", "1"]
                 case .elements: [path, "[\"eq\",\(path),1]", "1", "1"]
                 case .query: [path, "{\"record_type\":\"note\"}", "1", "1"]
+                case .near: [path, location, "1", "1"]
+                case .box: [path, location, location, "1"]
+                case .polygon: [path, "[\(location),\(location),\(location)]", "1", "1"]
                 }
             for count in 0...4 {
                 let fits = count >= row.arity.least && count <= row.arity.most ?? .max

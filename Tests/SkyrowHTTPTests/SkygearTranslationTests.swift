@@ -63,6 +63,39 @@ import Testing
         }
     }
 
+    /// `func distance` in all places where v1 has it (skygear.md 6.5); `lt` holds on the circle too.
+    @Test func distancesOfV1ClientsAreAnswered() async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            let shops = [(1, 0), (2, 1), (3, 5)].map { number, degrees in
+                #"{"_id":"shop/\#(number)","place":{"$type":"geo","$lng":\#(degrees),"$lat":0}}"#
+            }
+            _ = try await service.call(
+                "record:save",
+                #"{"records":[\#(shops.joined(separator: ","))]}"#,
+                token: ann.token
+            )
+            let distance = #"["func","distance",{"$type":"keypath","$val":"place"},{"$type":"geo","$lng":0,"$lat":0}]"#
+            let rows = [
+                (#"["lt",\#(distance),0]"#, ["shop/1"]), (#"["gt",200000,\#(distance)]"#, ["shop/2", "shop/1"]),
+                (#"["gte",\#(distance),200000]"#, ["shop/3"]), (#"["gt",\#(distance),0]"#, ["shop/3", "shop/2"]),
+            ]
+            for (predicate, ids) in rows {
+                let body = #"""
+                    {"record_type":"shop","predicate":\#(predicate),"sort":[[\#(distance),"desc"]],"include":{"far":\#(distance)}}
+                    """#
+                let old = try JSONValue(try await service.v1("/record/query", body, token: ann.token).body)
+                let new = try await service.call("record:query", body, token: ann.token)
+                #expect(old["result"].elements.map(\.["_id"].string) == ids, "\(predicate)")
+                #expect(new["result"]["records"].elements == old["result"].elements, "\(predicate)")
+                for record in old["result"].elements {
+                    let isHere = record["_id"].string == "shop/1"
+                    #expect((record["_transient"]["far"].integer == 0) == isHere, "\(record)")
+                }
+            }
+        }
+    }
+
     @Test func aHiddenFieldIsNoNullInAnInclusion() async throws {
         try await withService { service in
             _ = try await service.signUp("ann")

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func itTakesLocationsAloneAndIsComparedWithNullAlone() async throws {
+    @Test func itTakesLocationsAloneAndIsEqualToThem() async throws {
         try await withStore { f in
             _ = try await save(
                 f.store,
@@ -107,8 +107,10 @@ import Testing
             }
             #expect(try await ids(.compare(.eq, "place", .null)) == ["1"])
             #expect(try await ids(.compare(.neq, "place", .null)) == ["0"])
+            #expect(try await ids(.compare(.eq, "place", .location(Self.hongKong))) == ["0"])
+            #expect(try await ids(.compare(.neq, "place", .location(Self.places[1]))) == ["0"])
             for refused in [
-                Predicate.compare(.eq, "place", .location(Self.hongKong)), .compare(.lt, "place", .integer(1)),
+                Predicate.compare(.eq, "place", .string("POINT(114.15 22.28)")), .compare(.lt, "place", .integer(1)),
                 .compare(.eq, "name", .location(Self.hongKong)),
             ] {
                 let error = await #expect(throws: SkyrowError.self) { try await ids(refused) }

@@ -11,9 +11,10 @@ extension OperatorTable {
             case .predicates: .tuple([name, .named(.predicate)], rest: .named(.predicate))
             case .predicate: .tuple([name, .named(.predicate)], rest: nil)
             case .elements: .tuple([name, .any, .named(.predicate)], rest: nil)
-            case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query:
+            case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .polygon:
                 .tuple([name, .any, .any], rest: nil)
-            case .range: .tuple([name, .any, .any, .any], rest: nil)
+            case .range, .box: .tuple([name, .any, .any, .any], rest: nil)
+            case .near: .tuple([name, .any, .any], rest: .any)
             }
         }
     )

@@ -178,6 +178,9 @@ private struct RecordView {
             guard case .json(let json)? = value(of: column) else { return .unknown }
             return condition.holds(for: json).map { Truth($0) } ?? .unknown
         case .array(let column, let relation, let list): return array(column, relation, list)
+        case .place(let column, let place):
+            guard case .scalar(.location(let location))? = value(of: column) else { return .unknown }
+            return Truth(place.holds(for: location))
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return value(of: column) == nil ? .unknown : !isFound(column, by: query)
@@ -297,6 +300,8 @@ private struct RecordView {
         case (.boolean(let flag), .booleans(let list)): return Truth(list.contains(flag))
         case (.datetime(let instant), .datetimes(let list)): return Truth(list.contains(instant))
         case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
+        case (.location(let location), .locations(let list)):
+            return Truth(list.contains { $0.isSame(as: location) })
         default: return .unknown
         }
     }
@@ -329,6 +334,7 @@ extension ResolvedList {
         case .booleans(let list): list.map { .boolean($0) }
         case .datetimes(let list): list.map { .datetime($0) }
         case .bytes(let list): list.map { .bytes($0) }
+        case .locations(let list): list.map { .location($0) }
         }
     }
 

@@ -81,6 +81,8 @@ extension StoredValue {
         switch (self, reading) {
         case (_, .stored): return self
         case (.array(let elements), .count): return .scalar(.integer(Int64(elements.count)))
+        case (.scalar(.location(let location)), .distance(let center)):
+            return .scalar(.number(location.distance(to: center)))
         case (.json(let text), _): return text.read(as: reading)
         default: return nil
         }
@@ -102,7 +104,7 @@ extension JSONText {
     fileprivate func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
         switch reading {
         case .stored: return .json(self)
-        case .count: return nil
+        case .count, .distance: return nil
         case .inside(let steps): return value(at: steps).map { .json($0) }
         case .typed(let steps, let type): return value(at: steps)?.scalar(type).map { .scalar($0) }
         case .size(let steps): return value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }
@@ -147,7 +149,7 @@ package enum StoredValue: Hashable, Sendable {
         case .json(let text): self = .json(text)
         case .reference(let id): self = .scalar(.text(reference(id)))
         case .bytes(let bytes): self = .scalar(.bytes(bytes))
-        case .location: self = .opaque
+        case .location(let location): self = .scalar(.location(location))
         case .array(let elements):
             self = .array(
                 elements.map { element in

@@ -75,6 +75,13 @@ enum ValueOrder {
     }
 }
 
+extension Location {
+    /// Whether both are stored alike, which 0 and -0 are not.
+    func isSame(as other: Location) -> Bool {
+        latitude.bitPattern == other.latitude.bitPattern && longitude.bitPattern == other.longitude.bitPattern
+    }
+}
+
 extension ValueOrder {
     /// nil for values of types that are not compared.
     init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral) {
@@ -88,6 +95,8 @@ extension ValueOrder {
         case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
         case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
         case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
+        // They are equal or not.
+        case (.location(let a), .location(let b)): self = a.isSame(as: b) ? .same : .greater
         default: return nil
         }
     }

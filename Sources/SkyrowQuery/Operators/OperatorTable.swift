@@ -30,6 +30,12 @@ package struct QueryOperator: Hashable, Sendable {
         case query
         /// A key path, then a predicate.
         case elements
+        /// The key path of a location, another one, and perhaps a number of metres.
+        case near
+        /// The key path of a location, then two others.
+        case box
+        /// The key path of a location, then a list of others.
+        case polygon
     }
 
     /// What a comparison with `null` is.
@@ -60,8 +66,9 @@ package struct QueryOperator: Hashable, Sendable {
         case .joined: (0, nil)
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements: (2, 2)
-        case .range: (3, 3)
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .polygon: (2, 2)
+        case .range, .box: (3, 3)
+        case .near: (2, 3)
         }
     }
 }
@@ -69,7 +76,7 @@ package struct QueryOperator: Hashable, Sendable {
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
-        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries + quantifiers
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries + quantifiers + places
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .joined, classes: [], null: .none),
@@ -107,7 +114,7 @@ package enum OperatorTable {
     /// Types whose values have elements.
     private static let arrays = json.union(.array)
     /// Types whose values are equal or not.
-    private static let equated = scalars.union(.reference).union(arrays)
+    private static let equated = scalars.union([.reference, .location]).union(arrays)
     /// Types whose values have an order; inside JSON it is that of the literal's type.
     private static let ordered = scalars.union(.jsonPath)
 
@@ -142,6 +149,20 @@ package enum OperatorTable {
         switch quantifier {
         case .any: any
         case .all: every
+        }
+    }
+
+    private static let near = row("near", .near, .location)
+    private static let withinBox = row("within_box", .box, .location)
+    private static let withinPolygon = row("within_polygon", .polygon, .location)
+    private static let places = [near, withinBox, withinPolygon]
+
+    /// The row of an operator about places.
+    package static func row(of condition: PlaceCondition) -> QueryOperator {
+        switch condition {
+        case .near: near
+        case .inBox: withinBox
+        case .inPolygon: withinPolygon
         }
     }
 

@@ -39,6 +39,8 @@ package struct ResolvedColumn: Hashable, Sendable {
         case size([String])
         /// How many elements an array of one type has.
         case count
+        /// How many metres a location is away from this one.
+        case distance(Location)
     }
 
     /// The row of the table of operators that the column belongs to.

@@ -38,6 +38,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case json(ResolvedColumn, JSONCondition)
     /// An array beside values of the type of its elements; those of references are in the form that clients see.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
+    /// A location that lies somewhere.
+    case place(ResolvedColumn, ResolvedPlace)
     /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
     indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
@@ -56,7 +58,7 @@ package enum ResolvedPredicate: Hashable, Sendable {
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
         case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .suffix, .substring,
             .isOneOf,
-            .hasID, .holdsText, .json, .array:
+            .hasID, .holdsText, .json, .array, .place:
             false
         }
     }
@@ -175,6 +177,7 @@ package enum ResolvedLiteral: Hashable, Sendable {
     case boolean(Bool)
     case datetime(Timestamp)
     case bytes([UInt8])
+    case location(Location)
 }
 
 /// Values of the type of the column that is looked up among them.
@@ -186,6 +189,7 @@ package enum ResolvedList: Hashable, Sendable {
     case booleans([Bool])
     case datetimes([Timestamp])
     case bytes([[UInt8]])
+    case locations([Location])
 }
 
 extension ResolvedList {
@@ -198,6 +202,7 @@ extension ResolvedList {
         case .booleans(let list): list.count
         case .datetimes(let list): list.count
         case .bytes(let list): list.count
+        case .locations(let list): list.count
         }
     }
 }

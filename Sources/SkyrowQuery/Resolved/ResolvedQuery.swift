@@ -31,6 +31,8 @@ package struct ResolvedSort: Hashable, Sendable {
     package var direction: SortKey.Direction
     /// Whether records without a value come before all others, and not behind them.
     package var missingComesFirst: Bool
+    /// Whether the predicate holds only where there is a value.
+    package var isPresent = false
 
     /// - Parameter nulls: where records without a value come; as in PostgreSQL last ascending and first descending when nil.
     package init(
@@ -51,8 +53,9 @@ package struct ResolvedSort: Hashable, Sendable {
         return key
     }
 
-    /// Whether every record has a value: the metadata that the tables require.
+    /// Whether every record that is found has a value, as in the metadata that the tables require.
     package var isNeverMissing: Bool {
+        if isPresent { return true }
         guard column.join == nil, case .metadata(let field) = column.place else { return false }
         return switch field {
         case .id, .database, .createdAt, .updatedAt, .revision: true
@@ -61,11 +64,13 @@ package struct ResolvedSort: Hashable, Sendable {
     }
 }
 
-/// A referenced record to send along under a name of its own.
+/// A referenced record, or a number, to send along under a name of its own.
 package struct ResolvedInclusion: Hashable, Sendable {
     package var name: String
-    /// The number of the join that brings it; nil where there is nothing to bring, which is answered with null.
+    /// The number of the join that brings the record; nil where there is nothing to bring, which is answered with null.
     package var join: Int?
+    /// The number that is sent in the place of a record.
+    package var number: ResolvedColumn?
 }
 
 /// The record behind a reference of the record that is asked about, as far as the caller may read it.

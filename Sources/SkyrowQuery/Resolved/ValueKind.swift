@@ -23,7 +23,8 @@ package enum ValueKind: Hashable, Sendable {
     case access
     /// An array whose elements are of this type.
     case array(ElementType)
-    /// A location, or a column that psql made of a type that is not ours: it is compared with `null` only.
+    case location
+    /// A column that psql made of a type that is not ours: it is compared with `null` only.
     case opaque
 
     package init(_ type: FieldType) {
@@ -37,7 +38,8 @@ package enum ValueKind: Hashable, Sendable {
         case .reference(let target): self = .reference(target)
         case .bytes: self = .bytes
         case .array(let element): self = .array(element)
-        case .location, .unknown: self = .opaque
+        case .location: self = .location
+        case .unknown: self = .opaque
         }
     }
 
@@ -47,7 +49,7 @@ package enum ValueKind: Hashable, Sendable {
         case .reference(let type): type
         case .user: .user
         case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .array,
-            .opaque:
+            .location, .opaque:
             nil
         }
     }
@@ -56,16 +58,16 @@ package enum ValueKind: Hashable, Sendable {
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
-        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .opaque: false
+        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .location, .opaque: false
         }
     }
 }
 
 /// The kinds of values between which the table of operators distinguishes.
 package struct ValueClasses: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt16
+    package let rawValue: UInt32
 
-    package init(rawValue: UInt16) {
+    package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
@@ -80,7 +82,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     package static let id = ValueClasses(rawValue: 1 << 7)
     package static let user = ValueClasses(rawValue: 1 << 8)
     package static let database = ValueClasses(rawValue: 1 << 9)
-    /// Access lists, locations and columns of unknown types.
+    /// Access lists and columns of unknown types.
     package static let opaque = ValueClasses(rawValue: 1 << 10)
 
     /// A value inside JSON.
@@ -89,7 +91,9 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     /// Arrays of one type.
     package static let array = ValueClasses(rawValue: 1 << 12)
 
-    package static let all = ValueClasses(rawValue: 1 << 13 - 1)
+    package static let location = ValueClasses(rawValue: 1 << 13)
+
+    package static let all = ValueClasses(rawValue: 1 << 14 - 1)
 }
 
 extension ValueKind {
@@ -107,6 +111,7 @@ extension ValueKind {
         case .user: .user
         case .database: .database
         case .array: .array
+        case .location: .location
         case .access, .opaque: .opaque
         }
     }

@@ -128,7 +128,7 @@ extension Comparison {
     // MARK: Values
 
     /// A text as a value of a type, as a save reads it; any other value as it is, and so a text that is none.
-    private func cast(_ value: RecordValue, _ cast: TextCast) -> RecordValue {
+    func cast(_ value: RecordValue, _ cast: TextCast) -> RecordValue {
         guard case .string(let text) = value else { return value }
         return cast.value(of: text) ?? value
     }
@@ -146,6 +146,11 @@ extension Comparison {
     func bytes(_ value: RecordValue) throws(SkyrowError) -> [UInt8] {
         guard case .bytes(let bytes) = cast(value, .bytes) else { throw .literalInvalid("bytes", path) }
         return bytes
+    }
+
+    func location(_ value: RecordValue) throws(SkyrowError) -> Location {
+        guard case .location(let location) = value else { throw .literalInvalid("a location", path) }
+        return location
     }
 
     func string(_ value: RecordValue) throws(SkyrowError) -> String {

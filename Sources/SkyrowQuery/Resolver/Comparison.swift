@@ -58,6 +58,9 @@ struct Comparison {
         let message =
             switch column.kind {
             case _ where row.operands == .elements: "Only an array has elements."
+            case _ where row.classes == .location: "Only locations are compared with \"\(row.name)\"."
+            case .location:
+                "A location has no order and is no text; ask what is near to it, or lies in a box or polygon."
             case .json where row.operands == .query, .array where row.operands == .query:
                 "A field of this type is not looked up among the values of a query."
             case .json:
@@ -77,7 +80,10 @@ struct Comparison {
     private var takesText: Bool {
         switch row.operands {
         case .pattern, .text, .element: true
-        case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements: false
+        case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements, .near,
+            .box,
+            .polygon:
+            false
         }
     }
 
@@ -93,7 +99,12 @@ struct Comparison {
         case .id(let type): return try id(comparison, wireID(value, of: type))
         case .reference(let type): return try id(comparison, referredID(value, of: type))
         case .integer: return try integer(comparison, value)
-        case .number: return try number(comparison, value)
+        case .number:
+            if case .distance(let center) = column.reading, comparison == .lt || comparison == .lte {
+                return try isWithin(center, value)
+            }
+            return try number(comparison, value)
+        case .location: return try related(comparison, .location(location(value)))
         case .decimal: return try related(comparison, .decimal(decimal(value)))
         case .boolean: return try related(comparison, .boolean(boolean(value)))
         case .datetime: return try related(comparison, .datetime(instant(value)))
@@ -131,8 +142,9 @@ struct Comparison {
         switch (column.kind, other.kind) {
         case (.string, .string), (.user, .user), (.boolean, .boolean), (.datetime, .datetime), (.bytes, .bytes),
             (.integer, .integer), (.number, .number), (.integer, .number), (.number, .integer), (.decimal, .decimal),
-            (.database, .database), (.string, .user), (.user, .string), (.database, .user), (.user, .database):
-            break
+            (.database, .database), (.location, .location), (.string, .user), (.user, .string), (.database, .user),
+            (.user, .database):
+            if column.kind == .location { try requireMeaning() }
         case (.reference(let a), .reference(let b)) where a == b,
             (.reference(let a), .id(let b)) where a == b,
             (.id(let a), .reference(let b)) where a == b,
@@ -187,6 +199,7 @@ struct Comparison {
         case .boolean: return .isOneOf(column, .booleans(try each(values, boolean)))
         case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
         case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
+        case .location: return .isOneOf(column, .locations(try each(values, location)))
         case .json: return .json(column, .isOneOf(try each(values, jsonText)))
         case .array(let element): return try shared(with: values, element)
         case .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)

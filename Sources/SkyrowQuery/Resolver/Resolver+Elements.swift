@@ -94,6 +94,15 @@ extension Resolver {
             guard let list = try list(on: .keyPath(path), at: 1) else { return nil }
             if quantifier == .all { throw Self.negated(quantifier.rawValue, .keyPath(path)) }
             return try anyOf(list, at: 1) { .elements($0, quantifier, part) }
+        case .place(let path, let condition):
+            guard let list = try list(on: .keyPath(path), at: 1) else { return nil }
+            if case .near = condition, ordersByDistance {
+                throw SkyrowError.recordQueryInvalid(
+                    "A query with \"near\" of several records says its order with \"sort\".",
+                    path
+                ).at(0)
+            }
+            return try anyOf(list, at: 1) { .place($0, condition) }
         }
     }
 

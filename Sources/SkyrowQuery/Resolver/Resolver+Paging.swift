@@ -1,10 +1,21 @@
 internal import SkyrowModel
 
 extension Resolver {
-    /// The order of a query: its sort, else that of the ids, and that of creation for a page of the last records.
+    /// The order of a query: its sort, else that of the distances from what the records are near to, else that of the ids, and
+    /// that of creation for a page of the last records.
     mutating func order(of query: RecordQuery) throws(SkyrowError) -> [ResolvedSort] {
+        if let orderByDistance { return orderByDistance }
         guard query.sort.isEmpty, query.position == .last else { return try sort(query.sort) }
         return creationOrder
+    }
+
+    /// The order of the distances from what the records are near to, where the predicate says that and nothing says another.
+    var orderByDistance: [ResolvedSort]? {
+        nearest.map { column in
+            var distance = ResolvedSort(column)
+            distance.isPresent = true
+            return [distance, ResolvedSort(idColumn)]
+        }
     }
 
     /// The records in the order in which they were made.

@@ -20,6 +20,8 @@ struct PredicateUse {
     var lists = 0
     /// How many of `any` and `all` the resolver is inside of.
     var elementDepth = 0
+    /// How many conditions `near` there are.
+    var nears = 0
 }
 
 extension Resolver {
@@ -27,11 +29,21 @@ extension Resolver {
         if let condition = try conditionOnList(predicate) { return condition }
         switch predicate {
         case .and(let parts): return .and(try conditions(parts))
-        case .or(let parts): return .or(try conditions(parts))
-        case .none(let parts): return .none(try conditions(parts))
+        case .or(let parts):
+            alternatives += 1
+            defer { alternatives -= 1 }
+            return .or(try conditions(parts))
+        case .none(let parts):
+            alternatives += 1
+            defer { alternatives -= 1 }
+            return .none(try conditions(parts))
         case .not(let part):
             try enter()
-            defer { use.depth -= 1 }
+            alternatives += 1
+            defer {
+                use.depth -= 1
+                alternatives -= 1
+            }
             do throws(SkyrowError) { return .not(try condition(part)) } catch { throw error.at(1) }
         case .comparison(let comparison, let left, let right):
             return try compare(comparison, left, right)
@@ -41,6 +53,8 @@ extension Resolver {
             return try found(operand, query, isNegated)
         case .elements(let path, let quantifier, let part):
             return try elements(path, quantifier, part)
+        case .place(let path, let condition):
+            return try place(path, condition)
         }
     }
 
@@ -117,24 +131,25 @@ extension Resolver {
         return .and([try lower.condition(.gte, least), try upper.condition(.lte, most)])
     }
 
-    /// The column of a key path or of a function of one.
+    /// The column of a key path or of a function of one, which stands at some place of an array.
     mutating func subject(
         _ operand: Operand,
         at place: Int
     ) throws(SkyrowError) -> (column: ResolvedColumn, path: KeyPath) {
-        do throws(SkyrowError) {
-            switch operand {
-            case .keyPath(let path):
-                return (try column(path), path)
-            case .function(let function, let path):
-                do throws(SkyrowError) { return (try column(path).applying(function, path), path) } catch {
-                    throw error.at(2)
-                }
-            case .value, .list:
-                throw .predicateInvalid("One side of a comparison is a key path.")
+        do throws(SkyrowError) { return try subject(operand) } catch { throw error.at(place) }
+    }
+
+    /// The column of a key path or of a function of one.
+    mutating func subject(_ operand: Operand) throws(SkyrowError) -> (column: ResolvedColumn, path: KeyPath) {
+        switch operand {
+        case .keyPath(let path):
+            return (try column(path), path)
+        case .function(let function, let path):
+            do throws(SkyrowError) { return (try column(path).applying(function, path), path) } catch {
+                throw error.at(2)
             }
-        } catch {
-            throw error.at(place)
+        case .value, .list:
+            throw .predicateInvalid("One side of a comparison is a key path.")
         }
     }
 
@@ -244,6 +259,9 @@ extension ResolvedColumn {
             default: throw .predicateInvalid("Only an array has a size.", path)
             }
             return column
+        case .distance(let center):
+            guard kind == .location else { throw .predicateInvalid("Only a location has a distance.", path) }
+            return distance(from: center)
         }
     }
 }

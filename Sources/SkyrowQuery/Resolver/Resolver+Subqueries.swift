@@ -37,6 +37,7 @@ extension Resolver {
         }
         return try inside(type) { inner, number throws(SkyrowError) in
             inner.subqueryDepth += 1
+            inner.ordersByDistance = query.limit != nil && query.sort.isEmpty
             let predicate: ResolvedPredicate?
             do throws(SkyrowError) {
                 predicate = try query.predicate.map { part throws(SkyrowError) in try inner.condition(part) }
@@ -47,8 +48,10 @@ extension Resolver {
             if let path = query.key {
                 do throws(SkyrowError) { key = try inner.column(path) } catch { throw error.at(".key") }
             }
-            let sort: [ResolvedSort]
-            do throws(SkyrowError) { sort = try inner.sort(query.sort) } catch { throw error.at(".") }
+            var sort = inner.orderByDistance ?? []
+            if sort.isEmpty {
+                do throws(SkyrowError) { sort = try inner.sort(query.sort) } catch { throw error.at(".") }
+            }
             return ResolvedSubquery(
                 number: number,
                 type: type.name,

@@ -28,6 +28,12 @@ package struct Resolver<Schema: QuerySchema> {
     var joinsElsewhere = 0
     /// How many queries this one is inside of.
     var subqueryDepth = 0
+    /// How many of `or`, `not` and `none` the resolver is inside of.
+    var alternatives = 0
+    /// Whether `near` gives the records their order, since nothing else does.
+    var ordersByDistance = false
+    /// The distance of the condition `near` that gives the order.
+    var nearest: ResolvedColumn?
     /// What the key paths begin at.
     var start = PathStart.record
 
@@ -51,6 +57,7 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
+        ordersByDistance = query.sort.isEmpty
         // The order in which joins are made is the order of these.
         let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
         let sort = try self.order(of: query)
@@ -115,7 +122,7 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .array, .opaque:
+        case .json, .access, .array, .location, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }
@@ -125,7 +132,11 @@ package struct Resolver<Schema: QuerySchema> {
         result.reserveCapacity(inclusions.count)
         for inclusion in inclusions {
             do throws(SkyrowError) {
-                result.append(ResolvedInclusion(name: inclusion.name, join: try includedJoin(inclusion)))
+                result.append(
+                    inclusion.function == nil
+                        ? ResolvedInclusion(name: inclusion.name, join: try includedJoin(inclusion))
+                        : ResolvedInclusion(name: inclusion.name, number: try includedNumber(inclusion))
+                )
             } catch {
                 throw error.at("include.\(String(inclusion.name.prefix(64)))")
             }
@@ -136,6 +147,21 @@ package struct Resolver<Schema: QuerySchema> {
     private mutating func includedJoin(_ inclusion: Inclusion) throws(SkyrowError) -> Int? {
         if inclusion.isNullWithoutReference, try !isReference(inclusion.keyPath) { return nil }
         return try join(inclusion.keyPath)
+    }
+
+    /// The distance that is sent along.
+    private mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
+        let (column, path) = try subject(
+            inclusion.function.map { .function($0, inclusion.keyPath) } ?? .keyPath(inclusion.keyPath)
+        )
+        guard column.kind == .number else {
+            throw SkyrowError(
+                .notSupported,
+                "Of the functions, \"include\" takes \"distance\" alone.",
+                info: ["arguments": .list([.string("include"), .string(path.description)])]
+            ).at(1)
+        }
+        return column
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.

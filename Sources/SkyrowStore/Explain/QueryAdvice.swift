@@ -45,6 +45,9 @@ private struct QueryFacts {
     /// The fields of which parts are looked for.
     private(set) var parts: [IndexField] = []
     private(set) var elements: [IndexField] = []
+    /// The fields whose distances are asked for, and those that are looked for in boxes and polygons.
+    private(set) var distances: [IndexField] = []
+    private(set) var shapes: [IndexField] = []
     /// Those whose order counts and is not that of bytes.
     private(set) var texts: Set<String> = []
     private(set) var isByID = false
@@ -57,6 +60,11 @@ private struct QueryFacts {
         scans = plan.all.filter { $0.alias == "r" && $0.relation == table.name.rawValue }
         if let predicate = query.predicate { note(predicate) }
         for key in query.sort { noteOrder(key.column) }
+        if let key = query.sort.first, case .distance = key.column.reading, key.direction == .ascending {
+            var location = key.column
+            location.reading = .stored
+            distances += storedField(location)
+        }
     }
 
     /// How many records the type has.
@@ -94,6 +102,10 @@ private struct QueryFacts {
             if !values.isEmpty, values.allSatisfy({ $0.isScalar }) { elements += storedField(column) }
         case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
             if list.count > 0 { elements += storedField(column) }
+        case .place(let column, .within):
+            distances += storedField(column)
+        case .place(let column, .boxes), .place(let column, .polygon):
+            shapes += storedField(column)
         default:
             break
         }
@@ -159,6 +171,9 @@ private struct QueryFacts {
         // PostgreSQL cannot tell how many texts have a part.
         for field in parts { advice += adviceOnContents(field, .trigram, "a part") }
         if isSelective { for field in elements { advice += adviceOnContents(field, .contains, "an element") } }
+        // Nor how many places are near to one.
+        for field in distances { advice += adviceOnPlaces(field, .near) }
+        for field in shapes { advice += adviceOnPlaces(field, .box) }
         return advice
     }
 
@@ -167,6 +182,14 @@ private struct QueryFacts {
         advice(
             .containsScan,
             "All of \(table.name) is read for \(sought) of \(field.name).",
+            IndexDefinition(of: table.name, [field], kind: kind)
+        )
+    }
+
+    private func adviceOnPlaces(_ field: IndexField, _ kind: IndexKind) -> [QueryExplanation.Advice] {
+        advice(
+            .placeScan,
+            "All of \(table.name) is read for the places of \(field.name).",
             IndexDefinition(of: table.name, [field], kind: kind)
         )
     }
@@ -215,7 +238,7 @@ private struct QueryFacts {
     }
 
     var adviceOnInvalidIndexes: [QueryExplanation.Advice] {
-        let asked = Set((equal + ranges + parts + elements + pageOrder).map(\.name))
+        let asked = Set((equal + ranges + parts + elements + distances + shapes + pageOrder).map(\.name))
         return table.indexes.filter { !$0.isValid }.compactMap { index in
             guard index.columns.contains(where: { $0.map(asked.contains) ?? false }) else { return nil }
             return QueryExplanation.Advice(
@@ -252,6 +275,7 @@ extension TableIndex {
         let isSame = pairs.allSatisfy { key, field in
             key.column == field.name && key.form == (field.isFolded ? .fold : .column)
         }
+        let isGeometry = keys[0].column == definition.fields.first?.name && keys[0].form == .geometry
         switch definition.kind {
         case .order:
             let isForward = pairs.allSatisfy { $0.isDescending == ($1.direction == .descending) }
@@ -259,7 +283,8 @@ extension TableIndex {
             return method == "btree" && isSame && (isForward || isBackward)
         case .contains: return method == "gin" && isSame
         case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
-        case .near, .box: return method == "gist" && isSame
+        case .near: return method == "gist" && isSame
+        case .box: return method == "gist" && isGeometry
         }
     }
 }

@@ -84,6 +84,12 @@ package struct TableIndex: Hashable, Sendable {
         return keys[0].column == field.rawValue && keys[0].form == (folded ? .fold : .column)
     }
 
+    /// Whether it gives locations in the order of their distances.
+    package func hasDistances(of field: FieldName) -> Bool {
+        isValid && condition == nil && method == "gist" && keys.first?.form == .column
+            && keys.first?.column == field.rawValue
+    }
+
     /// Whether it is one of those that each record table has, which are those of decision 0004.
     ///
     /// - Parameter table: whose index it is.

@@ -9,6 +9,7 @@ package struct RecordCollector: RecordSink {
 
     private struct Draft {
         var record: Record?
+        var numbers: [String: Double] = [:]
         var transients: [String: Record?] = [:]
         /// The name of the included record that follows.
         var name: String?
@@ -36,6 +37,12 @@ package struct RecordCollector: RecordSink {
         open[last].name = name
     }
 
+    package mutating func transientNumber(_ number: Double) {
+        guard let last = open.indices.last, let name = open[last].name else { return }
+        open[last].numbers[name] = number
+        open[last].name = nil
+    }
+
     package mutating func missingTransient() {
         attach(nil)
     }
@@ -46,6 +53,7 @@ package struct RecordCollector: RecordSink {
         guard let draft = open.popLast() else { return }
         var finished = draft.record
         finished?.transient = draft.transients
+        finished?.computed = draft.numbers
         if open.isEmpty {
             record = finished
         } else {

@@ -55,11 +55,13 @@ package final class RowPlan: Sendable {
         let isForOwnersEyes: Bool
     }
 
-    /// A record that travels with another, from the same row.
+    /// What travels with a record, from the same row.
     struct Inclusion: Sendable {
         let name: String
-        /// nil where nothing can be included under the name.
+        /// nil where no record is included under the name.
         let plan: RowPlan?
+        /// The column of the number that is included in the place of a record.
+        var number: Int?
     }
 
     let members: [Member]
@@ -141,7 +143,7 @@ package final class RowPlan: Sendable {
             },
             idColumn: idColumn,
             ownerColumn: ownerColumn,
-            inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result)) }
+            inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result), number: $0.number) }
         )
     }
 }

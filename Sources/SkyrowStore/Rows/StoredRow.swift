@@ -115,7 +115,13 @@ package struct StoredRow: RecordSource {
             sink.beginTransients()
             for inclusion in plan.inclusions {
                 sink.transient(inclusion.name)
-                if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
+                if let column = inclusion.number {
+                    if let number = try? result.decode(row: row, column: column, as: Double?.self) {
+                        sink.transientNumber(number)
+                    } else {
+                        sink.missingTransient()
+                    }
+                } else if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
                     emit(included, into: &sink)
                 } else {
                     sink.missingTransient()

@@ -20,6 +20,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let onDelete: DeleteRule
     /// The collation of a text column, `bytes` for a column of another type.
     package let collation: TextCollation
+    /// The schema of the extension that the type of the column belongs to; nil for a type of PostgreSQL's.
+    package let home: SQLIdentifier?
     /// How many bytes a text or bytes may have, since an index has them; nil where only the record's size counts.
     package fileprivate(set) var maximumBytes: Int?
     /// Whether the value is hidden from all but the record's owner.
@@ -33,7 +35,8 @@ package struct RecordColumn: Hashable, Sendable {
         isWritable: Bool = true,
         foreignKey: String? = nil,
         onDelete: DeleteRule = .restrict,
-        collation: TextCollation = .bytes
+        collation: TextCollation = .bytes,
+        home: SQLIdentifier? = nil
     ) {
         self.field = field
         self.identifier = identifier
@@ -51,6 +54,7 @@ package struct RecordColumn: Hashable, Sendable {
             self.onDelete = .restrict
         }
         self.collation = collation
+        self.home = home
         key = MemberKey(field.rawValue)
     }
 }

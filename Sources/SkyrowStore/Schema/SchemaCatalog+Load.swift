@@ -79,7 +79,12 @@ extension SchemaCatalog {
                 CASE WHEN record_table.oid IS NOT NULL AND row_number() OVER (
                     PARTITION BY relation.oid ORDER BY field.attnum
                 ) = 1 THEN \(TableIndex.selection(of: "record_table.oid")) END,
-                reference.rule
+                reference.rule,
+                CASE WHEN field.atttypid >= 16384 THEN (
+                    SELECT nspname::text FROM pg_catalog.pg_type
+                    JOIN pg_catalog.pg_namespace ON pg_namespace.oid = typnamespace
+                    WHERE pg_type.oid = field.atttypid
+                ) END
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -167,6 +172,8 @@ package struct CatalogRow: Hashable, Sendable {
         /// The extension that a type belongs to, and the type with what it was declared with:
         /// `postgis:geography(Point,4326)`. nil for types of PostgreSQL and of users.
         var extensionType: String?
+        /// The schema of a type that is not PostgreSQL's.
+        var typeSchema: String?
         /// The default is the next number of a sequence.
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
@@ -212,6 +219,7 @@ package struct CatalogRow: Hashable, Sendable {
             oid: try result.decode(row: row, column: 3),
             typeName: try result.decode(row: row, column: 4),
             extensionType: try result.decode(row: row, column: 11),
+            typeSchema: try result.decode(row: row, column: 14),
             isSequence: try result.decode(row: row, column: 5),
             isWritable: try result.decode(row: row, column: 6),
             referredType: try result.decode(row: row, column: 7),
@@ -242,7 +250,8 @@ extension RecordColumn {
             isWritable: column.isWritable,
             foreignKey: column.foreignKey,
             onDelete: column.onDelete,
-            collation: column.collation
+            collation: column.collation,
+            home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) }
         )
     }
 }

@@ -18,6 +18,13 @@ internal import SkyrowQuery
 /// SELECT "m"."n", "p".* FROM (SELECT count(*) AS "n" FROM …) AS "m" LEFT JOIN (<page>) AS "p" ON true
 /// ORDER BY "p"."_k1" DESC, "p"."_k2" DESC
 /// ```
+///
+/// The records nearest to a location are found by an index, and put into the whole order around that:
+///
+/// ```sql
+/// SELECT "p".* FROM (SELECT …, "r"."at" OPERATOR("postgis".<->) $1 AS "_k1", "r"."_id" AS "_k2" FROM …
+/// ORDER BY "_k1" FETCH FIRST $2 ROWS WITH TIES) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT $2
+/// ```
 struct QueryStatement {
     /// Where rows have the values of the sort keys, and what makes a cursor of them.
     private struct CursorPlan {
@@ -82,8 +89,9 @@ struct QueryStatement {
             firstColumn: hasCount ? 1 : 0
         )
         plan = selection.plan
+        let isNearest = order.first.map { text.isNearest($0) } ?? false
         // The id is among the columns of the record; a statement around this one needs a name for it.
-        let isWrapped = hasCount || form == .branches
+        let isWrapped = hasCount || form == .branches || isNearest
         let selectedKeys = isWrapped ? order.count : hasCursor ? order.count - 1 : 0
         var keyColumns: [Int] = []
         var nextColumn = selection.width
@@ -115,7 +123,8 @@ struct QueryStatement {
             source: source,
             order: order,
             limit: Int64(limit == 0 ? 0 : limit + 1),
-            offset: Int64(query.offset)
+            offset: Int64(query.offset),
+            isNearest: isNearest
         )
         let statement = page.statement(text, keyset, form)
         sql =
@@ -221,6 +230,12 @@ struct QueryStatement {
         var nextColumn = firstColumn + own.width
         var inclusions: [RowPlan.Inclusion] = []
         for inclusion in query.inclusions {
+            if let number = inclusion.number {
+                columns += ", \(number.kind.selection(text.value(number)))"
+                inclusions.append(.init(name: inclusion.name, plan: nil, number: nextColumn))
+                nextColumn += 1
+                continue
+            }
             guard let join = inclusion.join else {
                 inclusions.append(.init(name: inclusion.name, plan: nil))
                 continue
@@ -322,8 +337,11 @@ private struct Page {
     let order: [ResolvedSort]
     let limit: Int64
     let offset: Int64
+    /// Whether an index gives the records by their distances.
+    let isNearest: Bool
 
     func statement(_ text: QueryText, _ keyset: Keyset?, _ form: Keyset.Form?) -> SQL {
+        if isNearest { return nearest(keyset.map { form == .row ? text.row($0) : text.condition($0) }) }
         guard let keyset, let form else { return select(nil, text.order(order)) }
         switch form {
         case .row:
@@ -339,6 +357,20 @@ private struct Page {
                 ORDER BY \(QueryStatement.keyOrder(order)) LIMIT \(limit)
                 """
         }
+    }
+
+    /// The records by their distances, with all that are as far away as the last one, then by all keys.
+    ///
+    /// PostgreSQL takes the index for the first key alone: with others behind it, it would read and sort all records.
+    private func nearest(_ condition: SQL?) -> SQL {
+        var inner: SQL = "SELECT \(columns) \(source)"
+        if let condition { inner += " AND \(condition)" }
+        inner += " ORDER BY \(QueryStatement.keyName(0)) FETCH FIRST \(limit + offset) ROWS WITH TIES"
+        var sql: SQL = """
+            SELECT "p".* FROM (\(inner)) AS "p" ORDER BY \(QueryStatement.keyOrder(order)) LIMIT \(limit)
+            """
+        if offset > 0 { sql += " OFFSET \(offset)" }
+        return sql
     }
 
     /// Piece by piece into one buffer: this is the way of nearly all queries.

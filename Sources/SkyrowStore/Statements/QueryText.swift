@@ -43,14 +43,17 @@ struct QueryText {
     }
 
     private func unfolded(_ column: ResolvedColumn) -> SQL {
+        if case .distance(let center) = column.reading { return distance(of: column, from: center) }
         let stored = read(stored(column), column.reading)
         return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
     }
 
     /// A column for whose comparison equality counts.
     func equated(_ column: ResolvedColumn) -> SQL {
+        // Both numbers by their bits; PostGIS has a cast for that, which no search path has to find.
+        if column.kind == .location { return "\(value(column))::bytea" }
         // The text in lower case has the collation of what the function is given.
-        inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
+        return inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
     }
 
     /// A column for whose comparison the order counts.
@@ -76,7 +79,7 @@ struct QueryText {
     }
 
     /// The column of a field; nil for metadata.
-    private func column(_ column: ResolvedColumn) -> RecordColumn? {
+    func column(_ column: ResolvedColumn) -> RecordColumn? {
         guard case .field(_, let position) = column.place else { return nil }
         return table(of: column).columns[position]
     }
@@ -183,6 +186,7 @@ struct QueryText {
         case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
         case .json(let column, let condition): return condition.sql(value(column))
         case .array(let column, let relation, let list): return array(column, relation, list)
+        case .place(let column, let place): return self.place(column, place)
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
@@ -305,6 +309,7 @@ extension ResolvedLiteral {
         case .boolean(let flag): "\(flag)"
         case .datetime(let instant): "\(PostgresTimestamp(microsecondsSince2000: instant.microseconds))"
         case .bytes(let bytes): "\(bytes)"
+        case .location(let location): "\(location.ewkb)"
         }
     }
 }
@@ -320,6 +325,7 @@ extension ResolvedList {
         case .datetimes(let instants):
             "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
         case .bytes(let strings): "\(strings)"
+        case .locations(let locations): "\(locations.map(\.ewkb))"
         }
     }
 }

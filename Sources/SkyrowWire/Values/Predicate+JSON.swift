@@ -73,6 +73,8 @@ extension RecordPredicate {
             } catch {
                 throw error.at(2)
             }
+        case "near", "within_box", "within_polygon":
+            self = try RecordPredicate(place: json, name)
         case "func":
             throw malformed("A function stands in place of a key path.").at(0)
         default:
@@ -219,28 +221,35 @@ extension Operand {
     }
 }
 
-/// `["func", "fold", keypath]`
+/// `["func", "fold", keypath]`, or `["func", "distance", keypath, geo]`
 struct FunctionOfPath {
     var function: FieldFunction
     var path: FieldPath
 
     init(_ json: JSONView) throws(SkyrowError) {
         var rest = json.elements.dropFirst().makeIterator()
-        guard let name = rest.next()?.string, let function = FieldFunction(rawValue: name) else {
+        guard let name = rest.next()?.string, ["fold", "size", "distance"].contains(name) else {
             throw SkyrowError(.notSupported, "There is no function of this name in queries.").at(1)
         }
-        guard json.count == 3, let operand = rest.next(), operand.isObject else {
-            throw .invalidArgument("The function \"\(name)\" takes a key path.").at(2)
-        }
+        let isDistance = name == "distance"
+        let form: SkyrowError = .invalidArgument(
+            isDistance
+                ? "The function \"distance\" takes a key path and a location."
+                : "The function \"\(name)\" takes a key path."
+        )
+        guard let operand = rest.next(), operand.isObject, isDistance || json.count == 3 else { throw form.at(2) }
         do throws(SkyrowError) {
-            guard let path = try FieldPath(json: operand) else {
-                throw SkyrowError.invalidArgument("The function \"\(name)\" takes a key path.")
-            }
-            self.function = function
+            guard let path = try FieldPath(json: operand) else { throw form }
             self.path = path
         } catch {
             throw error.at(2)
         }
+        guard isDistance else {
+            function = name == "fold" ? .fold : .size
+            return
+        }
+        guard json.count == 4, let center = rest.next() else { throw form.at(3) }
+        do throws(SkyrowError) { function = .distance(try Location(operand: center)) } catch { throw error.at(3) }
     }
 }
 
@@ -322,6 +331,10 @@ extension JSONWriter {
             string(comparison.rawValue)
             operand(left)
             operand(right)
+        case .place(let path, let condition):
+            string(condition.name)
+            keyPath(path)
+            place(condition)
         }
         endArray()
     }
@@ -374,8 +387,9 @@ extension JSONWriter {
         guard let function else { return keyPath(path) }
         beginArray()
         string("func")
-        string(function.rawValue)
+        string(function.name)
         keyPath(path)
+        if case .distance(let center) = function { location(center) }
         endArray()
     }
 

@@ -19,11 +19,17 @@ extension Record: RecordSource {
             // A field that is NULL is left out.
             value.withBorrowed { sink.member(MemberKey(name.rawValue), $0) }
         }
-        if !transient.isEmpty {
+        if !transient.isEmpty || !computed.isEmpty {
             sink.beginTransients()
-            for (name, record) in transient.sorted(by: { $0.key < $1.key }) {
+            for name in Set(transient.keys).union(computed.keys).sorted() {
                 sink.transient(name)
-                if let record { record.emit(into: &sink) } else { sink.missingTransient() }
+                if let number = computed[name] {
+                    sink.transientNumber(number)
+                } else if let record = transient[name] ?? nil {
+                    record.emit(into: &sink)
+                } else {
+                    sink.missingTransient()
+                }
             }
             sink.endTransients()
         }

@@ -38,7 +38,9 @@ extension Record {
                 updatedAt = try value.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
             case "_updated_by": updatedBy = value.string.map { UserID($0) }
             case "_revision": revision = value.wholeNumber
-            case "_transient": transient = try Record.transient(value)
+            case "_transient":
+                transient = try Record.transient(value)
+                computed = Record.numbers(value)
             default:
                 guard let name = try? FieldName(name), !value.isNull else { continue }
                 fields[name] = try? RecordValue(value, field: name.rawValue)
@@ -48,11 +50,24 @@ extension Record {
 
     private static func transient(_ json: JSONView) throws(SkyrowError) -> [String: Record?] {
         var records: [String: Record?] = [:]
-        for (name, value) in json.uniqueMembers {
+        for (name, value) in json.uniqueMembers where value.number == nil {
             // `updateValue`, because assigning nil through the subscript would take the name out.
             records.updateValue(value["_id"] == nil ? nil : try Record(value), forKey: name)
         }
         return records
+    }
+
+    /// The numbers among what is included.
+    private static func numbers(_ json: JSONView) -> [String: Double] {
+        var numbers: [String: Double] = [:]
+        for (name, value) in json.uniqueMembers {
+            switch value.number {
+            case .integer(let number): numbers[name] = Double(number)
+            case .double(let number): numbers[name] = number
+            case .outOfRange, nil: break
+            }
+        }
+        return numbers
     }
 }
 

@@ -34,6 +34,10 @@ package struct RecordJSONWriter: RecordSink {
         writer.key(name)
     }
 
+    package mutating func transientNumber(_ number: Double) {
+        writer.columnNumber(number)
+    }
+
     package mutating func missingTransient() {
         writer.null()
     }

@@ -86,11 +86,17 @@ private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(
     }
     var inclusions: [Inclusion] = []
     for (name, expression) in object.uniqueMembers {
-        let path: FieldPath
-        do throws(SkyrowError) { path = try keyPath(expression, "include") } catch {
+        var inclusion: Inclusion
+        do throws(SkyrowError) {
+            if expression.firstElement?.equals("func") ?? false {
+                let named = try FunctionOfPath(expression)
+                inclusion = Inclusion(name: name, keyPath: named.path, function: named.function)
+            } else {
+                inclusion = Inclusion(name: name, keyPath: try keyPath(expression, "include"))
+            }
+        } catch {
             throw error.at("include.\(excerpt(of: name))")
         }
-        var inclusion = Inclusion(name: name, keyPath: path)
         inclusion.isNullWithoutReference = rules.includeWithoutReferenceIsNull
         inclusions.append(inclusion)
     }
@@ -126,7 +132,7 @@ extension JSONWriter {
             beginObject()
             for inclusion in query.include {
                 key(inclusion.name)
-                keyPath(inclusion.keyPath)
+                keyPath(inclusion.keyPath, inclusion.function)
             }
             endObject()
         }

@@ -28,6 +28,19 @@ enum AgreementCorpus {
         .negativeInfinity,
     ]
 
+    /// No two of them are as far away from a third one.
+    static let locations: [Location] = [
+        (114.15, 22.28), (13.4, 52.5), (-73.98, 40.75), (151.2, -33.87), (179.9, -16.5), (-179.8, -16.9), (0, 0),
+        (180, 65), (-180, -77.5), (0, 90), (0, -90), (0.1 + 0.2, -5e-324),
+    ].map { try! Location(latitude: $0.1, longitude: $0.0) }
+
+    /// Some of them are one place.
+    static let spots: [Location] =
+        locations
+        + [(-0.0, 0), (0, -0.0), (-180, 65), (180, -77.5), (77, 90), (-180, 90), (180, -90), (90, 45), (-90, 45)].map {
+            try! Location(latitude: $0.1, longitude: $0.0)
+        }
+
     static let bytes: [[UInt8]] = [[], [0], [0, 0], [1], [0x7F], [0x80], [0xFF], [0xFF, 0]]
 
     static let json: [String] = [

@@ -1,6 +1,7 @@
 import SkyrowModel
-import SkyrowQuery
 import SkyrowTestSupport
+
+@testable import SkyrowQuery
 
 /// Makes predicates of the grammar, such as have a meaning for the fields they name.
 struct AgreementPredicates {
@@ -11,6 +12,8 @@ struct AgreementPredicates {
     private var queries = Subquery.maximumCount
     /// How often they may still lead to several records.
     private var lists = RecordPredicate.maximumLists
+    /// How many conditions `near` may still be made: one a predicate, and none where it would give the order.
+    var nears = 0
 
     init(world: AgreementWorld, caller: Caller, random: SeededGenerator) {
         self.world = world
@@ -42,6 +45,7 @@ struct AgreementPredicates {
             Name(path: "_owner.username", type: .string), Name(path: "_owner.email", type: .string),
             Name(path: "_created_by.email", type: .string), Name(path: "next.place.title", type: .string),
             Name(path: "next.next.score", type: .number), Name(path: "next.next.tags", type: .json),
+            Name(path: "place.spot", type: .location), Name(path: "at", type: .location),
             Name(path: "place.home.rank", type: .integer), Name(path: "place.home.home.title", type: .string),
         ]
     }()
@@ -102,6 +106,8 @@ struct AgreementPredicates {
             return equality(keyPath, target)
         case (_, let target?) where random.oneIn(2):
             return equality(keyPath, target)
+        case (.location, _):
+            return place(name)
         case (.string, _):
             if random.oneIn(2) { return text(name, isPlain: name.id == nil) }
         case (.bytes, _):
@@ -200,6 +206,10 @@ struct AgreementPredicates {
         let keyPath = Operand.keyPath(path(name))
         if random.oneIn(5) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
         if random.oneIn(8) { return .comparison(.eq, keyPath, .value(.null)) }
+        if type == .location {
+            return isAmongSeveral
+                ? .place(path(name), .inPolygon(polygon())) : place(Name(path: name, type: type))
+        }
         if case .reference(let target) = type {
             return .comparison(isAmongSeveral || random.oneIn(2) ? .eq : .neq, keyPath, .value(reference(target)))
         }
@@ -264,6 +274,71 @@ struct AgreementPredicates {
     /// A list of some values, `null` among them now and then.
     private mutating func list(_ bound: Int, _ value: (inout Self) -> RecordValue) -> [RecordValue] {
         (0..<Int.random(in: 0..<bound, using: &random)).map { _ in random.oneIn(8) ? .null : value(&self) }
+    }
+
+    // MARK: Places
+
+    /// What is asked of a location.
+    private mutating func place(_ name: Name) -> Predicate {
+        let field = path(name.path)
+        if nears > 0, random.oneIn(4) {
+            nears -= 1
+            return near(field)
+        }
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0:
+            let values = list(4) { .location($0.random.element(AgreementCorpus.spots)) }
+            return .comparison(random.element([.in, .nin]), .keyPath(field), .list(values))
+        case 1:
+            let value: RecordValue = random.oneIn(8) ? .null : .location(random.element(AgreementCorpus.spots))
+            return .comparison(random.element([.eq, .neq]), .keyPath(field), .value(value))
+        case 2:
+            let center = location()
+            let bound = Operand.value(.number(radius(around: center)))
+            let distance = Operand.function(.distance(center), field)
+            let comparison = random.element([ComparisonOperator.lt, .lte, .gt, .gte, .eq, .neq])
+            return random.oneIn(3) ? .comparison(comparison, bound, distance) : .comparison(comparison, distance, bound)
+        case 3:
+            // The numbers decide, so that edges are alike.
+            let corners = [
+                random.element(AgreementCorpus.spots),
+                random.oneIn(2) ? location() : random.element(AgreementCorpus.spots),
+            ]
+            .sorted { $0.latitude < $1.latitude }
+            return .place(field, .inBox(southWest: corners[0], northEast: corners[1]))
+        default:
+            return .place(field, .inPolygon(polygon()))
+        }
+    }
+
+    mutating func near(_ field: KeyPath) -> Predicate {
+        let center = location()
+        return .place(field, .near(center, radius: random.oneIn(3) ? nil : radius(around: center)))
+    }
+
+    /// Anywhere, and not on the edge of anything.
+    private mutating func location() -> Location {
+        let latitude = Double.random(in: -90...90, using: &random)
+        let longitude = Double.random(in: -180...180, using: &random)
+        return (try? Location(latitude: latitude, longitude: longitude)) ?? AgreementCorpus.locations[0]
+    }
+
+    /// A number of metres at which there is no location.
+    private mutating func radius(around center: Location) -> Double {
+        while true {
+            let radius = random.oneIn(8) ? 0 : Double.random(in: 0...20_200_000, using: &random)
+            if AgreementCorpus.spots.allSatisfy({ abs($0.distance(to: center) - radius) > 1e-3 }) { return radius }
+        }
+    }
+
+    /// A polygon, now and then with a hole or across the meridian of 180 degrees.
+    private mutating func polygon() -> [[Location]] {
+        while true {
+            let rings = (0..<(random.oneIn(4) ? 2 : 1)).map { _ in
+                (0..<Int.random(in: 3...7, using: &random)).map { _ in location() }
+            }
+            if (try? PlacePolygon(rings, path("at"))) != nil { return rings }
+        }
     }
 
     /// What is asked of a text, or of its lower case.
@@ -381,7 +456,7 @@ struct AgreementPredicates {
                 case .integer(let integer): return .integer(integer)
                 case .number(let number): return number.isNaN ? nil : .number(number)
                 case .boolean(let flag): return .boolean(flag)
-                case .decimal, .datetime, .bytes: return nil
+                case .decimal, .datetime, .bytes, .location: return nil
                 }
             }
             return .array(values)
@@ -410,7 +485,7 @@ struct AgreementPredicates {
             }
         }
         // The ids of users are texts, those of other records are not.
-        let isOrdered = isReference(left) == nil
+        let isOrdered = isReference(left) == nil && left.type != .location
         let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte] : [.eq, .neq])
         return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
     }
@@ -464,6 +539,7 @@ struct AgreementPredicates {
         case .scalar(.boolean(let flag)): return .boolean(flag)
         case .scalar(.datetime(let instant)): return .datetime(instant)
         case .scalar(.bytes(let bytes)): return .bytes(bytes)
+        case .scalar(.location(let location)): return .location(location)
         case .json, .scalar(.decimal), .array, .opaque, nil: return nil
         }
     }
@@ -481,12 +557,17 @@ struct AgreementPredicates {
         (0..<Int.random(in: 0..<4, using: &random)).map { _ in
             let name = self.name { name in
                 switch name.type {
-                case .json, .array, .unknown: false
+                case .json, .array, .location, .unknown: false
                 default: true
                 }
             }
             let direction: SortKey.Direction = random.oneIn(2) ? .ascending : .descending
             let nulls: SortKey.Nulls? = random.oneIn(2) ? nil : random.oneIn(2) ? .first : .last
+            if random.oneIn(8) {
+                var key = SortKey(path("at"), direction, nulls)
+                key.function = .distance(location())
+                return key
+            }
             guard !random.oneIn(6) else {
                 var inside = path("tags.\(random.element(AgreementCorpus.jsonPaths))")
                 inside.jsonType = random.element(JSONValueType.allCases)

@@ -38,6 +38,7 @@ import Testing
             let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
             try await store.prepare()
             try await client.withTransaction { transaction in
+                _ = try await transaction.query(PostGIS.requirement)
                 try await transaction.executeScript(
                     "SET LOCAL search_path = app, pg_temp; \(SQL(trustedText: AgreementWorld.tables))"
                 )
@@ -69,6 +70,7 @@ import Testing
         var predicates: [(predicate: Predicate, resolved: ResolvedPredicate)] = []
         for _ in 0..<count {
             let size = generator.random.oneIn(4) ? Int.random(in: 1...30, using: &generator.random) : 2
+            generator.nears = 1
             let predicate = generator.predicate(size: size)
             resolver.use = PredicateUse()
             predicates.append((predicate, try resolver.predicate(predicate)))
@@ -134,6 +136,9 @@ import Testing
         var generator = AgreementPredicates(world: setting.world, caller: caller, random: random)
         var query = RecordQuery(type: AgreementWorld.thing, sort: generator.sort())
         if generator.random.oneIn(2) { query.predicate = generator.predicate(size: 3) }
+        if query.sort.isEmpty, generator.random.oneIn(2) {
+            query.predicate = .and([generator.near(path("at")), query.predicate ?? .and([])])
+        }
         query.countsMatches = generator.random.oneIn(3)
         random = generator.random
         let catalog = setting.catalog.visible(to: FieldAccess(caller))
@@ -152,7 +157,7 @@ import Testing
         // The pages are as the whole, whichever end they are read from.
         let reader = PageReader(store: setting.store, caller: caller, scope: scope)
         let size = random.element([2, 7])
-        let isBackwards = random.oneIn(2) && !query.sort.isEmpty
+        let isBackwards = random.oneIn(2) && (!query.sort.isEmpty || resolver.nearest != nil)
         let paged = try await reader.ids(query, by: size, isBackwards: isBackwards)
         #expect(paged == ids, "seed \(random.seed): \(query), \(size) a page, asked by \(caller) in \(scope)")
     }

@@ -24,6 +24,7 @@ struct AgreementWorld {
         ("price", .unknown("money"), "money"),
         ("place", .reference(type("place")), "text COLLATE \"C\" REFERENCES place (_id)"),
         ("next", .reference(type("thing")), "text REFERENCES thing (_id) DEFERRABLE INITIALLY DEFERRED"),
+        ("at", .location, "postgis.geography(Point,4326)"), ("spot", .location, "postgis.geography(Point,4326)"),
         ("labels", .array(.string), "text[] COLLATE \"C\""), ("words", .array(.string), "text[]"),
         ("counts", .array(.integer), "bigint[]"), ("shorts", .array(.integer), "smallint[]"),
         ("ratios", .array(.number), "double precision[]"), ("floats", .array(.number), "real[]"),
@@ -36,7 +37,7 @@ struct AgreementWorld {
 
     static let placeFields: [(name: String, type: FieldType, sql: String)] = [
         ("title", .string, "text"), ("rank", .integer, "bigint"), ("height", .number, "double precision"),
-        ("open", .boolean, "boolean"),
+        ("open", .boolean, "boolean"), ("spot", .location, "postgis.geography(Point,4326)"),
         ("home", .reference(type("place")), "text REFERENCES place (_id) DEFERRABLE INITIALLY DEFERRED"),
     ]
 
@@ -101,7 +102,10 @@ struct AgreementWorld {
         }
         stamp(&record, &random)
         for (name, type, sql) in fields where !random.oneIn(4) || type == .sequence {
-            record.fields[field(name)] = value(type, sql, of: record, &random)
+            record.fields[field(name)] =
+                name == "at"
+                ? .scalar(.location(random.element(AgreementCorpus.locations)))
+                : value(type, sql, of: record, &random)
         }
         return record
     }
@@ -129,7 +133,8 @@ struct AgreementWorld {
                     random.oneIn(8) ? nil : self.element(element, sql, of: record, &random)
                 }
             )
-        case .location, .unknown: return .opaque
+        case .location: return .scalar(.location(random.element(AgreementCorpus.spots)))
+        case .unknown: return .opaque
         case .reference(let target):
             // Of the record's own database or the public one, those made before it.
             let targets = (records[target] ?? [:]).values.filter {
@@ -195,6 +200,7 @@ struct AgreementWorld {
                 case .scalar(.datetime(let time)): "\(instant(time))"
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"
                 case .scalar(.bytes(let bytes)): "\(bytes)"
+                case .scalar(.location(let location)): "\(location.ewkb)"
                 case .array(let elements): Self.array(elements)
                 case .opaque: "1::money"
                 }

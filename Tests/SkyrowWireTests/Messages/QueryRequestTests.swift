@@ -62,11 +62,11 @@ import Testing
             (#"{"record_type":"n","sort":[["a","asc"]]}"#, .invalidArgument),
             (#"{"record_type":"n","sort":[[{"$val":"a"}]]}"#, .invalidArgument),
             (#"{"record_type":"n","sort":[[{"$val":"a"},"up"]]}"#, .invalidArgument),
-            (#"{"record_type":"n","sort":[[["func","distance"],"asc"]]}"#, .notSupported),
+            (#"{"record_type":"n","sort":[[["func","rank"],"asc"]]}"#, .notSupported),
             (#"{"record_type":"n","sort":[1]}"#, .invalidArgument),
             (#"{"record_type":"n","include":[]}"#, .badRequest),
             (#"{"record_type":"n","include":{"a":1}}"#, .invalidArgument),
-            (#"{"record_type":"n","include":{"a":["func","distance"]}}"#, .notSupported),
+            (#"{"record_type":"n","include":{"a":["func","rank"]}}"#, .notSupported),
             (#"{"record_type":"n","desired_keys":"a"}"#, .badRequest),
             (#"{"record_type":"n","desired_keys":[1]}"#, .badRequest),
             (#"{"record_type":"n","select":["a"],"desired_keys":["a"]}"#, .invalidArgument),
@@ -83,9 +83,11 @@ import Testing
         arguments: [
             (#""sort":[["a","asc"]]"#, "sort[0][0]"), (#""sort":[[{"$val":"a"},"asc"],[{"$val":"a"}]]"#, "sort[1]"),
             (#""sort":[[{"$val":"a"},"up"]]"#, "sort[0][1]"),
-            (#""sort":[[["func","distance"],"asc"]]"#, "sort[0][0][1]"),
+            (#""sort":[[["func","rank"],"asc"]]"#, "sort[0][0][1]"),
+            (#""sort":[[["func","distance"],"asc"]]"#, "sort[0][0][2]"),
             (#""sort":[[{"$val":"a..b"},"asc"]]"#, "sort[0][0]"), (#""include":{"author":1}"#, "include.author"),
-            (#""include":{"x":["func","distance"]}"#, "include.x"), (#""predicate":["and",1]"#, "predicate[1]"),
+            (#""include":{"x":["func","distance"]}"#, "include.x[2]"),
+            (#""include":{"x":["func","rank"]}"#, "include.x[1]"), (#""predicate":["and",1]"#, "predicate[1]"),
         ]
     )
     func theFaultyElementIsNamed(member: String, path: String) throws {

@@ -1,0 +1,42 @@
+package import SkyrowModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension Location {
+    /// The radius of the sphere on which distances are measured, in metres: the mean one of WGS 84, as in PostGIS.
+    private static let radius = 6_371_008.771415059
+
+    /// How many metres another location is away, along a great circle.
+    ///
+    /// Vincenty's formula for the sphere, by which PostGIS computes too: unlike the haversine it loses no digits for places
+    /// on opposite sides of the Earth.
+    package func distance(to other: Location) -> Double {
+        let (latitude, otherLatitude) = (Self.radians(self.latitude), Self.radians(other.latitude))
+        let between = Self.radians(other.longitude - longitude)
+        let across = cos(otherLatitude) * sin(between)
+        let along =
+            cos(latitude) * sin(otherLatitude) - sin(latitude) * cos(otherLatitude) * cos(between)
+        let down = sin(latitude) * sin(otherLatitude) + cos(latitude) * cos(otherLatitude) * cos(between)
+        return Self.radius * atan2((across * across + along * along).squareRoot(), down)
+    }
+
+    private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
+}
+
+extension ResolvedPlace {
+    /// Whether a location is there.
+    func holds(for location: Location) -> Bool {
+        switch self {
+        case .anywhere: true
+        case .within(let center, let metres): center.distance(to: location) <= metres
+        case .boxes(let boxes): boxes.contains { $0.covers(location) }
+        case .polygon(let polygon): polygon.covers(location)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+package import SkyrowModel
+
+/// Where a location is to be, without an open question; unknown where there is no location.
+package enum ResolvedPlace: Hashable, Sendable {
+    /// Anywhere on the Earth.
+    case anywhere
+    /// At most so many metres away.
+    case within(Location, metres: Double)
+    /// In one of these boxes: a box that crosses the meridian of 180 degrees is two.
+    case boxes([PlaceBox])
+    case polygon(PlacePolygon)
+}
+
+/// What lies between two parallels and two meridians, in degrees, edges included.
+package struct PlaceBox: Hashable, Sendable {
+    package var west: Double
+    package var south: Double
+    package var east: Double
+    package var north: Double
+
+    /// The box eastwards from one corner to the other; two of them where it crosses the meridian of 180 degrees.
+    static func boxes(from southWest: Location, to northEast: Location) -> [PlaceBox] {
+        func box(_ west: Double, _ east: Double) -> PlaceBox {
+            PlaceBox(west: west, south: southWest.latitude, east: east, north: northEast.latitude)
+        }
+        let (west, east) = (southWest.longitude, northEast.longitude)
+        return west <= east ? [box(west, east)] : [box(west, 180), box(-180, east)]
+    }
+
+    package func covers(_ location: Location) -> Bool {
+        (west...east).contains(location.longitude) && (south...north).contains(location.latitude)
+    }
+}
+
+/// A polygon on the plane of longitude and latitude.
+package struct PlacePolygon: Hashable, Sendable {
+    package struct Position: Hashable, Sendable {
+        package var x: Double
+        package var y: Double
+    }
+
+    /// A ring around it and those of its holes; the last position of each is the first.
+    package typealias Rings = [[Position]]
+
+    /// The polygon, with longitudes beyond 180 where it crosses that meridian. It is there twice then, since the locations
+    /// behind the meridian have longitudes from -180 on.
+    package let copies: [Rings]
+
+    /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole, which is no ring
+    /// on the plane.
+    init(_ rings: [[Location]], _ path: KeyPath) throws(SkyrowError) {
+        let open = rings.map { $0.count > 1 && $0.first == $0.last ? Array($0.dropLast()) : $0 }
+        guard !open.isEmpty, open.allSatisfy({ $0.count >= 3 }) else {
+            throw .predicateInvalid("A polygon has at least 3 vertices.", path)
+        }
+        guard open.reduce(0, { $0 + $1.count }) <= PlaceCondition.maximumVertices else {
+            throw .predicateInvalid("A polygon has at most \(PlaceCondition.maximumVertices) vertices.", path)
+        }
+        var result: Rings = []
+        var (least, most) = (0.0, 0.0)
+        for ring in open {
+            guard var positions = Self.unwound(ring) else {
+                throw .predicateInvalid("A polygon does not go around a pole.", path)
+            }
+            let start = positions.reduce(.infinity) { min($0, $1.x) }
+            if result.isEmpty {
+                Self.move(&positions, by: start < -180 ? 360 * ((-180 - start) / 360).rounded(.up) : 0)
+                least = positions.reduce(.infinity) { min($0, $1.x) }
+                most = positions.reduce(-.infinity) { max($0, $1.x) }
+                guard most - least <= 360 else {
+                    throw .predicateInvalid("A polygon spans at most 360 degrees of longitude.", path)
+                }
+            } else {
+                // A hole is where the polygon is.
+                Self.move(&positions, by: 360 * ((least - start) / 360).rounded(.up))
+            }
+            result.append(positions)
+        }
+        guard most > 180 else {
+            copies = [result]
+            return
+        }
+        var behind = result
+        for place in behind.indices { Self.move(&behind[place], by: -360) }
+        copies = [result, behind]
+    }
+
+    /// The ring with longitudes that go on beyond the meridian of 180 degrees, closed; nil for one around a pole.
+    private static func unwound(_ ring: [Location]) -> [Position]? {
+        var turns = 0.0
+        var positions: [Position] = []
+        positions.reserveCapacity(ring.count + 1)
+        var previous = ring[0].longitude
+        for location in ring + [ring[0]] {
+            let step = location.longitude - previous
+            if step > 180 { turns -= 360 } else if step < -180 { turns += 360 }
+            previous = location.longitude
+            positions.append(Position(x: location.longitude + turns, y: location.latitude))
+        }
+        return turns == 0 ? positions : nil
+    }
+
+    private static func move(_ ring: inout [Position], by degrees: Double) {
+        guard degrees != 0 else { return }
+        for place in ring.indices { ring[place].x += degrees }
+    }
+
+    // MARK: Points
+
+    /// Whether a location is inside or on an edge, and not inside of a hole.
+    package func covers(_ location: Location) -> Bool {
+        let point = Position(x: location.longitude, y: location.latitude)
+        return copies.contains { Self.covers($0, point) }
+    }
+
+    private static func covers(_ rings: Rings, _ point: Position) -> Bool {
+        for (place, ring) in rings.enumerated() {
+            switch side(of: ring, point) {
+            case .edge: return true
+            case .outside where place == 0: return false
+            case .inside where place > 0: return false
+            case .inside, .outside: break
+            }
+        }
+        return true
+    }
+
+    private enum Side {
+        case inside, edge, outside
+    }
+
+    /// Counts how often a ring goes around a point, as PostGIS does (point_in_ring of lwgeom_functions_analytic.c), so that
+    /// rings that cross themselves have the same inside.
+    private static func side(of ring: [Position], _ point: Position) -> Side {
+        var turns = 0
+        for (a, b) in zip(ring, ring.dropFirst()) where a != b {
+            let side = (b.x - a.x) * (point.y - a.y) - (point.x - a.x) * (b.y - a.y)
+            if side == 0, (min(a.x, b.x)...max(a.x, b.x)).contains(point.x),
+                (min(a.y, b.y)...max(a.y, b.y)).contains(point.y)
+            {
+                return .edge
+            }
+            if a.y <= point.y, point.y < b.y, side > 0 {
+                turns += 1
+            } else if b.y <= point.y, point.y < a.y, side < 0 {
+                turns -= 1
+            }
+        }
+        return turns == 0 ? .outside : .inside
+    }
+}

@@ -1,0 +1,82 @@
+internal import SkyrowJSON
+internal import SkyrowModel
+
+extension Resolver {
+    /// `["near", keypath, geo, 5000]`, `["within_box", keypath, geo, geo]` and `["within_polygon", keypath, [geo, …]]`
+    mutating func place(
+        _ path: KeyPath,
+        _ condition: PlaceCondition
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let (column, path) = try subject(.keyPath(path), at: 1)
+        try Comparison(column, path, OperatorTable.row(of: condition), literalAt: 2).requireMeaning()
+        switch condition {
+        case .near(let center, let radius):
+            do throws(SkyrowError) { try admitNear(column.distance(from: center), path) } catch { throw error.at(0) }
+            guard let radius else { return .place(column, .anywhere) }
+            guard radius >= 0, radius.isFinite else {
+                throw .predicateInvalid("The radius of \"near\" is a number of metres, 0 or more.", path).at(3)
+            }
+            return .place(column, .within(metres: radius, of: center))
+        case .inBox(let southWest, let northEast):
+            guard southWest.latitude <= northEast.latitude else {
+                throw .predicateInvalid("The first corner of a box is the one in the south.", path).at(3)
+            }
+            return .place(column, .boxes(PlaceBox.boxes(from: southWest, to: northEast)))
+        case .inPolygon(let rings):
+            do throws(SkyrowError) { return .place(column, .polygon(try PlacePolygon(rings, path))) } catch {
+                throw error.at(2)
+            }
+        }
+    }
+
+    /// Notes the order by distance, which a query has that names no other.
+    private mutating func admitNear(_ distance: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) {
+        use.nears += 1
+        guard use.nears == 1 else { throw .predicateInvalid("A predicate has one \"near\".", path) }
+        guard ordersByDistance else { return }
+        guard alternatives == 0 else {
+            throw .recordQueryInvalid(
+                "A query with \"near\" inside of \"or\", \"not\" or \"none\" says its order with \"sort\".",
+                path
+            )
+        }
+        nearest = distance
+    }
+}
+
+extension Comparison {
+    /// A distance that is less than a number, or that number: as in Skygear the boundary belongs to `lt` too, since it is the
+    /// circle that an index finds.
+    func isWithin(_ center: Location, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        let metres: Double =
+            switch cast(value, .number) {
+            case .number(let number): number
+            case .integer(let number): Double(number)
+            default: throw .literalInvalid("a number", path)
+            }
+        var location = column
+        location.kind = .location
+        location.reading = .stored
+        return metres < 0 ? .constant(column, false) : .place(location, .within(metres: metres, of: center))
+    }
+}
+
+extension ResolvedPlace {
+    /// More than half of the way around the Earth.
+    private static let everywhere = 20_100_000.0
+
+    fileprivate static func within(metres: Double, of center: Location) -> ResolvedPlace {
+        metres < everywhere ? .within(center, metres: metres) : .anywhere
+    }
+}
+
+extension ResolvedColumn {
+    /// How far a location is away from another one.
+    func distance(from center: Location) -> ResolvedColumn {
+        var column = self
+        column.kind = .number
+        column.reading = .distance(center)
+        return column
+    }
+}
