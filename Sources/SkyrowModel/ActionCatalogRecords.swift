@@ -111,6 +111,7 @@ extension ActionCatalog {
                 "true for how PostgreSQL would answer instead of the records, analyze to run it too; for the master key.",
                 .nullable(.either([.boolean, .oneOfStrings([ExplainMode.analyze.rawValue])]))
             ),
+            timeLimit,
         ],
         result: .array(of: .named(.record)),
         info: .object([
@@ -180,6 +181,7 @@ extension ActionCatalog {
                 "How many groups to send, 100 when missing.",
                 .nullable(.integer(minimum: 0, maximum: AggregateQuery.maximumLimit))
             ),
+            timeLimit,
         ],
         result: .object([
             JSONMember("groups", .array(of: .object([], others: .named(.value))), isRequired: true),
@@ -262,6 +264,11 @@ extension ActionCatalog {
         "database_id",
         "The database: _public (also when missing), _private, a user id, or _union.",
         .nullable(.string(maximum: 255))
+    )
+    private static let timeLimit = ActionParameter(
+        "timeout_ms",
+        "How many milliseconds the database may work at it; the service's own limit holds as well.",
+        .nullable(.integer(minimum: 1, maximum: 600_000))
     )
     static let atomic = ActionParameter(
         "atomic",

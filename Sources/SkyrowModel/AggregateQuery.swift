@@ -95,10 +95,13 @@ public struct Aggregate: Hashable, Sendable {
 package struct AggregateRequest: Sendable {
     package var database: DatabaseName
     package var query: AggregateQuery
+    /// How long the database may work at it; nil for as long as the service lets it.
+    package var timeLimit: Duration?
 
-    package init(database: DatabaseName, query: AggregateQuery) {
+    package init(database: DatabaseName, query: AggregateQuery, timeLimit: Duration? = nil) {
         self.database = database
         self.query = query
+        self.timeLimit = timeLimit
     }
 }
 

@@ -54,11 +54,19 @@ package struct QueryRequest: Sendable {
     package var query: RecordQuery
     /// How it is to be explained; nil where it is to be answered.
     package var explanation: ExplainMode?
+    /// How long the database may work at it; nil for as long as the service lets it.
+    package var timeLimit: Duration?
 
-    package init(database: DatabaseName, query: RecordQuery, explanation: ExplainMode? = nil) {
+    package init(
+        database: DatabaseName,
+        query: RecordQuery,
+        explanation: ExplainMode? = nil,
+        timeLimit: Duration? = nil
+    ) {
         self.database = database
         self.query = query
         self.explanation = explanation
+        self.timeLimit = timeLimit
     }
 }
 

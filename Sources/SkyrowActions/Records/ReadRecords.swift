@@ -17,7 +17,9 @@ extension ActionService {
     package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await store.query(request.query, with: access)
+            return try await within(request.timeLimit) { () async throws(SkyrowError) in
+                try await self.store.query(request.query, with: access)
+            }
         }
     }
 
@@ -28,7 +30,9 @@ extension ActionService {
     ) async throws(SkyrowError) -> AggregateResult {
         try await observed(.recordAggregate) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await store.aggregate(request.query, with: access)
+            return try await within(request.timeLimit) { () async throws(SkyrowError) in
+                try await self.store.aggregate(request.query, with: access)
+            }
         }
     }
 

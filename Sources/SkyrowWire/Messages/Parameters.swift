@@ -92,6 +92,11 @@ struct Parameters {
         return key
     }
 
+    /// `timeout_ms`
+    func timeLimit() throws(SkyrowError) -> Duration? {
+        try integer("timeout_ms", in: 1...WireLimits.timeoutMilliseconds).map { .milliseconds($0) }
+    }
+
     func recordType() throws(SkyrowError) -> RecordTypeName {
         try RecordTypeName(required("record_type", string("record_type")))
     }

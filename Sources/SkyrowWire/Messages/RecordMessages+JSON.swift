@@ -109,7 +109,8 @@ extension QueryRequest {
         self.init(
             database: try parameters.database(),
             query: try RecordQuery(parameters, rules: rules),
-            explanation: try ExplainMode(parameters)
+            explanation: try ExplainMode(parameters),
+            timeLimit: try parameters.timeLimit()
         )
     }
 }

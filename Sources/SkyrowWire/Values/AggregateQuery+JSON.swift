@@ -5,7 +5,11 @@ extension AggregateRequest {
     /// Reads `record:aggregate`.
     package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
-        self.init(database: try parameters.database(), query: try AggregateQuery(parameters, rules))
+        self.init(
+            database: try parameters.database(),
+            query: try AggregateQuery(parameters, rules),
+            timeLimit: try parameters.timeLimit()
+        )
     }
 }
 

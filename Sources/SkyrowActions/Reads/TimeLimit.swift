@@ -1,0 +1,35 @@
+import SkyrowModel
+
+/// Runs `body` for as long as a request says; without a limit it is just run.
+///
+/// Throws `122 ResponseTimeout` when `body` was cancelled because its time was over, and what it throws otherwise.
+func within<Success: Sendable>(
+    _ limit: Duration?,
+    _ body: @escaping @Sendable () async throws(SkyrowError) -> Success
+) async throws(SkyrowError) -> Success {
+    guard let limit else { return try await body() }
+    let result = await withTaskGroup(of: Result<Success, SkyrowError>?.self) { group in
+        group.addTask {
+            do throws(SkyrowError) { return .success(try await body()) } catch { return .failure(error) }
+        }
+        group.addTask {
+            // Ends early when the request is given up, and then the body is cancelled as well.
+            try? await Task.sleep(for: limit)
+            return nil
+        }
+        if let result = await group.next() ?? nil { return result }
+        group.cancelAll()
+        // What was ready in the last moment counts.
+        if case .success(let success)? = await group.next() ?? nil { return .success(success) }
+        return .failure(.outOfTime)
+    }
+    return try result.get()
+}
+
+extension SkyrowError {
+    fileprivate static let outOfTime = SkyrowError(
+        .responseTimeout,
+        "The database was not ready within the request's timeout_ms, so the statement was cancelled.",
+        info: ["arguments": .list([.string("timeout_ms")])]
+    )
+}
