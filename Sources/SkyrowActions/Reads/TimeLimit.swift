@@ -9,6 +9,8 @@ func within<Success: Sendable>(
 ) async throws(SkyrowError) -> Success {
     guard let limit else { return try await body() }
     let result = await withTaskGroup(of: Result<Success, SkyrowError>?.self) { group in
+        // The group ends when both have, so that the other is not waited for.
+        defer { group.cancelAll() }
         group.addTask {
             do throws(SkyrowError) { return .success(try await body()) } catch { return .failure(error) }
         }
