@@ -60,6 +60,25 @@ extension RecordQuery {
         return query
     }
 
+    /// Each with the records that an array of references leads to, in `lists`, up to a limit for each.
+    ///
+    /// ```swift
+    /// RecordQuery("post").including("tags", limit: 20) { $0.sort = [SortKey(try FieldPath("name"))] }
+    /// ```
+    public func including(
+        _ path: String,
+        as name: String? = nil,
+        limit: Int,
+        _ change: (inout Inclusion) throws(SkyrowError) -> Void = { _ in }
+    ) throws(SkyrowError) -> RecordQuery {
+        var inclusion = Inclusion(name: name ?? path, keyPath: Field(path).keyPath)
+        inclusion.limit = limit
+        try change(&inclusion)
+        var query = self
+        query.include.append(inclusion)
+        return query
+    }
+
     /// With these fields only, besides the reserved ones.
     public func selecting(_ fields: [String]) -> RecordQuery {
         var query = self

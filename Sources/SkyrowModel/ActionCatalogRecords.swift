@@ -66,19 +66,13 @@ extension ActionCatalog {
             ActionParameter(
                 "sort",
                 "The order, as key paths with a direction and, where it is not the usual one, the place of missing values.",
-                .nullable(
-                    .array(
-                        of: .tuple(
-                            [.either([.named(.keyPath), .array(of: .any)]), .oneOfStrings(["asc", "desc"])],
-                            rest: .oneOfStrings(["nulls_first", "nulls_last"])
-                        )
-                    )
-                )
+                .nullable(sortKeys)
             ),
             ActionParameter(
                 "include",
-                "Referenced records, and distances, to send along in _transient, by name.",
-                .nullable(.object([], others: .either([.named(.keyPath), .array(of: .any)])))
+                "Referenced records, and distances, to send along in _transient, by name: a key path, true for that of the name, "
+                    + "an object, or a function.",
+                .nullable(.object([], others: .either([.named(.keyPath), .boolean, inclusion, .array(of: .any)])))
             ),
             ActionParameter(
                 "select",
@@ -196,6 +190,23 @@ extension ActionCatalog {
         changesData: false,
         narrowing: ResultNarrowing(parameters: ["limit"], advice: "lower limit")
     )
+
+    private static let sortKeys = JSONShape.array(
+        of: .tuple(
+            [.either([.named(.keyPath), .array(of: .any)]), .oneOfStrings(["asc", "desc"])],
+            rest: .oneOfStrings(["nulls_first", "nulls_last"])
+        )
+    )
+
+    /// What is sent along: `{"path": …, "limit": 20}`.
+    private static let inclusion = JSONShape.object([
+        JSONMember("path", .named(.keyPath), isRequired: true),
+        JSONMember("select", .nullable(.array(of: .string()))),
+        JSONMember("omit", .nullable(.array(of: .string()))),
+        JSONMember("sort", .nullable(sortKeys)),
+        JSONMember("limit", .nullable(.integer(minimum: 1, maximum: Inclusion.maximumLimit))),
+        JSONMember("count", .nullable(.boolean)),
+    ])
 
     private static let timeBucket = JSONShape.object([
         JSONMember("bucket", .oneOfStrings(TimeBucket.Unit.allCases.map(\.rawValue)), isRequired: true),

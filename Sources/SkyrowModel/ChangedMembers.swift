@@ -49,6 +49,8 @@ private struct MemberFilter<Sink: RecordSink>: RecordSink {
     mutating func beginTransients() {}
     mutating func transient(_ name: String) {}
     mutating func missingTransient() {}
+    mutating func beginList(count: Int?) {}
+    mutating func endList() {}
     mutating func endTransients() {}
 
     mutating func endRecord() {

@@ -31,6 +31,9 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         self.components = components
     }
 
+    /// A path that leads nowhere.
+    package static let none = FieldPath(components: [])
+
     /// The name of the element itself in a predicate that is asked of elements.
     package static let element = "$"
 }
@@ -218,12 +221,30 @@ public struct SortKey: Hashable, Sendable {
     }
 }
 
-/// A referenced record, or a number, to send along under a name of its own.
+/// A referenced record, the records that an array of references leads to, or a number, to send along under a name of its own.
 public struct Inclusion: Hashable, Sendable {
+    /// How many records of a list are sent along, for each record that has one.
+    public static let defaultLimit = 100
+    public static let maximumLimit = 1000
+    /// How many records one response sends along, those of lists.
+    package static let maximumRecords = 10_000
+    /// How many lists a query sends along, those on the way to others too.
+    package static let maximumLists = 8
+
     public var name: String
     public var keyPath: FieldPath
     /// The function whose number is sent; nil for the record that the key path refers to.
     public var function: FieldFunction?
+    /// The user fields to send; nil means all of them.
+    public var desiredFields: [String]?
+    /// The user fields to leave out, where all others are sent.
+    public var omittedFields: [String] = []
+    /// Of a list, the order; as in the array when empty.
+    public var sort: [SortKey] = []
+    /// Of a list, how many records to send, 1 to 1000; nil for 100.
+    public var limit: Int?
+    /// Of a list, whether to say how many records it has.
+    public var countsRecords = false
     /// Whether a key path through a field that is no reference yields null instead of failing, as in Skygear.
     package var isNullWithoutReference = false
 
@@ -232,6 +253,14 @@ public struct Inclusion: Hashable, Sendable {
         self.keyPath = keyPath
         self.function = function
     }
+
+    /// What it says of a list alone, by the name of the parameter; nil where it says nothing.
+    package var listParameter: String? {
+        limit != nil ? "limit" : !sort.isEmpty ? "sort" : countsRecords ? "count" : nil
+    }
+
+    /// Whether it is a key path and nothing more.
+    package var isPlain: Bool { listParameter == nil && desiredFields == nil && omittedFields.isEmpty }
 }
 
 /// A question about the records of one type (`record:query`).

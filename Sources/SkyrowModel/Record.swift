@@ -15,11 +15,27 @@ public struct Record: Hashable, Sendable {
     public var transient: [String: Record?]
     /// Included numbers, such as distances, by the name of the inclusion; there is none where a value is missing.
     public var computed: [String: Double] = [:]
+    /// Included lists of records by the name of the inclusion.
+    public var lists: [String: RecordList]
 
     public init(id: RecordID, fields: [FieldName: RecordValue] = [:]) {
         self.id = id
         self.fields = fields
         transient = [:]
+        lists = [:]
+    }
+}
+
+/// Some records that travel with another.
+public struct RecordList: Hashable, Sendable {
+    /// Those that the caller may read, up to the limit of the inclusion.
+    public var records: [Record]
+    /// How many there are, where the inclusion asks for that.
+    public var count: Int?
+
+    public init(_ records: [Record], count: Int? = nil) {
+        self.records = records
+        self.count = count
     }
 }
 

@@ -65,10 +65,14 @@ package protocol RecordSink {
     mutating func beginRecord()
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue)
     mutating func beginTransients()
-    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientNumber`, or `missingTransient`.
+    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientNumber`, `missingTransient`, or some
+    /// records between `beginList` and `endList`.
     mutating func transient(_ name: String)
     mutating func transientNumber(_ number: Double)
     mutating func missingTransient()
+    /// - Parameter count: how many records there are, where that is said.
+    mutating func beginList(count: Int?)
+    mutating func endList()
     mutating func endTransients()
     mutating func endRecord()
 }

@@ -123,6 +123,8 @@ private struct MemberNames: RecordSink {
     mutating func beginTransients() {}
     mutating func transient(_ name: String) {}
     mutating func missingTransient() {}
+    mutating func beginList(count: Int?) {}
+    mutating func endList() {}
     mutating func endTransients() {}
     mutating func endRecord() {}
 }

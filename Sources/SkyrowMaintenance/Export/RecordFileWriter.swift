@@ -16,6 +16,8 @@ extension RecordFileWriter {
     mutating func beginTransients() {}
     mutating func transient(_ name: String) {}
     mutating func missingTransient() {}
+    mutating func beginList(count: Int?) {}
+    mutating func endList() {}
     mutating func endTransients() {}
 }
 

@@ -8,6 +8,8 @@ package struct ResolvedQuery: Hashable, Sendable {
     /// Ends with the id, so that no two records have the same place.
     package var sort: [ResolvedSort]
     package var inclusions: [ResolvedInclusion]
+    /// The lists of records that inclusions lead through, each behind those that lead to it.
+    package var lists: [ResolvedRecordList] = []
     /// The records behind references, in the order in which the query first names them.
     package var joins: [ResolvedJoin]
     /// How many of the joins, from the first on, the predicate and the order lead through.
@@ -64,13 +66,36 @@ package struct ResolvedSort: Hashable, Sendable {
     }
 }
 
-/// A referenced record, or a number, to send along under a name of its own.
+/// A referenced record to send along under a name of its own, some, or a number.
 package struct ResolvedInclusion: Hashable, Sendable {
     package var name: String
-    /// The number of the join that brings the record; nil where there is nothing to bring, which is answered with null.
+    /// The number of the join that brings it, among those of the query or of the list; nil for the records of a list
+    /// themselves, and where there is nothing to bring, which is answered with null.
     package var join: Int?
     /// The number that is sent in the place of a record.
     package var number: ResolvedColumn?
+    /// The place of the list that it is a part of; nil for one record.
+    package var list: Int?
+    /// The places of the fields to send; nil for all that the caller sees.
+    package var fields: [Int]?
+    /// Whether to say how many records there are.
+    package var countsRecords = false
+}
+
+/// The records that an array of references leads to, as far as the caller may read them, for some records at once.
+package struct ResolvedRecordList: Hashable, Sendable {
+    /// The place of the list whose records have the array; nil for those that the query is about.
+    package var parent: Int?
+    /// The array, a column of those records or of one that is joined to them.
+    package var column: ResolvedColumn
+    package var target: RecordTypeName
+    /// The collation of the ids of that type.
+    package var idCollation: TextCollation
+    package var joins: [ResolvedJoin]
+    /// Empty for the order of the array.
+    package var sort: [ResolvedSort]
+    /// How many there are at most, for each array.
+    package var limit: Int
 }
 
 /// The record behind a reference of the record that is asked about, as far as the caller may read it.

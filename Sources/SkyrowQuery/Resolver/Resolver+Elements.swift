@@ -184,7 +184,7 @@ extension ResolvedColumn {
 
 extension SkyrowError {
     /// The same about a path that the request has, where it names the part that was looked at.
-    fileprivate func naming(_ path: KeyPath, insteadOf rest: KeyPath) -> SkyrowError {
+    func naming(_ path: KeyPath, insteadOf rest: KeyPath) -> SkyrowError {
         guard case .list(let arguments) = info["arguments"] else { return self }
         var error = self
         error.info["arguments"] = .list(

@@ -43,12 +43,23 @@ extension Resolver {
     mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         guard path.components.count > 1 else { return nil }
         if case .value = start { return nil }
-        let names = names(of: path)
+        return try list(on: path, names(of: path).dropLast())
+    }
+
+    /// The same, where the path may end at the array.
+    mutating func hop(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
+        try list(on: path, path.components[...])
+    }
+
+    private mutating func list(
+        on path: KeyPath,
+        _ names: ArraySlice<String>
+    ) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         var join: Int?
-        for place in names.indices.dropLast() {
+        for place in names.indices {
             let column = try column(names[place], behind: join, path)
             if case .array(.reference) = column.kind { return (column, path.dropping(place + 1)) }
-            guard column.kind.target != nil else { return nil }
+            guard column.kind.target != nil, place < path.components.count - 1 else { return nil }
             join = try self.join(column, named: names[...place], for: path)
         }
         return nil

@@ -24,6 +24,8 @@ package struct Resolver<Schema: QuerySchema> {
     /// The types that the queries and lists of records inside of the predicate are about, and those of the records that
     /// they join.
     package internal(set) var subqueries: [(root: Schema.RecordType, joined: [Schema.RecordType])] = []
+    /// The lists of records that inclusions lead through.
+    package internal(set) var lists: [InclusionList<Schema>] = []
     /// How many records the queries around and beside this one join.
     var joinsElsewhere = 0
     /// How many queries this one is inside of.
@@ -66,13 +68,14 @@ package struct Resolver<Schema: QuerySchema> {
         let inclusions = try self.inclusions(query.include)
         let fields =
             query.desiredFields == nil
-            ? try self.fields(without: query.omittedFields)
-            : try self.fields(query.desiredFields, query.selectionParameter)
+            ? try fields(of: root, without: query.omittedFields)
+            : try self.fields(of: root, query.desiredFields, query.selectionParameter)
         return ResolvedQuery(
             type: root.name,
             predicate: predicate,
             sort: sort,
             inclusions: inclusions,
+            lists: lists.map(\.resolved),
             joins: joins,
             comparedJoins: comparedJoins,
             fields: fields,
@@ -127,30 +130,8 @@ package struct Resolver<Schema: QuerySchema> {
         }
     }
 
-    private mutating func inclusions(_ inclusions: [Inclusion]) throws(SkyrowError) -> [ResolvedInclusion] {
-        var result: [ResolvedInclusion] = []
-        result.reserveCapacity(inclusions.count)
-        for inclusion in inclusions {
-            do throws(SkyrowError) {
-                result.append(
-                    inclusion.function == nil
-                        ? ResolvedInclusion(name: inclusion.name, join: try includedJoin(inclusion))
-                        : ResolvedInclusion(name: inclusion.name, number: try includedNumber(inclusion))
-                )
-            } catch {
-                throw error.at("include.\(String(inclusion.name.prefix(64)))")
-            }
-        }
-        return result
-    }
-
-    private mutating func includedJoin(_ inclusion: Inclusion) throws(SkyrowError) -> Int? {
-        if inclusion.isNullWithoutReference, try !isReference(inclusion.keyPath) { return nil }
-        return try join(inclusion.keyPath)
-    }
-
     /// The distance that is sent along.
-    private mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
+    mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
         let (column, path) = try subject(
             inclusion.function.map { .function($0, inclusion.keyPath) } ?? .keyPath(inclusion.keyPath)
         )
@@ -165,17 +146,21 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.
-    private func fields(_ names: [String]?, _ parameter: String) throws(SkyrowError) -> [Int]? {
+    func fields(
+        of type: Schema.RecordType,
+        _ names: [String]?,
+        _ parameter: String
+    ) throws(SkyrowError) -> [Int]? {
         guard let names else { return nil }
         var positions: Set<Int> = []
         for (place, name) in names.enumerated() where !name.hasPrefix("_") {
             let field = try? FieldName(name)
-            if let field, let found = root.queryField(field) {
+            if let field, let found = type.queryField(field) {
                 positions.insert(found.position)
                 continue
             }
             let error: SkyrowError =
-                if let field, root.isHidden(field) {
+                if let field, type.isHidden(field) {
                     .recordQueryDenied(name)
                 } else {
                     SkyrowError(
@@ -190,8 +175,8 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     /// All fields that the caller sees but for some; nil where none is left out.
-    private func fields(without names: [String]) throws(SkyrowError) -> [Int]? {
-        guard let omitted = try fields(names, "omit"), !omitted.isEmpty else { return nil }
-        return root.fieldPositions.filter { !omitted.contains($0) }
+    func fields(of type: Schema.RecordType, without names: [String]) throws(SkyrowError) -> [Int]? {
+        guard let omitted = try fields(of: type, names, "omit"), !omitted.isEmpty else { return nil }
+        return type.fieldPositions.filter { !omitted.contains($0) }
     }
 }

@@ -2,7 +2,8 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension RecordStore {
-    /// Runs a query in one statement and one round trip, included records and count among it.
+    /// Runs a query in one statement and one round trip, included records and count among it, and one more for each array of
+    /// references that inclusions lead through.
     ///
     /// Records that may not be read are neither sent nor counted. A type without a table has no records. Throws `108
     /// InvalidArgument` for a query that refuses to be cut at its limit and has more records and for a cursor of another
@@ -34,7 +35,12 @@ extension RecordStore {
                     let plan = try await self.client.read(question, contention: table.contention)
                     estimate = try QueryStatement.expectedRows(plan)
                 }
-                let found = try statement.read(result, estimate: estimate)
+                var lists: [IncludedList] = []
+                if let included = statement.lists {
+                    let run = InclusionRun(lists: included, client: self.client, fields: access.fields)
+                    lists = try await run(for: result, count: statement.recordCount(result))
+                }
+                let found = try statement.read(result, estimate: estimate, lists: lists)
                 guard !found.hasMore || query.overflow == .cut else {
                     throw SkyrowError.invalidArgument(
                         "More than \(query.limit) records match; ask for parts of them with limit and offset.",

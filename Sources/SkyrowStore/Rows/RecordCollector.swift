@@ -11,6 +11,9 @@ package struct RecordCollector: RecordSink {
         var record: Record?
         var numbers: [String: Double] = [:]
         var transients: [String: Record?] = [:]
+        var lists: [String: RecordList] = [:]
+        /// The list that is open.
+        var list: RecordList?
         /// The name of the included record that follows.
         var name: String?
     }
@@ -47,6 +50,18 @@ package struct RecordCollector: RecordSink {
         attach(nil)
     }
 
+    package mutating func beginList(count: Int?) {
+        guard let last = open.indices.last else { return }
+        open[last].list = RecordList([], count: count)
+    }
+
+    package mutating func endList() {
+        guard let last = open.indices.last, let name = open[last].name else { return }
+        open[last].lists[name] = open[last].list
+        open[last].list = nil
+        open[last].name = nil
+    }
+
     package mutating func endTransients() {}
 
     package mutating func endRecord() {
@@ -54,6 +69,7 @@ package struct RecordCollector: RecordSink {
         var finished = draft.record
         finished?.transient = draft.transients
         finished?.computed = draft.numbers
+        finished?.lists = draft.lists
         if open.isEmpty {
             record = finished
         } else {
@@ -63,6 +79,10 @@ package struct RecordCollector: RecordSink {
 
     private mutating func attach(_ included: Record?) {
         guard let last = open.indices.last, let name = open[last].name else { return }
+        guard open[last].list == nil else {
+            if let included { open[last].list?.records.append(included) }
+            return
+        }
         open[last].transients.updateValue(included, forKey: name)
         open[last].name = nil
     }

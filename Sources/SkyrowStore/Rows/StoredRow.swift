@@ -9,12 +9,16 @@ package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
     private let reader: FieldAccess
+    fileprivate let lists: [IncludedList]
 
-    /// - Parameter reader: for whom the rows are.
-    package init(_ result: PostgresResult, plan: RowPlan, for reader: FieldAccess) {
+    /// - Parameters:
+    ///   - reader: for whom the rows are.
+    ///   - lists: the records of other results that travel with those of the rows.
+    package init(_ result: PostgresResult, plan: RowPlan, for reader: FieldAccess, lists: [IncludedList] = []) {
         self.result = result
         self.plan = plan.fitting(result)
         self.reader = reader
+        self.lists = lists
     }
 
     /// Whether the owner of the record in a row sees what is for owners alone.
@@ -73,6 +77,24 @@ package final class StoredRows: Sendable {
     }
 }
 
+/// Records of one result that travel with those of another, under a name.
+package struct IncludedList: Sendable {
+    let name: String
+    /// nil where there are none.
+    let rows: StoredRows?
+    /// Which rows travel with each record, by its row.
+    let places: [[Int]]
+    /// How many there are for each, where that is said.
+    let counts: [Int]?
+
+    fileprivate func emit(_ row: Int, into sink: inout some RecordSink) {
+        sink.transient(name)
+        sink.beginList(count: counts?[row])
+        if let rows { for place in places[row] { rows[place].emit(into: &sink) } }
+        sink.endList()
+    }
+}
+
 /// A record as a row of a result: nothing is copied until a sink asks.
 ///
 /// Two words, so that an `any RecordSource` holds it without an allocation.
@@ -84,7 +106,7 @@ package struct StoredRow: RecordSource {
 
     package func emit(into sink: inout some RecordSink) {
         withExtendedLifetime(rows) {
-            emit(rows.plan, into: &sink)
+            emit(rows.plan, rows.lists, into: &sink)
         }
     }
 
@@ -99,7 +121,7 @@ package struct StoredRow: RecordSource {
         return try? rows.result.decode(row: row, column: member.column)
     }
 
-    private func emit(_ plan: RowPlan, into sink: inout some RecordSink) {
+    private func emit(_ plan: RowPlan, _ lists: [IncludedList], into sink: inout some RecordSink) {
         let result = rows.result
         let hidesOwners = plan.hasOwnersMembers && !rows.isOwners(row, plan)
         sink.beginRecord()
@@ -111,7 +133,7 @@ package struct StoredRow: RecordSource {
                 sink.member(plan.key(of: member), .null)
             }
         }
-        if !plan.inclusions.isEmpty {
+        if !plan.inclusions.isEmpty || !lists.isEmpty {
             sink.beginTransients()
             for inclusion in plan.inclusions {
                 sink.transient(inclusion.name)
@@ -122,11 +144,12 @@ package struct StoredRow: RecordSource {
                         sink.missingTransient()
                     }
                 } else if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
-                    emit(included, into: &sink)
+                    emit(included, [], into: &sink)
                 } else {
                     sink.missingTransient()
                 }
             }
+            for list in lists { list.emit(row, into: &sink) }
             sink.endTransients()
         }
         sink.endRecord()

@@ -45,6 +45,8 @@ struct QueryStatement {
     let hasCount: Bool
     /// The question how many records PostgreSQL expects to match, where that is the count.
     let estimate: SQL?
+    /// What brings the records that arrays of references lead to.
+    let lists: IncludedLists?
     /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
     private let limit: Int
     private let fields: FieldAccess
@@ -104,6 +106,21 @@ struct QueryStatement {
             selection.columns += ", \(value) AS \(Self.keyName(place))"
             keyColumns.append(nextColumn)
             nextColumn += 1
+        }
+        if resolved.lists.isEmpty {
+            lists = nil
+        } else {
+            var places: [Int: Int] = [:]
+            for (place, list) in resolved.lists.enumerated() where list.parent == nil {
+                if let column = text.column(of: list.column, in: selection.plan) {
+                    places[place] = column
+                    continue
+                }
+                selection.columns += ", \(text.stored(list.column))"
+                places[place] = nextColumn
+                nextColumn += 1
+            }
+            lists = IncludedLists(resolved, resolver, arrays: places, access)
         }
         cursor =
             if hasCursor, let cursors {
@@ -226,10 +243,10 @@ struct QueryStatement {
             )
         guard !query.inclusions.isEmpty else { return (own.columns, own.plan, firstColumn + own.width) }
         var columns = own.columns
-        var selections: [Int: RecordSelection] = [:]
+        var selections: [SelectedRecord: RecordSelection] = [:]
         var nextColumn = firstColumn + own.width
         var inclusions: [RowPlan.Inclusion] = []
-        for inclusion in query.inclusions {
+        for inclusion in query.inclusions where inclusion.list == nil {
             if let number = inclusion.number {
                 columns += ", \(number.kind.selection(text.value(number)))"
                 inclusions.append(.init(name: inclusion.name, plan: nil, number: nextColumn))
@@ -240,16 +257,11 @@ struct QueryStatement {
                 inclusions.append(.init(name: inclusion.name, plan: nil))
                 continue
             }
+            let key = SelectedRecord(join: join, fields: inclusion.fields)
             let selection =
-                selections[join]
-                ?? RecordSelection(
-                    of: query.joins[join].target,
-                    as: text.alias(join),
-                    fields: text.joined[join].columns,
-                    showsDatabase: showsDatabase,
-                    firstColumn: nextColumn
-                )
-            if selections.updateValue(selection, forKey: join) == nil {
+                selections[key]
+                ?? text.selection(of: key, showsDatabase: showsDatabase, firstColumn: nextColumn)
+            if selections.updateValue(selection, forKey: key) == nil {
                 nextColumn += selection.width
                 columns += ", \(selection.columns)"
             }
@@ -260,18 +272,28 @@ struct QueryStatement {
 
     // MARK: Rows
 
+    /// How many of the rows are records of the page.
+    func recordCount(_ result: PostgresResult) -> Int {
+        // Only beside a count can a row be without a record.
+        let isEmpty = result.rowCount == 0 || hasCount && result.isNull(row: 0, column: plan.idColumn)
+        return isEmpty ? 0 : min(result.rowCount, limit)
+    }
+
     /// The result of the query in the rows of the statement.
     ///
     /// Throws `110 ResourceNotFound` for a page without records that is required to have some, and `108` where a page that
     /// is cut ends at values too long for a cursor.
-    func read(_ result: PostgresResult, estimate: Int? = nil) throws -> QueryResult {
-        // Only beside a count can a row be without a record.
-        let isEmpty = result.rowCount == 0 || hasCount && result.isNull(row: 0, column: plan.idColumn)
-        let rowCount = isEmpty ? 0 : min(result.rowCount, limit)
+    func read(
+        _ result: PostgresResult,
+        estimate: Int? = nil,
+        lists: [IncludedList] = []
+    ) throws -> QueryResult {
+        let rowCount = recordCount(result)
+        let isEmpty = rowCount == 0 && (limit > 0 || result.rowCount == 0)
         if isEmpty, query.isRequired {
             throw SkyrowError.noMatch
         }
-        let rows = StoredRows(result, plan: plan, for: fields)
+        let rows = StoredRows(result, plan: plan, for: fields, lists: lists)
         var records: [any RecordSource] = []
         records.reserveCapacity(rowCount)
         for row in 0..<rowCount { records.append(rows[query.position.isBackwards ? rowCount - 1 - row : row]) }
@@ -326,7 +348,9 @@ extension QueryText {
             case .field(_, let position) = key.place
         else { return nil }
         let name = root.columns[position].key
-        return plan.members.first { $0.key == name && $0.kind.oid == key.kind.sortOID }?.column
+        let oid: PostgresOID? =
+            if case .array(.reference) = key.kind { PostgresOID.textArray } else { key.kind.sortOID }
+        return plan.members.first { $0.key == name && $0.kind.oid == oid }?.column
     }
 }
 

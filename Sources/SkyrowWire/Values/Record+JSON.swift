@@ -19,7 +19,7 @@ extension Record: RecordSource {
             // A field that is NULL is left out.
             value.withBorrowed { sink.member(MemberKey(name.rawValue), $0) }
         }
-        if !transient.isEmpty || !computed.isEmpty {
+        if !transient.isEmpty || !computed.isEmpty || !lists.isEmpty {
             sink.beginTransients()
             for name in Set(transient.keys).union(computed.keys).sorted() {
                 sink.transient(name)
@@ -30,6 +30,12 @@ extension Record: RecordSource {
                 } else {
                     sink.missingTransient()
                 }
+            }
+            for (name, list) in lists.sorted(by: { $0.key < $1.key }) {
+                sink.transient(name)
+                sink.beginList(count: list.count)
+                for record in list.records { record.emit(into: &sink) }
+                sink.endList()
             }
             sink.endTransients()
         }

@@ -39,7 +39,7 @@ extension Record {
             case "_updated_by": updatedBy = value.string.map { UserID($0) }
             case "_revision": revision = value.wholeNumber
             case "_transient":
-                transient = try Record.transient(value)
+                try readTransients(value)
                 computed = Record.numbers(value)
             default:
                 guard let name = try? FieldName(name), !value.isNull else { continue }
@@ -48,12 +48,24 @@ extension Record {
         }
     }
 
-    private static func transient(_ json: JSONView) throws(SkyrowError) -> [String: Record?] {
-        var records: [String: Record?] = [:]
+    private mutating func readTransients(_ json: JSONView) throws(SkyrowError) {
         for (name, value) in json.uniqueMembers where value.number == nil {
-            // `updateValue`, because assigning nil through the subscript would take the name out.
-            records.updateValue(value["_id"] == nil ? nil : try Record(value), forKey: name)
+            if let records = value.isArray ? value : value["records"], value["_id"] == nil {
+                lists[name] = RecordList(
+                    try Record.all(in: records),
+                    count: value["count"]?.wholeNumber.flatMap { Int(exactly: $0) }
+                )
+            } else {
+                // `updateValue`, because assigning nil through the subscript would take the name out.
+                transient.updateValue(value["_id"] == nil ? nil : try Record(value), forKey: name)
+            }
         }
+    }
+
+    private static func all(in json: JSONView) throws(SkyrowError) -> [Record] {
+        var records: [Record] = []
+        records.reserveCapacity(json.count)
+        for element in json.elements { records.append(try Record(element)) }
         return records
     }
 

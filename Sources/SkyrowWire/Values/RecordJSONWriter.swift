@@ -9,6 +9,8 @@ package import SkyrowModel
 /// ```
 package struct RecordJSONWriter: RecordSink {
     private let writer: JSONWriter
+    /// Whether each list that is open has a count.
+    private var counted: [Bool] = []
 
     package init(_ writer: JSONWriter) {
         self.writer = writer
@@ -40,6 +42,22 @@ package struct RecordJSONWriter: RecordSink {
 
     package mutating func missingTransient() {
         writer.null()
+    }
+
+    package mutating func beginList(count: Int?) {
+        counted.append(count != nil)
+        if let count {
+            writer.beginObject()
+            writer.key("count")
+            writer.integer(count)
+            writer.key("records")
+        }
+        writer.beginArray()
+    }
+
+    package mutating func endList() {
+        writer.endArray()
+        if counted.popLast() == true { writer.endObject() }
     }
 
     package mutating func endTransients() {

@@ -87,20 +87,62 @@ private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(
     var inclusions: [Inclusion] = []
     for (name, expression) in object.uniqueMembers {
         var inclusion: Inclusion
-        do throws(SkyrowError) {
-            if expression.firstElement?.equals("func") ?? false {
-                let named = try FunctionOfPath(expression)
-                inclusion = Inclusion(name: name, keyPath: named.path, function: named.function)
-            } else {
-                inclusion = Inclusion(name: name, keyPath: try keyPath(expression, "include"))
-            }
-        } catch {
+        do throws(SkyrowError) { inclusion = try Inclusion(name, expression) } catch {
             throw error.at("include.\(excerpt(of: name))")
         }
         inclusion.isNullWithoutReference = rules.includeWithoutReferenceIsNull
         inclusions.append(inclusion)
     }
     return inclusions
+}
+
+extension Inclusion {
+    private static let members = ["path", "select", "omit", "sort", "limit", "count"]
+
+    /// Reads a key path, `true` for the one that is spelled as the name, or `{"path": key path, "limit": 20, …}`.
+    fileprivate init(_ name: String, _ json: JSONView) throws(SkyrowError) {
+        if json.boolean == true {
+            self.init(name: name, keyPath: try FieldPath(name))
+            return
+        }
+        if json.firstElement?.equals("func") ?? false {
+            let named = try FunctionOfPath(json)
+            self.init(name: name, keyPath: named.path, function: named.function)
+            return
+        }
+        guard json.isObject, json["$val"] == nil, let path = json["path"] else {
+            self.init(name: name, keyPath: try SkyrowWire.keyPath(json, "include"))
+            return
+        }
+        for (member, _) in json.members where !Self.members.contains(member.string ?? "") {
+            throw SkyrowError.invalidArgument(
+                "An inclusion has the members path, select, omit, sort, limit and count.",
+                "include"
+            ).at(".\(excerpt(of: member.string ?? ""))")
+        }
+        do throws(SkyrowError) { self.init(name: name, keyPath: try SkyrowWire.keyPath(path, "include")) } catch {
+            throw error.at(".path")
+        }
+        try readOptions(Parameters(json))
+    }
+
+    private mutating func readOptions(_ parameters: Parameters) throws(SkyrowError) {
+        func read<Value>(_ name: String, _ body: () throws(SkyrowError) -> Value) throws(SkyrowError) -> Value {
+            do throws(SkyrowError) { return try body() } catch {
+                throw error.path == nil ? error.at(".\(name)") : error.at(".")
+            }
+        }
+        desiredFields = try read("select") { () throws(SkyrowError) in try parameters.names("select") }
+        omittedFields = try read("omit") { () throws(SkyrowError) in try parameters.names("omit") ?? [] }
+        guard desiredFields == nil || parameters["omit"] == nil else {
+            throw SkyrowError.invalidArgument("What says which fields to send has none to omit.", "include").at(".omit")
+        }
+        sort = try read("sort") { () throws(SkyrowError) in try sortKeys(parameters) }
+        limit = try read("limit") { () throws(SkyrowError) in
+            try parameters.integer("limit", in: 1...Inclusion.maximumLimit)
+        }
+        countsRecords = try read("count") { () throws(SkyrowError) in try parameters.boolean("count") ?? false }
+    }
 }
 
 func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldPath {
@@ -118,6 +160,33 @@ func keyPath(_ json: JSONView, _ argument: String) throws(SkyrowError) -> FieldP
 }
 
 extension JSONWriter {
+    fileprivate func inclusion(_ inclusion: Inclusion) {
+        guard !inclusion.isPlain else { return keyPath(inclusion.keyPath, inclusion.function) }
+        beginObject()
+        key("path")
+        keyPath(inclusion.keyPath)
+        if let fields = inclusion.desiredFields {
+            key("select")
+            strings(fields)
+        }
+        if !inclusion.omittedFields.isEmpty {
+            key("omit")
+            strings(inclusion.omittedFields)
+        }
+        sort(inclusion.sort)
+        if let limit = inclusion.limit {
+            key("limit")
+            integer(limit)
+        }
+        if inclusion.countsRecords {
+            key("count")
+            boolean(true)
+        }
+        endObject()
+    }
+}
+
+extension JSONWriter {
     /// The members of `record:query` but for the database, inside an object that is already open.
     package func queryMembers(_ query: RecordQuery) {
         key("record_type")
@@ -132,7 +201,7 @@ extension JSONWriter {
             beginObject()
             for inclusion in query.include {
                 key(inclusion.name)
-                keyPath(inclusion.keyPath, inclusion.function)
+                self.inclusion(inclusion)
             }
             endObject()
         }

@@ -34,6 +34,8 @@ private struct LineSink: RecordSink {
     mutating func beginTransients() {}
     mutating func transient(_ name: String) {}
     mutating func missingTransient() {}
+    mutating func beginList(count: Int?) {}
+    mutating func endList() {}
     mutating func endTransients() {}
 }
 

@@ -88,6 +88,15 @@ import Testing
             (#""sort":[[{"$val":"a..b"},"asc"]]"#, "sort[0][0]"), (#""include":{"author":1}"#, "include.author"),
             (#""include":{"x":["func","distance"]}"#, "include.x[2]"),
             (#""include":{"x":["func","rank"]}"#, "include.x[1]"), (#""predicate":["and",1]"#, "predicate[1]"),
+            (#""include":{"x":false}"#, "include.x"), (#""include":{"x.":true}"#, "include.x."),
+            (#""include":{"x":{"path":"a"}}"#, "include.x.path"),
+            (#""include":{"x":{"path":{"$val":"a"},"limit":0}}"#, "include.x.limit"),
+            (#""include":{"x":{"path":{"$val":"a"},"limit":1001}}"#, "include.x.limit"),
+            (#""include":{"x":{"path":{"$val":"a"},"offset":1}}"#, "include.x.offset"),
+            (#""include":{"x":{"path":{"$val":"a"},"count":1}}"#, "include.x.count"),
+            (#""include":{"x":{"path":{"$val":"a"},"select":["a"],"omit":["b"]}}"#, "include.x.omit"),
+            (#""include":{"x":{"path":{"$val":"a"},"select":[1]}}"#, "include.x.select"),
+            (#""include":{"x":{"path":{"$val":"a"},"sort":[[{"$val":"a"},"up"]]}}"#, "include.x.sort[0][1]"),
         ]
     )
     func theFaultyElementIsNamed(member: String, path: String) throws {
@@ -106,6 +115,13 @@ import Testing
         #expect(try refusal(include) { try QueryRequest(parameters: $0) }?.arguments == ["include"])
     }
 
+    @Test func anInclusionIsNamedByItsPathWhereItIsTrue() throws {
+        let request = try readJSON(#"{"record_type":"n","include":{"author.city":true}}"#) {
+            try QueryRequest(parameters: $0)
+        }
+        #expect(request.query.include == [Inclusion(name: "author.city", keyPath: keyPath("author.city"))])
+    }
+
     @Test func queriesAreReadAsTheyWereWritten() throws {
         let queries = [
             RecordQuery(type: typeName("note")),
@@ -120,7 +136,15 @@ import Testing
                 countsMatches: true
             ),
         ]
-        for query in queries {
+        var list = Inclusion(name: "tags", keyPath: keyPath("a.tags"))
+        list.desiredFields = ["name"]
+        list.sort = [SortKey(keyPath("name"), .descending, .last)]
+        list.limit = 20
+        list.countsRecords = true
+        var others = Inclusion(name: "o", keyPath: keyPath("others"))
+        others.omittedFields = ["name"]
+        let lists = RecordQuery(type: typeName("note"), include: [list, others])
+        for query in queries + [lists] {
             let request = try readJSON(writtenJSON { $0.queryParameters(query, database: .own) }) {
                 try QueryRequest(parameters: $0)
             }

@@ -12,7 +12,9 @@ import Testing
         "_created_at":"2019-02-07T06:42:59.871181Z","_created_by":"118e0217","_updated_at":"2019-02-07T06:42:59.87Z",\#
         "_updated_by":"u2","_revision":42,"blob":{"$type":"bytes","$base64":"AQI="},"category":{"$type":"ref","$id":"category/9"},\#
         "done":false,"due":{"$type":"date","$date":"2019-03-01T09:00:00Z"},"price":1.5,"stars":9007199254740993,"tags":["a",{"b":1}],\#
-        "title":"Shop\"ping","_transient":{"category":{"_id":"category/9","_type":"record","_access":null,"name":"Home"},"none":null}}
+        "title":"Shop\"ping","_transient":{"category":{"_id":"category/9","_type":"record","_access":null,"name":"Home"},"none":null,\#
+        "counted":{"count":7,"records":[{"_id":"tag/2","_type":"record","_access":null}]},\#
+        "tags":[{"_id":"tag/1","_type":"record","_access":null},{"_id":"tag/2","_type":"record","_access":null}]}}
         """#
 
     static var record: Record {
@@ -35,6 +37,8 @@ import Testing
         record.revision = 42
         let home = Record(id: recordID("category/9"), fields: [fieldName("name"): .string("Home")])
         record.transient = ["category": home, "none": nil as Record?]
+        let tags = ["tag/1", "tag/2"].map { Record(id: recordID($0)) }
+        record.lists = ["tags": RecordList(tags), "counted": RecordList([tags[1]], count: 7)]
         return record
     }
 

@@ -1,0 +1,157 @@
+internal import SkyrowModel
+
+/// A list of records that an inclusion leads through, and what resolves the key paths that begin at its records.
+package struct InclusionList<Schema: QuerySchema> {
+    var column: ResolvedColumn
+    var parent: Int?
+    /// What the inclusion says of the list; of one on the way to another nothing.
+    var options: Inclusion
+    var resolver: Resolver<Schema>
+    var sort: [ResolvedSort] = []
+
+    /// The type of its records.
+    package var type: Schema.RecordType { resolver.root }
+    /// The types of the records that are joined to them.
+    package var joinedTypes: [Schema.RecordType] { resolver.joinedTypes }
+
+    var resolved: ResolvedRecordList {
+        ResolvedRecordList(
+            parent: parent,
+            column: column,
+            target: type.name,
+            idCollation: type.collation(of: .id),
+            joins: resolver.joins,
+            sort: sort,
+            limit: options.limit ?? Inclusion.defaultLimit
+        )
+    }
+}
+
+extension Resolver {
+    mutating func inclusions(_ inclusions: [Inclusion]) throws(SkyrowError) -> [ResolvedInclusion] {
+        var result: [ResolvedInclusion] = []
+        result.reserveCapacity(inclusions.count)
+        for inclusion in inclusions {
+            do throws(SkyrowError) { result.append(try resolved(inclusion)) } catch {
+                throw error.at("include.\(String(inclusion.name.prefix(64)))")
+            }
+        }
+        return result
+    }
+
+    private mutating func resolved(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedInclusion {
+        guard inclusion.function == nil else {
+            return ResolvedInclusion(name: inclusion.name, number: try includedNumber(inclusion))
+        }
+        var result = ResolvedInclusion(name: inclusion.name, countsRecords: inclusion.countsRecords)
+        var rest = inclusion.keyPath
+        do throws(SkyrowError) {
+            while !rest.components.isEmpty, let hop = try hop(on: rest, in: result.list, of: inclusion) {
+                rest = hop.rest
+                result.list = try list(of: hop.column, in: result.list, of: inclusion, before: rest)
+            }
+            if !rest.components.isEmpty {
+                if result.list == nil, inclusion.isNullWithoutReference, try !isReference(rest) { return result }
+                result.join = try inList(result.list) { resolver throws(SkyrowError) in try resolver.join(rest) }
+            }
+        } catch {
+            throw error.naming(inclusion.keyPath, insteadOf: rest)
+        }
+        if result.list == nil, let parameter = inclusion.listParameter {
+            throw SkyrowError.invalidArgument("\"\(parameter)\" is for what leads to several records.", "include")
+                .at(".\(parameter)")
+        }
+        if inclusion.countsRecords, let list = result.list, lists[list].parent != nil || result.join != nil {
+            throw SkyrowError.invalidArgument("Only the records that one array refers to are counted.", "include").at(
+                ".count"
+            )
+        }
+        if let type = includedType(result) {
+            do throws(SkyrowError) {
+                result.fields =
+                    inclusion.desiredFields == nil
+                    ? try fields(of: type, without: inclusion.omittedFields)
+                    : try fields(of: type, inclusion.desiredFields, "select")
+            } catch {
+                throw error.at(".")
+            }
+        }
+        return result
+    }
+
+    /// The next array of references on a path; nil where there is none.
+    private mutating func hop(
+        on path: KeyPath,
+        in list: Int?,
+        of inclusion: Inclusion
+    ) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
+        do throws(SkyrowError) {
+            return try inList(list) { resolver throws(SkyrowError) in try resolver.hop(on: path) }
+        } catch {
+            // Of what is no reference there is nothing to bring.
+            guard inclusion.isNullWithoutReference, list == nil, error.code == .recordQueryInvalid else { throw error }
+            return nil
+        }
+    }
+
+    private func includedType(_ inclusion: ResolvedInclusion) -> Schema.RecordType? {
+        guard let list = inclusion.list else { return inclusion.join.map { joinedTypes[$0] } }
+        return inclusion.join.map { lists[list].joinedTypes[$0] } ?? lists[list].type
+    }
+
+    /// Resolves something where key paths begin at the records of a list, or at those that are asked about.
+    private mutating func inList<Result>(
+        _ list: Int?,
+        _ body: (inout Resolver) throws(SkyrowError) -> Result
+    ) throws(SkyrowError) -> Result {
+        guard let list else { return try body(&self) }
+        return try body(&lists[list].resolver)
+    }
+
+    /// The place of the list that an array of references leads to, which inclusions share that ask for the same of it.
+    private mutating func list(
+        of column: ResolvedColumn,
+        in parent: Int?,
+        of inclusion: Inclusion,
+        before rest: KeyPath
+    ) throws(SkyrowError) -> Int {
+        guard case .array(.reference(let target)) = column.kind, let type = schema[target] else {
+            throw .recordQueryInvalid("The type of the references does not exist.", inclusion.keyPath)
+        }
+        var options = Inclusion(name: "", keyPath: KeyPath.none)
+        if !leadsToSeveral(rest.components[...], from: type) {
+            options.limit = inclusion.limit
+            options.sort = inclusion.sort
+        }
+        let known = lists.firstIndex { $0.parent == parent && $0.column == column && $0.options == options }
+        if let known { return known }
+        guard lists.count < Inclusion.maximumLists else {
+            throw .recordQueryInvalid(
+                "The inclusions of a query lead through at most \(Inclusion.maximumLists) arrays of references.",
+                inclusion.keyPath
+            )
+        }
+        var resolver = Resolver(schema: schema, root: type, access: access)
+        resolver.start = .listedRecord
+        var list = InclusionList(column: column, parent: parent, options: options, resolver: resolver)
+        if !options.sort.isEmpty {
+            do throws(SkyrowError) { list.sort = try list.resolver.sort(options.sort) } catch { throw error.at(".") }
+        }
+        lists.append(list)
+        return lists.count - 1
+    }
+
+    /// Whether names lead through an array of references; false for those that lead nowhere, which is found out elsewhere.
+    private func leadsToSeveral(_ names: ArraySlice<String>, from type: Schema.RecordType) -> Bool {
+        guard let name = names.first else { return false }
+        var target: RecordTypeName?
+        if type.hasMetadata, let metadata = MetadataField(keyPath: name) {
+            target = metadata.kind(in: type.name).target
+        } else if let field = try? FieldName(name), let found = type.queryField(field) {
+            if case .array(.reference) = found.type { return true }
+            target = ValueKind(found.type).target
+        }
+        guard let next = target.flatMap({ schema[$0] }) else { return false }
+        return leadsToSeveral(names.dropFirst(), from: next)
+    }
+}

@@ -1,0 +1,170 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// A record that a row of a statement has, and which of its fields.
+struct SelectedRecord: Hashable {
+    /// The join that brings it; nil for the record that the row is about.
+    var join: Int?
+    /// The places of the fields; nil for all that the caller sees.
+    var fields: [Int]?
+}
+
+extension QueryText {
+    func selection(of record: SelectedRecord, showsDatabase: Bool, firstColumn: Int) -> RecordSelection {
+        let table = record.join.map { joined[$0] } ?? root
+        return RecordSelection(
+            of: table.name,
+            as: alias(record.join),
+            fields: record.fields?.map { table.columns[$0] } ?? table.columns,
+            showsDatabase: showsDatabase,
+            firstColumn: firstColumn
+        )
+    }
+}
+
+/// The statements that bring the records which arrays of references of a page lead to: one for each array that inclusions lead
+/// through, whatever the number of records (Documentation/Decisions/0040-to-many.md).
+struct IncludedLists {
+    struct Inclusion {
+        let name: String
+        let list: Int
+        let plan: RowPlan
+        let countsRecords: Bool
+        /// Whether a record may be reached in several ways, of which one is sent.
+        let isThroughOthers: Bool
+    }
+
+    /// In the order of their resolution: each behind the one that leads to it.
+    let statements: [ListStatement]
+    let inclusions: [Inclusion]
+    /// Where the rows of the page have the arrays that the first lists are made of.
+    let arrays: [Int: Int]
+
+    init(
+        _ query: ResolvedQuery,
+        _ resolver: Resolver<SchemaCatalog>,
+        arrays: [Int: Int],
+        _ access: RecordAccess
+    ) {
+        var inclusions: [Inclusion] = []
+        var statements: [ListStatement] = []
+        for (place, list) in query.lists.enumerated() {
+            let known = resolver.lists[place]
+            var statement = ListStatement(
+                list,
+                QueryText(root: known.type, joined: known.joinedTypes),
+                query.visibility,
+                access.variables
+            )
+            for inclusion in query.inclusions where inclusion.list == place {
+                inclusions.append(
+                    Inclusion(
+                        name: inclusion.name,
+                        list: place,
+                        plan: statement.select(
+                            SelectedRecord(join: inclusion.join, fields: inclusion.fields),
+                            showsDatabase: access.database == .union
+                        ),
+                        countsRecords: inclusion.countsRecords,
+                        isThroughOthers: list.parent != nil || inclusion.join != nil
+                    )
+                )
+            }
+            for (child, other) in query.lists.enumerated() where other.parent == place {
+                statement.selectArray(other.column, ofList: child)
+            }
+            statements.append(statement)
+        }
+        self.statements = statements
+        self.inclusions = inclusions
+        self.arrays = arrays
+    }
+
+    /// The lists in the order in which they are read: those of a level at the same time.
+    var levels: [[Int]] {
+        var levels: [[Int]] = []
+        var depths: [Int] = []
+        for (place, statement) in statements.enumerated() {
+            let depth = statement.list.parent.map { depths[$0] + 1 } ?? 0
+            depths.append(depth)
+            if depth == levels.count { levels.append([]) }
+            levels[depth].append(place)
+        }
+        return levels
+    }
+}
+
+/// The statement that brings the records of one list for all records that have an array of it.
+///
+/// ```sql
+/// SELECT "x".* FROM (
+///     SELECT "r"."_id", …, "o"."owner" AS "_o", count(*) OVER "w" AS "_n", row_number() OVER "p" AS "_p"
+///     FROM unnest($1, $2) WITH ORDINALITY AS "o" ("owner", "id", "place")
+///     JOIN "app"."tag" AS "r" ON "r"."_id" = "o"."id" WHERE <access> WINDOW …
+/// ) AS "x" WHERE "x"."_p" <= $3 ORDER BY "x"."_o", "x"."_p" LIMIT $4
+/// ```
+struct ListStatement {
+    /// How many ids one statement looks up.
+    static let maximumIDs = 100_000
+
+    let list: ResolvedRecordList
+    private let text: QueryText
+    private let visibility: ResolvedVisibility
+    private let variables: AccessVariables?
+    private var columns: [SQL] = []
+    private var selections: [SelectedRecord: RecordSelection] = [:]
+    /// How many columns the rows have so far.
+    private var width = 0
+    /// Where rows have the arrays of further lists, by their places.
+    private(set) var arrays: [Int: Int] = [:]
+
+    /// Which of the records that have an array a row is for.
+    var ownerColumn: Int { width }
+    /// How many records the array leads to.
+    var countColumn: Int { width + 1 }
+
+    init(_ list: ResolvedRecordList, _ text: QueryText, _ visibility: ResolvedVisibility, _ variables: AccessVariables?)
+    {
+        self.list = list
+        self.text = text
+        self.visibility = visibility
+        self.variables = variables
+    }
+
+    /// Adds the columns of a record, unless they are there; the plan by which it is read.
+    mutating func select(_ record: SelectedRecord, showsDatabase: Bool) -> RowPlan {
+        if let known = selections[record] { return known.plan }
+        let selection = text.selection(of: record, showsDatabase: showsDatabase, firstColumn: width)
+        selections[record] = selection
+        columns.append(selection.columns)
+        width += selection.width
+        return selection.plan
+    }
+
+    mutating func selectArray(_ column: ResolvedColumn, ofList place: Int) {
+        arrays[place] = width
+        columns.append(text.stored(column))
+        width += 1
+    }
+
+    /// - Parameters:
+    ///   - owners: for each id, the number of the record that has it; in order.
+    ///   - most: how many rows there are at most.
+    func sql(owners: [Int32], ids: [String], most: Int) -> SQL {
+        let order: SQL = list.sort.isEmpty ? "\"o\".\"place\"" : "\(text.order(list.sort)), \"o\".\"place\""
+        var source: SQL = """
+            FROM unnest(\(owners), \(ids)) WITH ORDINALITY AS "o" ("owner", "id", "place") \
+            JOIN \(text.root.qualifiedName) AS "r" ON "r"."_id" = "o"."id"
+            """
+        for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility, variables))" }
+        let access = visibility.referenced.map { text.admission($0, join: nil, variables) }
+        return """
+            SELECT "x".* FROM (SELECT \((columns + [""]).joined(separator: ", "))"o"."owner" AS "_o", \
+            count(*) OVER (PARTITION BY "o"."owner") AS "_n", \
+            row_number() OVER (PARTITION BY "o"."owner" ORDER BY \(order)) AS "_p" \
+            \(source) WHERE (\(access.joined(separator: " OR ")))) AS "x" \
+            WHERE "x"."_p" <= \(Int64(list.limit)) ORDER BY "x"."_o", "x"."_p" LIMIT \(Int64(most))
+            """
+    }
+}
