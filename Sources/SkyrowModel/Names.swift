@@ -27,19 +27,26 @@ public struct RecordTypeName: Hashable, Sendable, Comparable, CustomStringConver
     public var description: String { rawValue }
 }
 
-/// The name of a field of a record type, which is the name of its column: `[A-Za-z][A-Za-z0-9_]{0,62}`.
+/// The name of a field of a record type, which is the name of its column: `[A-Za-z][A-Za-z0-9_]{0,62}`, or `_parent`.
 public struct FieldName: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let rawValue: String
 
     /// Throws `108 InvalidArgument` when the text is not a name.
     public init(_ text: String) throws(SkyrowError) {
-        guard isRecordName(text) else {
+        guard isRecordName(text) || text == Self.parent.rawValue else {
             throw .invalidArgument(
                 "A field is named by a letter followed by at most 62 letters, digits or underscores."
             )
         }
         rawValue = text
     }
+
+    private init(known: String) {
+        rawValue = known
+    }
+
+    /// The record that a record belongs to and is deleted with, a reference with the rule `cascade`.
+    public static let parent = FieldName(known: "_parent")
 
     public static func < (a: FieldName, b: FieldName) -> Bool {
         a.rawValue < b.rawValue

@@ -26,6 +26,13 @@ public struct Record: Hashable, Sendable {
     }
 }
 
+extension Record {
+    /// The record that this one belongs to and is deleted with.
+    public var parent: RecordID? {
+        if case .reference(let id)? = fields[.parent] { id } else { nil }
+    }
+}
+
 /// Some records that travel with another.
 public struct RecordList: Hashable, Sendable {
     /// Those that the caller may read, up to the limit of the inclusion.

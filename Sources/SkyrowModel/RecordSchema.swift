@@ -83,6 +83,18 @@ public struct RecordType: Hashable, Sendable {
     }
 }
 
+extension RecordType {
+    /// Throws `108 InvalidArgument` unless a field of the name `_parent` is a reference whose records go with their target.
+    package static func checkParent(_ type: FieldType, _ rule: DeleteRule?) throws(SkyrowError) {
+        guard case .reference = type else {
+            throw .invalidArgument("The parent of a record is a reference: \"type\": \"ref(…)\".", "_parent")
+        }
+        guard rule == nil || rule == .cascade else {
+            throw .invalidArgument("A record is deleted with its parent, so \"on_delete\" is \"cascade\".", "_parent")
+        }
+    }
+}
+
 /// Every record type of an application.
 public struct RecordSchema: Hashable, Sendable {
     public var types: [RecordTypeName: RecordType]

@@ -117,8 +117,10 @@ package struct ImportPlan: Hashable, Sendable {
         idColumn: String
     ) throws(ToolError) -> Target {
         if source == idColumn { return .id }
-        if source.hasPrefix("_") { return .leftOut("its name begins with an underscore") }
-        guard let name = fieldName(from: source) else {
+        if source.hasPrefix("_"), source != FieldName.parent.rawValue {
+            return .leftOut("its name begins with an underscore")
+        }
+        guard let name = source == FieldName.parent.rawValue ? .parent : fieldName(from: source) else {
             throw .failure("The column '\(source)' has no letter or digit to make a field's name from: rename it.")
         }
         if let type = known.existing[name] { return .field(name, type, isNew: false) }

@@ -141,7 +141,7 @@ struct SourceReader: Sendable {
             var members: [(String, SourceRecord.Cell)] = []
             for (name, json) in root.uniqueMembers {
                 do throws(SkyrowError) {
-                    if name.hasPrefix("_"), name != "_id" {
+                    if name.hasPrefix("_"), name != "_id", name != FieldName.parent.rawValue {
                         members.append((name, SourceReader.reserved(json)))
                     } else if jsonColumns.contains(name) {
                         members.append((name, .value(.json(json.jsonText))))

@@ -152,7 +152,8 @@ package struct Resolver<Schema: QuerySchema> {
         _ parameter: String
     ) throws(SkyrowError) -> [Int]? {
         guard let names else { return nil }
-        var positions: Set<Int> = []
+        // As metadata, the parent is always sent.
+        var positions = Set(type.queryField(.parent).map { [$0.position] } ?? [])
         for (place, name) in names.enumerated() where !name.hasPrefix("_") {
             let field = try? FieldName(name)
             if let field, let found = type.queryField(field) {
@@ -177,6 +178,7 @@ package struct Resolver<Schema: QuerySchema> {
     /// All fields that the caller sees but for some; nil where none is left out.
     func fields(of type: Schema.RecordType, without names: [String]) throws(SkyrowError) -> [Int]? {
         guard let omitted = try fields(of: type, names, "omit"), !omitted.isEmpty else { return nil }
-        return type.fieldPositions.filter { !omitted.contains($0) }
+        let parent = type.queryField(.parent)?.position
+        return type.fieldPositions.filter { $0 == parent || !omitted.contains($0) }
     }
 }

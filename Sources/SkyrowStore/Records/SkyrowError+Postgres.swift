@@ -61,6 +61,12 @@ extension SkyrowError {
                 "A field that must have a value has none.",
                 info: SkyrowError.arguments(error.column)
             )
+        case .checkViolation where error.constraint == "_check_parent":
+            self.init(
+                .invalidArgument,
+                "A record does not stand below itself, and at most 32 records stand above it.",
+                info: SkyrowError.arguments(FieldName.parent.rawValue)
+            )
         case .checkViolation, .exclusionViolation, .raiseException:
             self.init(.constraintViolated, "A rule of the database does not allow this record.")
         case .undefinedTable, .undefinedColumn, .datatypeMismatch, .undefinedFunction:

@@ -89,7 +89,7 @@ extension SchemaCatalog {
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
                 ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
-                AND NOT starts_with(field.attname, '_')
+                AND (NOT starts_with(field.attname, '_') OR field.attname = '_parent')
             LEFT JOIN LATERAL (
                 -- A foreign key, or of an array the check that names the table (ArrayColumn).
                 SELECT conname AS name, target.relname AS type,
@@ -237,10 +237,13 @@ package struct CatalogRow: Hashable, Sendable {
 }
 
 extension RecordColumn {
-    /// nil for a column whose name is no field's.
+    /// nil for a column whose name is no field's, and for one of psql's making that is called as the parent and is none.
     init?(_ column: CatalogRow.Column) {
         guard let field = try? FieldName(column.name), let identifier = try? SQLIdentifier(column.name) else {
             return nil
+        }
+        if field == .parent {
+            guard case .reference = FieldType(column), column.onDelete == .cascade else { return nil }
         }
         self.init(
             field: field,

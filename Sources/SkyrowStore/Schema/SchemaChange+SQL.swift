@@ -24,6 +24,10 @@ extension SchemaChange {
                 others.append(renameInIndexes(name, to: newName, of: type, in: schema))
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
+                // The trigger is one of this column.
+                if name == .parent {
+                    others.append("DROP TRIGGER IF EXISTS _check_parent ON \(try table(type, schema))")
+                }
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
             }
         }
@@ -37,6 +41,9 @@ extension SchemaChange {
                 statements.append(try comment(field.name, field.type, table))
                 let column = try SQLIdentifier(field.name.rawValue)
                 if let index = field.type.column.index(on: column, of: table) { statements.append(index) }
+            }
+            if fields.contains(where: { $0.name == .parent }) {
+                statements.append("SELECT \(schema)._keep_parent(\(literal: type.rawValue))")
             }
             if fields.contains(where: { $0.type == .sequence }) {
                 statements.append("SELECT \(schema)._keep_sequences(\(literal: type.rawValue))")

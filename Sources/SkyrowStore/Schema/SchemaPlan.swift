@@ -47,6 +47,7 @@ package struct SchemaPlan: Hashable, Sendable {
                 if let column = table?[name] {
                     try fit(value, into: column, of: type)
                 } else if let wanted = value.fieldType {
+                    try refuseParent(name, of: type)
                     try need(Field(type: type, name: name), wanted)
                     if case .reference(let target) = wanted { references[target] = name }
                 }
@@ -57,6 +58,7 @@ package struct SchemaPlan: Hashable, Sendable {
                     guard case .development = mode, column.takesWidened(change) else { continue }
                     widened.insert(Field(type: type, name: name))
                 } else if let wanted = change.fieldType {
+                    try refuseParent(name, of: type)
                     try need(Field(type: type, name: name), wanted)
                     if case .reference(let target) = wanted { references[target] = name }
                 }
@@ -96,7 +98,8 @@ package struct SchemaPlan: Hashable, Sendable {
             if table == nil { try need(type.name, in: catalog) }
             for (name, wanted) in type.fields.sorted(by: { $0.key < $1.key }) {
                 let field = Field(type: type.name, name: name)
-                let rule = type.deleteRules[name]
+                if name == .parent { try RecordType.checkParent(wanted, type.deleteRules[name]) }
+                let rule = name == .parent ? .cascade : type.deleteRules[name]
                 if rule == .cascade, TypeRules.builtIn(type.name).origin == .accounts {
                     throw .invalidArgument(
                         "Profiles go with their accounts alone, so \(name) cannot cascade.",
@@ -129,6 +132,9 @@ package struct SchemaPlan: Hashable, Sendable {
         in catalog: SchemaCatalog
     ) throws(SkyrowError) {
         let table = try requireField(field, type, in: catalog)
+        guard field != .parent, newName != .parent else {
+            throw .invalidArgument("The parent of records is called _parent, and no other field is.", "item_name")
+        }
         try refuseSystemName(newName)
         guard table[newName] == nil else {
             // Skygear's code for whatever keeps a field from being renamed.
@@ -213,6 +219,16 @@ package struct SchemaPlan: Hashable, Sendable {
     private func refuseSystemName(_ name: FieldName) throws(SkyrowError) {
         guard SchemaPlan.isSystemName(name) else { return }
         throw .invalidArgument("A field cannot be named \(name); PostgreSQL keeps that name.", name.rawValue)
+    }
+
+    /// A parent is what the schema says, and not what a save brings along.
+    private func refuseParent(_ name: FieldName, of type: RecordTypeName) throws(SkyrowError) {
+        guard name == .parent else { return }
+        throw SkyrowError(
+            .incompatibleSchema,
+            "Records of the type \(type) have no parent; schema:create and schema files give them one.",
+            info: ["arguments": .list([.string(name.rawValue)])]
+        )
     }
 
     private func conflict(_ field: Field, _ known: FieldType, _ wanted: FieldType) -> SkyrowError {

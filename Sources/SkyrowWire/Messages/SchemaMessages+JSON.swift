@@ -41,6 +41,7 @@ extension RecordType {
             if let rule = field["on_delete"], !rule.isNull {
                 deleteRules[fieldName] = try DeleteRule(json: rule, of: fieldType)
             }
+            if fieldName == .parent { try RecordType.checkParent(fieldType, deleteRules[fieldName]) }
         }
     }
 }

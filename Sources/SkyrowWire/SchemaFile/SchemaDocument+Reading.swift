@@ -78,6 +78,14 @@ extension DocumentedField {
                 try DeleteRule(json: rule, of: type)
             }
         }
+        if field.renamedFrom == .parent || name == .parent && field.renamedFrom != nil {
+            throw object.fault("renames a field to or from \"_parent\", which has that name alone")
+        }
+        if name == .parent {
+            let rule = members["on_delete"].flatMap { $0.isNull ? nil : field.onDelete }
+            try reading(at: object.place) { () throws(SkyrowError) in try RecordType.checkParent(type, rule) }
+            field.onDelete = .cascade
+        }
         if let generated = members["generated"] {
             guard let isGenerated = generated.boolean else {
                 throw object.fault("needs true or false for \"generated\"")

@@ -4,8 +4,8 @@ package import SkyrowModel
 extension RecordDraft {
     /// Reads a record to be saved (skygear.md 3.1).
     ///
-    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_access`, `_if_revision`, `_if` and
-    /// the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
+    /// Members that are empty or begin with `_` are dropped, as in Skygear, but for `_id`, `_parent`, `_access`, `_if_revision`,
+    /// `_if` and the newer `_recordType` with `_recordID`. Throws `108 InvalidArgument` about the member that cannot be read,
     /// `111 NotSupported` for value types that this server does not have and `132 PayloadTooLarge` beyond 1 MB.
     package init(_ json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         try self.init(json, as: nil, rules: rules)
@@ -20,7 +20,7 @@ extension RecordDraft {
         var members = DraftMembers()
         members.fields.reserveCapacity(json.count)
         for (key, value) in json.members {
-            if key.firstByte == UInt8(ascii: "_") {
+            if key.firstByte == UInt8(ascii: "_"), !key.equals("_parent") {
                 members.readReserved(key, value)
             } else if let name = key.string, !name.isEmpty {
                 if let change = value.isObject ? try FieldOperator(value, of: name, rules: rules) : nil {

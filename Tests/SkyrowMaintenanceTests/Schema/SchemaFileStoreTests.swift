@@ -60,6 +60,24 @@ import Testing
         }
     }
 
+    @Test func aFileGivesRecordsAParentAndTakesItAway() async throws {
+        try await withStore { fixture in
+            try await fixture.psql("SELECT _create_type('list'), _create_type('item')")
+            var document = try await fixture.store.schemaDocument()
+            document.types[type("item")]?.fields[.parent] = DocumentedField(
+                .reference(type("list")),
+                onDelete: .cascade
+            )
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+            #expect(try await fixture.store.schemaDocument() == document)
+            #expect(try await fixture.psql("SELECT count(*) FROM pg_trigger WHERE tgname = '_check_parent'") == "1")
+            document.types[type("item")]?.fields[.parent] = nil
+            let report = try await fixture.store.compareSchema(with: document)
+            #expect(report.difference.losesData)
+        }
+    }
+
     @Test func theRuleOfAReferenceIsThatOfTheFile() async throws {
         try await withStore { fixture in
             try await fixture.psql(

@@ -31,6 +31,8 @@ import Testing
         #"{"name":"list","type":"ref(list)","on_delete":1}"#,
         #"{"name":"list","type":"string","on_delete":"cascade"}"#,
         #"{"name":"list","type":"array(ref(list))","on_delete":"cascade"}"#,
+        #"{"name":"_parent","type":"string"}"#, #"{"name":"_parent","type":"array(ref(list))"}"#,
+        #"{"name":"_parent","type":"ref(list)","on_delete":"restrict"}"#, #"{"name":"_owner","type":"ref(list)"}"#,
     ])
     func anyOtherRuleIsRefused(field: String) throws {
         let error = try #require(
@@ -43,6 +45,18 @@ import Testing
             try refusal(#"{"record_types":{"item":{"fields":["# + field + "]}}}") { try SchemaDocument(schemaFile: $0) }
         )
         #expect(file.message.contains("record_types.item.fields[0]"))
+    }
+
+    @Test func aParentCascadesWithoutBeingAsked() throws {
+        let text = #"{"record_types":{"item":{"fields":[{"name":"_parent","type":"ref(list)"}]}}}"#
+        let item = try readJSON(text) { try SchemaCreateRequest(parameters: $0).types[0] }
+        #expect(item.fields == [.parent: .reference(type("list"))])
+        let document = try readJSON(text) { try SchemaDocument(schemaFile: $0) }
+        #expect(document.types[type("item")]?.fields[.parent]?.onDelete == .cascade)
+        #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        let renamed =
+            #"{"record_types":{"item":{"fields":[{"name":"_parent","type":"ref(list)","renamed_from":"list"}]}}}"#
+        #expect(try refusal(renamed) { try SchemaDocument(schemaFile: $0) } != nil)
     }
 
     @Test func aFileKeepsTheRules() throws {

@@ -21,6 +21,12 @@ import Testing
         )
     }
 
+    @Test func theParentIsAFieldOfADraft() throws {
+        let draft = try draft(#"{"_id":"item/1","_parent":{"$type":"ref","$id":"list/1"},"a":1}"#)
+        #expect(draft == RecordDraft("item/1", [("_parent", .reference(recordID("list/1"))), ("a", .integer(1))]))
+        #expect(try self.draft(writtenJSON { $0.draft(draft) }) == draft)
+    }
+
     @Test func aNameThatComesAgainCountsOnceWithItsLastValue() throws {
         #expect(try draft(#"{"_id":"n/1","a":1,"b":2,"a":3}"#).fields.map(\.value) == [.integer(3), .integer(2)])
         let names = (0..<100).map { "f\($0 % 40)" }
