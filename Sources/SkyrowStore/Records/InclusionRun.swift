@@ -14,6 +14,8 @@ struct InclusionRun {
     private struct Found: Sendable {
         var result: PostgresResult
         var rows: [[Int]]
+        /// How many there are for each, where not all of them are here.
+        var counts: [Int]?
     }
 
     /// - Parameter count: how many rows of the page are records that are sent.
@@ -30,8 +32,7 @@ struct InclusionRun {
                 for (place, question) in questions {
                     group.addTask {
                         let result = try await client.read(question.sql, limit: .reading)
-                        let column = lists.statements[place].ownerColumn
-                        return (place, Found(result: result, rows: try question.rows(of: result, ownerColumn: column)))
+                        return (place, try question.found(in: result, lists.statements[place]))
                     }
                 }
                 for try await (place, list) in group {
@@ -50,15 +51,39 @@ struct InclusionRun {
 
     /// What is asked for one list: the ids in the arrays of the rows that lead to it.
     private struct Question: Sendable {
-        var sql: SQL
-        var owners: Int
+        let sql: SQL
+        let arrays: [[String]]
+        /// Whether the rows are those of the arrays as they are, each once.
+        let isOfWholeArrays: Bool
 
-        func rows(of result: PostgresResult, ownerColumn: Int) throws -> [[Int]] {
-            var rows: [[Int]] = Array(repeating: [], count: owners)
-            for row in 0..<result.rowCount {
-                rows[Int(try result.decode(row: row, column: ownerColumn, as: Int32.self))].append(row)
+        init(_ arrays: [[String]], of statement: ListStatement) {
+            self.arrays = arrays
+            let most = Inclusion.maximumRecords + 1
+            isOfWholeArrays = statement.list.sort.isEmpty && arrays.allSatisfy { $0.count <= statement.list.limit }
+            if isOfWholeArrays {
+                sql = statement.sql(ids: Set(arrays.joined().map { TextKey($0) }).map(\.text), most: most)
+            } else {
+                let owners = arrays.enumerated().flatMap { Array(repeating: Int32($0), count: $1.count) }
+                sql = statement.sql(owners: owners, ids: Array(arrays.joined()), most: most)
             }
-            return rows
+        }
+
+        func found(in result: PostgresResult, _ statement: ListStatement) throws -> Found {
+            if isOfWholeArrays {
+                var places: [TextKey: Int] = [:]
+                for row in 0..<result.rowCount {
+                    places[TextKey(try result.decode(row: row, column: statement.idColumn, as: String.self))] = row
+                }
+                return Found(result: result, rows: arrays.map { $0.compactMap { places[TextKey($0)] } })
+            }
+            var rows: [[Int]] = Array(repeating: [], count: arrays.count)
+            var counts = Array(repeating: 0, count: arrays.count)
+            for row in 0..<result.rowCount {
+                let owner = Int(try result.decode(row: row, column: statement.ownerColumn, as: Int32.self))
+                rows[owner].append(row)
+                counts[owner] = Int(try result.decode(row: row, column: statement.countColumn, as: Int64.self))
+            }
+            return Found(result: result, rows: rows, counts: counts)
         }
     }
 
@@ -80,20 +105,16 @@ struct InclusionRun {
             (source, column, owners) = (page, lists.arrays[place], count)
         }
         guard let column else { return nil }
-        var numbers: [Int32] = []
-        var ids: [String] = []
+        var arrays: [[String]] = []
+        var size = 0
         for row in 0..<owners {
             // A matrix of psql's making has no elements that a client sees.
             let array = try? source.decode(row: row, column: column, as: [String?]?.self)
-            for case let id? in (array ?? nil) ?? [] {
-                numbers.append(Int32(row))
-                ids.append(id)
-            }
-            guard ids.count <= ListStatement.maximumIDs else { throw SkyrowError.tooManyIncluded }
+            arrays.append(((array ?? nil) ?? []).compactMap { $0 })
+            size += arrays[row].count
+            guard size <= ListStatement.maximumIDs else { throw SkyrowError.tooManyIncluded }
         }
-        guard !ids.isEmpty else { return nil }
-        let most = Inclusion.maximumRecords + 1
-        return Question(sql: statement.sql(owners: numbers, ids: ids, most: most), owners: owners)
+        return size == 0 ? nil : Question(arrays, of: statement)
     }
 
     /// The records of an inclusion for each record of the page.
@@ -121,13 +142,8 @@ struct InclusionRun {
                 }
             }
         }
-        var counts: [Int]?
-        if inclusion.countsRecords {
-            let column = lists.statements[inclusion.list].countColumn
-            counts = try places.map { rows in
-                try rows.first.map { Int(try list.result.decode(row: $0, column: column, as: Int64.self)) } ?? 0
-            }
-        }
+        // Only a list of the page's own records is counted.
+        let counts = inclusion.countsRecords ? list.counts ?? places.map(\.count) : nil
         return IncludedList(
             name: inclusion.name,
             rows: StoredRows(list.result, plan: inclusion.plan, for: fields),

@@ -74,6 +74,7 @@ struct IncludedLists {
             for (child, other) in query.lists.enumerated() where other.parent == place {
                 statement.selectArray(other.column, ofList: child)
             }
+            statement.selectID()
             statements.append(statement)
         }
         self.statements = statements
@@ -97,6 +98,14 @@ struct IncludedLists {
 
 /// The statement that brings the records of one list for all records that have an array of it.
 ///
+/// Where every array is sent as a whole and in its own order, each record is read once:
+///
+/// ```sql
+/// SELECT "r"."_id", … FROM "app"."tag" AS "r" WHERE <access> AND "r"."_id" = ANY($1) LIMIT $2
+/// ```
+///
+/// Otherwise PostgreSQL orders and cuts each list:
+///
 /// ```sql
 /// SELECT "x".* FROM (
 ///     SELECT "r"."_id", …, "o"."owner" AS "_o", count(*) OVER "w" AS "_n", row_number() OVER "p" AS "_p"
@@ -119,6 +128,8 @@ struct ListStatement {
     /// Where rows have the arrays of further lists, by their places.
     private(set) var arrays: [Int: Int] = [:]
 
+    /// Where rows have the id of the list's record.
+    private(set) var idColumn = 0
     /// Which of the records that have an array a row is for.
     var ownerColumn: Int { width }
     /// How many records the array leads to.
@@ -148,22 +159,44 @@ struct ListStatement {
         width += 1
     }
 
+    /// Adds the id, unless the whole record is there.
+    mutating func selectID() {
+        if let known = selections.first(where: { $0.key.join == nil })?.value {
+            idColumn = known.plan.idColumn
+            return
+        }
+        idColumn = width
+        columns.append("\"r\".\"_id\"")
+        width += 1
+    }
+
+    /// `FROM … WHERE …`, where `FROM` is followed by something else first, or by nothing.
+    private func source(_ others: SQL) -> SQL {
+        var source: SQL = "FROM \(others)\(text.root.qualifiedName) AS \"r\""
+        if !others.text.isEmpty { source += " ON \"r\".\"_id\" = \"o\".\"id\"" }
+        for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility, variables))" }
+        let access = visibility.referenced.map { text.admission($0, join: nil, variables) }
+        return source + " WHERE (\(access.joined(separator: " OR ")))"
+    }
+
+    /// The statement for arrays that are sent as they are.
+    ///
+    /// - Parameter most: how many rows there are at most.
+    func sql(ids: [String], most: Int) -> SQL {
+        "SELECT \(columns.joined(separator: ", ")) \(source("")) AND \"r\".\"_id\" = ANY(\(ids)) LIMIT \(Int64(most))"
+    }
+
     /// - Parameters:
     ///   - owners: for each id, the number of the record that has it; in order.
     ///   - most: how many rows there are at most.
     func sql(owners: [Int32], ids: [String], most: Int) -> SQL {
         let order: SQL = list.sort.isEmpty ? "\"o\".\"place\"" : "\(text.order(list.sort)), \"o\".\"place\""
-        var source: SQL = """
-            FROM unnest(\(owners), \(ids)) WITH ORDINALITY AS "o" ("owner", "id", "place") \
-            JOIN \(text.root.qualifiedName) AS "r" ON "r"."_id" = "o"."id"
-            """
-        for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility, variables))" }
-        let access = visibility.referenced.map { text.admission($0, join: nil, variables) }
+        let source = source("unnest(\(owners), \(ids)) WITH ORDINALITY AS \"o\" (\"owner\", \"id\", \"place\") JOIN ")
         return """
             SELECT "x".* FROM (SELECT \((columns + [""]).joined(separator: ", "))"o"."owner" AS "_o", \
             count(*) OVER (PARTITION BY "o"."owner") AS "_n", \
             row_number() OVER (PARTITION BY "o"."owner" ORDER BY \(order)) AS "_p" \
-            \(source) WHERE (\(access.joined(separator: " OR ")))) AS "x" \
+            \(source)) AS "x" \
             WHERE "x"."_p" <= \(Int64(list.limit)) ORDER BY "x"."_o", "x"."_p" LIMIT \(Int64(most))
             """
     }
