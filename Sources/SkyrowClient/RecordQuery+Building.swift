@@ -60,6 +60,11 @@ extension RecordQuery {
         return query
     }
 
+    /// Each with the records that its reference fields point at, under their names in `transient`.
+    public func includingEveryReference() -> RecordQuery {
+        including(Inclusion.everyReference)
+    }
+
     /// Each with the records that an array of references leads to, in `lists`, up to a limit for each.
     ///
     /// ```swift

@@ -31,6 +31,11 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
         self.components = components
     }
 
+    /// The path of a field of the record itself.
+    package init(_ field: FieldName) {
+        components = [field.rawValue]
+    }
+
     /// A path that leads nowhere.
     package static let none = FieldPath(components: [])
 
@@ -252,6 +257,14 @@ public struct Inclusion: Hashable, Sendable {
         self.name = name
         self.keyPath = keyPath
         self.function = function
+    }
+
+    /// The name and key path that stand for every reference of the type, each under the name of its field.
+    public static let everyReference = "*"
+
+    /// Whether it stands for every reference of the type.
+    package var isOfEveryReference: Bool {
+        name == Self.everyReference && keyPath.components == [Self.everyReference] && isPlain && function == nil
     }
 
     /// What it says of a list alone, by the name of the parameter; nil where it says nothing.

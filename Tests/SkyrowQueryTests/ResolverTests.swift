@@ -360,6 +360,19 @@ import Testing
         #expect(try !Self.resolve(RecordQuery(type: type("note"))).needsOtherRecords)
     }
 
+    @Test func everyReferenceIsIncludedUnderItsName() throws {
+        func included(_ names: [String: String]) throws -> ResolvedQuery {
+            let include = names.sorted { $0.key < $1.key }.map { Inclusion(name: $0, keyPath: path($1)) }
+            return try Self.resolve(RecordQuery(type: type("note"), include: include))
+        }
+        // The type that `lost` refers to does not exist.
+        #expect(try included(["*": "*"]).inclusions.map(\.name) == ["category", "next"])
+        let own = try included(["*": "*", "next": "category"])
+        #expect(own.inclusions.map(\.name) == ["next", "category"] && own.inclusions.map(\.join) == [0, 0])
+        #expect(throws: SkyrowError.self) { try included(["x": "*"]) }
+        #expect(throws: SkyrowError.self) { try included(["*": "missing"]) }
+    }
+
     @Test func pathsThatBeginAlikeShareTheirJoins() throws {
         var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "next.next.category.name", .string("x")))
         query.sort = [SortKey(path("next.next.title")), SortKey(path("category.rank"))]

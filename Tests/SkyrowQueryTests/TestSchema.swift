@@ -56,6 +56,10 @@ struct TestType: QueryRecordType {
 
     var fieldPositions: [Int] { Array(fields.indices.enumerated().map(\.offset)) }
 
+    var referenceFields: [FieldName] {
+        fields.keys.sorted().filter { if case .reference? = fields[$0] { true } else { false } }
+    }
+
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
     func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool {

@@ -147,6 +147,16 @@ import Testing
         }
     }
 
+    @Test func everyReferenceIsIncluded() async throws {
+        try await withRecords { f in
+            try await fill(f)
+            let query = RecordQuery(type: type("tag"), include: [Inclusion(name: "*", keyPath: path("*"))])
+            let records = try await f.store.query(query, in: .everyone, caller: .bob).records.map { $0.collected() }
+            #expect(records.map { $0?.transient.keys.sorted() } == [["parent"], ["parent"], ["parent"]])
+            #expect(records.map { $0?.transient["parent"]??.id } == [id("tag/red"), id("tag/red"), nil])
+        }
+    }
+
     @Test func privateRecordsIncludeTheirOwnAndPublicOnes() async throws {
         try await withRecords { f in
             try await fill(f)

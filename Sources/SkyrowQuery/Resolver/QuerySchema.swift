@@ -20,6 +20,9 @@ package protocol QueryRecordType {
     /// The places of all fields that the caller sees.
     var fieldPositions: [Int] { get }
 
+    /// The fields that the caller sees and that refer to one record, sorted by name.
+    var referenceFields: [FieldName] { get }
+
     /// Whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 
@@ -32,6 +35,7 @@ package protocol QueryRecordType {
 
 extension QueryRecordType {
     package var hasMetadata: Bool { true }
+    package var referenceFields: [FieldName] { [] }
 }
 
 /// A field as the resolver sees it.

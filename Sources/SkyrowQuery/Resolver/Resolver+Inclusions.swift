@@ -31,10 +31,27 @@ extension Resolver {
     mutating func inclusions(_ inclusions: [Inclusion]) throws(SkyrowError) -> [ResolvedInclusion] {
         var result: [ResolvedInclusion] = []
         result.reserveCapacity(inclusions.count)
-        for inclusion in inclusions {
+        for inclusion in expanded(inclusions) {
             do throws(SkyrowError) { result.append(try resolved(inclusion)) } catch {
                 throw error.at("include.\(String(inclusion.name.prefix(64)))")
             }
+        }
+        return result
+    }
+
+    /// The inclusions with each reference of the type in the place of `*`, but for those under a name that has one already.
+    private func expanded(_ inclusions: [Inclusion]) -> [Inclusion] {
+        guard let place = inclusions.firstIndex(where: \.isOfEveryReference) else { return inclusions }
+        var result = inclusions
+        result.remove(at: place)
+        let names = Set(result.map(\.name))
+        for field in root.referenceFields where !names.contains(field.rawValue) {
+            // Of a type that does not exist there is nothing to bring.
+            guard let target = root.queryField(field).flatMap({ ValueKind($0.type).target }), schema[target] != nil
+            else {
+                continue
+            }
+            result.append(Inclusion(name: field.rawValue, keyPath: KeyPath(field)))
         }
         return result
     }

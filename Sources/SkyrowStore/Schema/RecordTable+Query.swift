@@ -12,6 +12,10 @@ extension RecordTable: QueryRecordType {
 
     package var fieldPositions: [Int] { Array(columns.indices) }
 
+    package var referenceFields: [FieldName] {
+        columns.compactMap { if case .reference = $0.type { $0.field } else { nil } }
+    }
+
     package func isHidden(_ name: FieldName) -> Bool {
         hidden.contains(name)
     }
