@@ -178,7 +178,7 @@ let package = Package(
             name: "SkyrowStoreTests",
             dependencies: [
                 "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
-                "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

@@ -61,6 +61,13 @@ private func readEveryMessage(_ json: JSONView) {
         func read(_ json: JSONView) throws(SkyrowError) -> RecordQuery { try QueryRequest(parameters: json).query }
         checkStability(of: query, write: { $0.queryParameters($1, database: .everyone) }, read: read)
     }
+    if let query = try? AggregateRequest(parameters: json).query {
+        func read(_ json: JSONView) throws(SkyrowError) -> AggregateQuery { try AggregateRequest(parameters: json).query }
+        checkStability(of: query, write: { $0.aggregateParameters($1, database: .everyone) }, read: read)
+    }
+    _ = try? BulkRequest(updateParameters: json)
+    _ = try? BulkRequest(deleteParameters: json)
+    _ = try? IndexCreateRequest(parameters: json)
     for item in (try? SaveRequest(parameters: json))?.items ?? [] {
         guard case .draft(let draft) = item else { continue }
         func read(_ json: JSONView) throws(SkyrowError) -> RecordDraft { try RecordDraft(json) }

@@ -104,3 +104,50 @@ def wrong_keys(service, findings, setting):
             break
     findings.figure("calls", (number + 1) * 100)
     findings.expect(131 in codes, f"150,000 calls with wrong keys were answered with {codes} alone")
+
+
+def path(name: str) -> dict:
+    return {"$type": "keypath", "$val": name}
+
+
+@attack("queries-worst-of-each")
+def worst_of_each(service, findings, setting):
+    """Clients ask for the costliest predicate of each kind that is allowed, over 20,000 records, without a pause."""
+    service.psql(
+        "SET search_path = app, pg_temp; SELECT _create_type('maze'); "
+        "ALTER TABLE maze ADD name text, ADD tags jsonb, ADD next text REFERENCES maze (_id) DEFERRABLE; "
+        "INSERT INTO maze (_id, _owner, _created_by, _updated_by, name, tags) "
+        f"SELECT 'm' || i, '{setting.owner.user_id}', '{setting.owner.user_id}', '{setting.owner.user_id}', "
+        "repeat(md5(i::text), 20), to_jsonb(array_fill(array_fill(i, ARRAY[20])::text, ARRAY[20])) "
+        "FROM generate_series(1, 20000) AS i; UPDATE maze SET next = 'm' || 1 + substr(_id, 2)::int % 20000; ANALYZE maze")
+    deep = {"record_type": "maze", "key": "next", "limit": 10_000, "sort": [[path("name"), "desc"]]}
+    for _ in range(3):
+        deep = {"record_type": "maze", "predicate": ["not_in_query", path("next"), deep], "key": "next"}
+    predicates = [
+        ["regex", path("name"), "^(a|b)*[0-9a-f]{60}x$"],
+        ["regex", path("name"), "(?:[a-f]?){40}zz"],
+        ["not_in_query", path("next"), deep],
+        ["eq", path(".".join(["next"] * 8 + ["name"])), "x"],
+        ["any", path("tags"), ["any", path("$"), ["none", ["eq", path("$"), 1]]]],
+        ["or", *(["contains", path("tags"), [[number]]] for number in range(200))],
+        ["eq", ["func", "fold", path("name")], "X"],
+    ]
+    calls = [("record:query", {"predicate": each, "sort": [[path("next.next.next.name"), "asc"]], "limit": 0, "count": True})
+             for each in predicates]
+    groups = {f"k{number}": path(name) for number, name in enumerate(["name", "next", "next.name", "_id", "_revision"])}
+    calls.append(("record:aggregate", {"group_by": groups, "aggregates": {"n": ["count_distinct", path("next.next.name")]}}))
+    for method, parameters in calls:
+        found = code(Client(service, timeout=90).call(method, record_type="maze", **parameters))
+        findings.expect(found in (None, 122), f"{json.dumps(parameters)[:90]} is answered with {found}")
+    clients = [Client(service, address(number), timeout=90) for number in range(12)]
+    bystander = Bystander(service)
+    places = iter(range(1_000_000))
+
+    def ask(client):
+        method, parameters = calls[next(places) % len(calls)]
+        return code(client.call(method, record_type="maze", **parameters))
+    with Load(clients, ask):
+        for _ in range(6):
+            bystander.look(10)
+    findings.figure("fetch meanwhile ms", round(max(bystander.times) * 1000, 1))
+    findings.expect(max(bystander.times) < 0.5, f"fetches of others took {bystander.times} s at the median")

@@ -84,3 +84,37 @@ def statement_texts(service, findings, setting):
         outcome = client.result("record:save", database_id="_private", records=[
             {"_id": f"leash/own{number}", "cat": {"$type": "ref", "$id": "cat/seen"}}])[0]
         findings.expect(code(outcome) is None, f"save {number} is answered with {code(outcome)}")
+
+
+@attack("records-by-predicate")
+def by_predicate(service, findings, setting):
+    """A stranger looks for hidden records with changes by a predicate, and asks for 10,000 of them at once."""
+    def path(name):
+        return {"$type": "keypath", "$val": name}
+    stranger = Client(service).sign_up(f"many{time.monotonic_ns()}")
+    setting.owner.save({"_id": "vault/hidden", "secret": 7, "_access": []}, {"_id": "vault/seen", "secret": 8})
+    question = {"record_type": "vault", "set": {"secret": 0}, "at_most": 5}
+    for secret, expected in ((7, {"no_permission": [], "count": 0}), (8, {"no_permission": ["vault/seen"], "count": 1})):
+        answer = stranger.result("record:update", predicate=["eq", path("secret"), secret], **question)
+        findings.expect(all(answer[key] == value for key, value in expected.items()), f"{secret} is answered with {answer}")
+        gone = stranger.result("record:delete", record_type="vault", predicate=["eq", path("secret"), secret], at_most=5)
+        findings.expect(not gone["deleted"] and gone["count"] == expected["count"], f"deleted: {gone}")
+    ids = ["vault/hidden", "vault/nowhere"]
+    answer = stranger.result("record:update", record_type="vault", ids=ids, set={"secret": 0})
+    findings.expect(answer["not_found"] == ids, f"ids are answered with {answer}")
+    guarded = [{"_id": "vault/hidden", "_if": ["eq", path("secret"), secret], "secret": 0} for secret in (7, 8)]
+    codes = [code(each) for each in stranger.result("record:save", records=guarded)]
+    findings.expect(len(set(codes)) == 1, f"a condition on a hidden record is answered with {codes}")
+
+    setting.owner.save({"_id": "heap/0", "n": 0})
+    service.psql(
+        "INSERT INTO app.heap (_id, _owner, _created_by, _updated_by, n) SELECT 'h' || i, "
+        f"'{stranger.user_id}', '{stranger.user_id}', '{stranger.user_id}', i FROM generate_series(1, 10000) AS i")
+    began = time.monotonic()
+    change = {"n": {"$op": "inc", "$val": 1}}
+    answer = stranger.result("record:update", record_type="heap", predicate=["gt", path("n"), 0], set=change, at_most=10_000)
+    findings.figure("10,000 s", time.monotonic() - began)
+    findings.expect(len(answer["updated"]) == 10_000, f"{len(answer['updated'])} records were updated")
+    long = stranger.call("record:update", record_type="heap", predicate=["gt", path("n"), 0],
+                         set={"text": "x" * 500_000}, at_most=10_000)
+    findings.expect(code(long) in (108, 114), f"10,000 texts of 0.5 MB are answered with {code(long)}")
