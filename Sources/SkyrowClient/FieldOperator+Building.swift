@@ -2,7 +2,7 @@ import SkyrowJSON
 public import SkyrowModel
 import SkyrowWire
 
-// Operators of arrays and objects in JSON; those of numbers, instants and strings are in SkyrowModel.
+// Operators of arrays and of objects in JSON; those of numbers, instants and strings are in SkyrowModel.
 
 extension FieldOperator {
     /// Appends elements to an array, or puts them in front; a missing array becomes these elements.
@@ -12,7 +12,7 @@ extension FieldOperator {
 
     /// Appends elements to an array, or puts them in front; a missing array becomes these elements.
     public static func push(contentsOf elements: [RecordValue], at end: ArrayEnd = .last) -> FieldOperator {
-        FieldOperator(.push(JSONText(elements), at: end))
+        FieldOperator(.push(.json(JSONText(elements)), at: end))
     }
 
     /// Appends those elements to an array that it does not have yet.
@@ -22,7 +22,7 @@ extension FieldOperator {
 
     /// Appends those elements to an array that it does not have yet.
     public static func addToSet(contentsOf elements: [RecordValue]) -> FieldOperator {
-        FieldOperator(.addToSet(JSONText(elements)))
+        FieldOperator(.addToSet(.json(JSONText(elements))))
     }
 
     /// Removes all elements of an array that are equal to one of these.
@@ -32,13 +32,13 @@ extension FieldOperator {
 
     /// Removes all elements of an array that are equal to one of these.
     public static func pull(contentsOf elements: [RecordValue]) -> FieldOperator {
-        FieldOperator(.pull(JSONText(elements)))
+        FieldOperator(.pull(.json(JSONText(elements))))
     }
 
     /// Replaces one element of an array, counted from 0; the service refuses a number beyond the last with
     /// `108 InvalidArgument`.
     public static func setElement(_ index: Int, to element: RecordValue) -> FieldOperator {
-        FieldOperator(.setElement(Int64(index), JSONText(element)))
+        FieldOperator(.setElement(Int64(index), .json(JSONText(element))))
     }
 
     /// Gives a member of an object a value, `stats.wins` one of an object inside; objects on the way are made.

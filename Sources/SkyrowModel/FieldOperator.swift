@@ -21,19 +21,19 @@ public struct FieldOperator: Hashable, Sendable {
         case last
     }
 
-    /// The operators; arrays, elements and members are JSON texts.
+    /// The operators; members are JSON texts, and so are arrays and elements until they are of the type of a field.
     package enum Kind: Hashable, Sendable {
         /// `inc`, `mul`, `min` and `max`
         case compute(Arithmetic, RecordValue)
         case unset
         case setOnInsert(RecordValue)
         /// Elements as an array.
-        case push(JSONText, at: ArrayEnd)
-        case addToSet(JSONText)
-        case pull(JSONText)
+        case push(RecordValue, at: ArrayEnd)
+        case addToSet(RecordValue)
+        case pull(RecordValue)
         case pop(ArrayEnd)
         /// `set_at`
-        case setElement(Int64, JSONText)
+        case setElement(Int64, RecordValue)
         /// `set_path`
         case setMember(MemberPath, JSONText)
         /// `set_path` with `inc`, `mul`, `min` or `max` and a number.
@@ -58,7 +58,7 @@ public struct FieldOperator: Hashable, Sendable {
         package static let all = 32
         /// Elements of an operand, and of an array that an operator makes longer.
         package static let elements = 10_000
-        /// Bytes of a JSON value after an operator, as PostgreSQL writes it.
+        /// Bytes of a JSON value after an operator, as PostgreSQL writes it, and of the texts of an array together.
         package static let bytes = 1_048_576
         /// Names of a path.
         package static let steps = 16

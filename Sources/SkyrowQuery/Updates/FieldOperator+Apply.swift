@@ -11,15 +11,17 @@ extension FieldOperator {
     ///   - stored: `null` where the field has no value.
     ///   - isNew: whether there is no such record yet.
     ///   - field: the one that errors name.
+    ///   - type: that of the field, which says what a missing array becomes. Operands are values of it.
     package func apply(
         to stored: RecordValue,
         isNew: Bool,
-        field: FieldName
+        field: FieldName,
+        of type: FieldType
     ) throws(SkyrowError) -> RecordValue {
         var value = stored
         for (place, step) in steps.enumerated() {
             do throws(OperatorRefusal) {
-                value = try step.result(value, isNew: isNew)
+                value = try step.result(value, isNew: isNew, of: type)
             } catch {
                 throw error.error(on: field, step: isSeveral ? place : nil)
             }
@@ -43,7 +45,11 @@ extension FieldOperator {
         }
     }
 
-    private func result(_ value: RecordValue, isNew: Bool) throws(OperatorRefusal) -> RecordValue {
+    private func result(
+        _ value: RecordValue,
+        isNew: Bool,
+        of type: FieldType
+    ) throws(OperatorRefusal) -> RecordValue {
         switch kind {
         case .compute(let arithmetic, let operand):
             return try arithmetic.result(value, operand)
@@ -51,37 +57,8 @@ extension FieldOperator {
             return .null
         case .setOnInsert(let inserted):
             return isNew ? inserted : value
-        case .push(let elements, let end):
-            return try value.changingElements { stored, writer in
-                let added = Elements(elements)
-                for element in end == .last ? stored + added.all : added.all + stored { writer.json(element) }
-            }
-        case .addToSet(let elements):
-            return try value.changingElements { stored, writer in
-                var known = Set(stored.map(\.identity))
-                for element in stored { writer.json(element) }
-                for element in Elements(elements).all where known.insert(element.identity).inserted {
-                    writer.json(element)
-                }
-            }
-        case .pull(let elements):
-            return try value.changingElements { stored, writer in
-                let removed = Set(Elements(elements).all.map(\.identity))
-                for element in stored where !removed.contains(element.identity) { writer.json(element) }
-            }
-        case .pop(let end):
-            return try value.changingElements { stored, writer in
-                for element in end == .first ? stored.dropFirst() : stored.dropLast() { writer.json(element) }
-            }
-        case .setElement(let index, let element):
-            if case .null = value { throw .type("array") }
-            var count = 0
-            let result = try value.changingElements { stored, writer in
-                count = stored.count
-                for (place, other) in stored.enumerated() { writer.json(place == index ? element : other) }
-            }
-            guard index < count else { throw .noElement(index) }
-            return result
+        case .push, .addToSet, .pull, .pop, .setElement:
+            return try changingElements(of: value, type)
         case .setMember(let path, let member):
             return try value.changingMember(path.steps[...], .set(member))
         case .computeMember(let path, let arithmetic, let operand):
@@ -90,7 +67,7 @@ extension FieldOperator {
             return try value.changingMember(path.steps[...], .unset)
         case .all(let operators):
             var value = value
-            for step in operators { value = try step.result(value, isNew: isNew) }
+            for step in operators { value = try step.result(value, isNew: isNew, of: type) }
             return value
         }
     }
@@ -169,48 +146,6 @@ extension FieldOperator.Arithmetic {
             }
         guard let result, result.plainLength <= FieldOperator.Limits.digits else { throw .range }
         return result
-    }
-}
-
-// MARK: Arrays
-
-/// The elements of an array in JSON.
-private struct Elements {
-    let all: [JSONText]
-
-    init(_ text: JSONText) {
-        all = text.withValue { $0.elements.map(\.jsonText) } ?? []
-    }
-}
-
-extension RecordValue {
-    /// The array that `write` makes of the elements of this one, or of none where there is no value.
-    fileprivate func changingElements(
-        _ write: ([JSONText], JSONWriter) -> Void
-    ) throws(OperatorRefusal) -> RecordValue {
-        let stored: [JSONText]
-        switch self {
-        case .null: stored = []
-        case .json(let text):
-            guard let elements = text.withValue({ $0.isArray ? $0.elements.map(\.jsonText) : nil }) ?? nil else {
-                throw .type("array")
-            }
-            stored = elements
-        default: throw .type("array")
-        }
-        let writer = JSONWriter()
-        writer.beginArray()
-        write(stored, writer)
-        writer.endArray()
-        return .json(writer.jsonText)
-    }
-
-    /// Throws for what is too long to be stored.
-    fileprivate func requireStorable() throws(OperatorRefusal) {
-        guard case .json(let text) = self else { return }
-        let (count, length) = text.withValue { ($0.isArray ? $0.count : 0, $0.storedLength) } ?? (0, 0)
-        if count > FieldOperator.Limits.elements { throw .count }
-        if length > FieldOperator.Limits.bytes { throw .length }
     }
 }
 

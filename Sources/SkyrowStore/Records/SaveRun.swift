@@ -106,7 +106,9 @@ struct SaveRun {
         guard !write.operators.isEmpty else { return nil }
         let findings = try? await context.findings(on: [write.id], in: write.table)
         if let finding = findings?[TextKey(write.id.id)], finding.isWritable, let record = finding.row.collected(),
-            let refusal = write.operators.lazy.compactMap({ $0.refusal(on: record) }).first
+            let refusal = write.operators.lazy.compactMap({
+                $0.refusal(on: record, unreadable: finding.row.unreadableFields)
+            }).first
         {
             return refusal
         }

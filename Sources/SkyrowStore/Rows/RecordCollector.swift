@@ -114,3 +114,29 @@ extension Record {
         }
     }
 }
+
+extension RecordSource {
+    /// The fields that have a value which is none that clients are shown: one of another type, or an array of several
+    /// dimensions.
+    package var unreadableFields: Set<FieldName> {
+        var collector = UnreadableFieldCollector()
+        emit(into: &collector)
+        return collector.fields
+    }
+}
+
+private struct UnreadableFieldCollector: RecordSink {
+    var fields: Set<FieldName> = []
+
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
+        guard case .unknown = value, let field = try? FieldName(key.name) else { return }
+        fields.insert(field)
+    }
+
+    mutating func beginRecord() {}
+    mutating func beginTransients() {}
+    mutating func transient(_ name: String) {}
+    mutating func missingTransient() {}
+    mutating func endTransients() {}
+    mutating func endRecord() {}
+}

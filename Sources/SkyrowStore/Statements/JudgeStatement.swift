@@ -152,9 +152,9 @@ enum SaveVerdict {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
-            self = SaveVerdict(save, to: current, by: caller)
+            self = SaveVerdict(save, to: current, of: finding, by: caller)
         case (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
-            self = finding.row.collected().map { SaveVerdict(save, to: $0, by: caller) } ?? .tryAgain
+            self = finding.row.collected().map { SaveVerdict(save, to: $0, of: finding, by: caller) } ?? .tryAgain
         case (.some, .revision), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
@@ -163,13 +163,19 @@ enum SaveVerdict {
 
     /// Judges the changes to a record that the caller may write: those that only its owner makes, and operators on what is
     /// stored.
-    private init(_ save: SaveIntent, to current: Record, by caller: FieldAccess) {
+    private init(
+        _ save: SaveIntent,
+        to current: Record,
+        of finding: JudgeStatement.Finding,
+        by caller: FieldAccess
+    ) {
         let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
             self = .refused(.fieldsDenied(denied))
             return
         }
-        if let refusal = save.operators.lazy.compactMap({ $0.refusal(on: current) }).first {
+        let unreadable = save.operators.isEmpty ? [] : finding.row.unreadableFields
+        if let refusal = save.operators.lazy.compactMap({ $0.refusal(on: current, unreadable: unreadable) }).first {
             self = .refused(refusal)
             return
         }

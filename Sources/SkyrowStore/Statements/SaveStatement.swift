@@ -118,7 +118,7 @@ struct SaveStatement {
             guard let one = writes[positions[0]].operators.first(where: { $0.place == place }),
                 one.operands.indices.contains(number)
             else { return }
-            append(one.operands[number], of: group.table.columns[one.column], to: &values)
+            append(one.operands[number], of: group.table.columns[one.column], in: writes[positions[0]], to: &values)
         case .condition(let number):
             if let condition = members.condition { values.append(valueAt: number, of: condition.bindings) }
         case .instant: if let instant { values.append(instant) }
@@ -130,10 +130,16 @@ struct SaveStatement {
     private func append(
         _ operand: SettledOperator.Operand,
         of column: RecordColumn,
+        in write: RecordWrite,
         to values: inout PostgresBindings
     ) {
         switch operand {
-        case .value(let value): column.type.column.bind(value, to: &values)
+        case .value(let value):
+            if case .array(.reference) = column.type, looksUpElements, let type = column.type.column as? ArrayColumn {
+                values.append(type.value(of: value) { storedElement($0, of: write) })
+            } else {
+                column.type.column.bind(value, to: &values)
+            }
         case .json(let text): values.append(PostgresJSONB(utf8: text.utf8))
         case .index(let index): values.append(index)
         case .names(let names): values.append(names)

@@ -108,7 +108,7 @@ struct SaveText: Hashable, Sendable {
         for (number, place) in shape.columns.enumerated() {
             let name = table.columns[place].identifier
             if let text = operatorText(at: number, in: table, values: "excluded") {
-                if let value = text.value(of: "\"r\".\(name)") { assignments += ", \(name) = \(value)" }
+                if let value = text.value(of: stored(table.columns[place])) { assignments += ", \(name) = \(value)" }
             } else {
                 assignments += ", \(name) = EXCLUDED.\(name)"
             }
@@ -124,9 +124,43 @@ struct SaveText: Hashable, Sendable {
 
     private func operatorText(at number: Int, in table: RecordTable, values: SQLIdentifier) -> OperatorText? {
         shape.operators.first { $0.place == number }.map { one in
-            let column = table.columns[shape.columns[number]].identifier
-            return OperatorText(form: one.form, place: number, input: "\(values).\(column)")
+            let column = table.columns[shape.columns[number]]
+            var input: StatementTemplate = "\(values).\(column.identifier)"
+            var storedIDs: ((StatementTemplate) -> StatementTemplate)?
+            if one.form.element != nil {
+                if case .array(.reference) = column.type, let (target, own) = elementTarget(of: number, in: table) {
+                    storedIDs = { elements in self.elements(elements, to: target, own) }
+                }
+                let given: SQL = "\(values).\(column.identifier)"
+                switch values {
+                // What is proposed for the row has been looked up, and is of the type of the column.
+                case "excluded": input = "\(column.type.column.selection(given, oid: column.oid))"
+                default: input = storedIDs?("\(self.given(column, as: values))") ?? "\(self.given(column, as: values))"
+                }
+            }
+            return OperatorText(form: one.form, place: number, input: input, isPrivate: isPrivate, storedIDs: storedIDs)
         }
+    }
+
+    /// The stored value of a column, for an operator: an array of one type as its elements are read.
+    private func stored(_ column: RecordColumn) -> SQL {
+        let value: SQL = "\"r\".\(column.identifier)"
+        if case .array = column.type { return column.type.column.selection(value, oid: column.oid) }
+        return value
+    }
+
+    /// The table that the elements of an array are references to, where they are looked up, and what of it the caller may
+    /// read in its own database.
+    private func elementTarget(of number: Int, in table: RecordTable) -> (target: SQL, own: AccessShape)? {
+        guard let references, let own = references.own else { return nil }
+        let place = shape.columns[..<number].count {
+            switch table.columns[$0].type {
+            case .reference, .array(.reference): true
+            default: false
+            }
+        }
+        guard let target = references.targets[place] else { return nil }
+        return ("\(table.schema).\(target)", own)
     }
 
     /// A condition on who may write, and then that all operators can be applied: nothing is found out about the values of
@@ -137,8 +171,8 @@ struct SaveText: Hashable, Sendable {
         values: SQLIdentifier
     ) -> StatementTemplate {
         let conditions = shape.operators.compactMap { one -> StatementTemplate? in
-            let column = table.columns[shape.columns[one.place]].identifier
-            return operatorText(at: one.place, in: table, values: values)?.condition(on: "\"r\".\(column)")
+            let column = stored(table.columns[shape.columns[one.place]])
+            return operatorText(at: one.place, in: table, values: values)?.condition(on: column)
         }
         guard !conditions.isEmpty else { return access }
         return "CASE WHEN \(access) THEN \(conditions.joined(separator: " AND ")) ELSE false END"
@@ -182,7 +216,7 @@ struct SaveText: Hashable, Sendable {
         if shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
         for (number, (column, input)) in inputs(table).enumerated() {
             if let text = operatorText(at: number, in: table, values: "i") {
-                if let value = text.value(of: "\"r\".\(column.identifier)") {
+                if let value = text.value(of: stored(column)) {
                     assignments += ", \(column.identifier) = \(value)"
                 }
             } else {
@@ -250,7 +284,7 @@ struct SaveText: Hashable, Sendable {
                 guard let own = references.own, let target = targets.popFirst() ?? nil else {
                     return (column, "\(input)")
                 }
-                return (column, elements(input, to: "\(table.schema).\(target)", own))
+                return (column, elements("\(input)", to: "\(table.schema).\(target)", own))
             default:
                 return (column, "\(input)")
             }
@@ -268,7 +302,7 @@ struct SaveText: Hashable, Sendable {
     ///
     /// Nothing is asked about public records, so nothing is revealed of one that the caller may not read. Ids of records
     /// that the request writes come with the prefix of the database.
-    private func elements(_ input: SQL, to target: SQL, _ own: AccessShape) -> StatementTemplate {
+    private func elements(_ input: StatementTemplate, to target: SQL, _ own: AccessShape) -> StatementTemplate {
         """
         CASE WHEN \(input) IS NULL THEN NULL ELSE ARRAY(SELECT coalesce(\
         (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(parameter: .prefix) || "e"."id" \

@@ -10,6 +10,8 @@ package enum OperatorFamily: Hashable, Sendable {
     case arithmetic
     /// Those of arrays and objects in JSON.
     case json
+    /// Those of arrays.
+    case array
 }
 
 /// What a statement's text depends on of an operator: its kind, and not its operands.
@@ -26,6 +28,8 @@ enum OperatorForm: Hashable, Sendable {
     case setMember
     case computeMember(FieldOperator.Arithmetic)
     case unsetMember
+    /// On an array of one type.
+    case array(ArrayOperatorForm)
     case all([OperatorForm])
 
     /// How many values are bound for it, where the row has none for it.
@@ -35,6 +39,7 @@ enum OperatorForm: Hashable, Sendable {
         case .unset, .setOnInsert, .pop: 0
         case .setElement: 2
         case .setMember, .computeMember: 3
+        case .array(let form): form.operandCount
         case .all(let forms): forms.reduce(0) { $0 + $1.operandCount }
         }
     }
@@ -54,14 +59,16 @@ enum OperatorForm: Hashable, Sendable {
             case .multiply: false
             }
         case .push, .addToSet: true
+        case .array(let form): form.readsRow
         case .unset, .setOnInsert, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember, .all: false
         }
     }
 
-    /// Whether it computes with numbers, so that a result can be beyond the range of the column.
+    /// Whether it computes or adds numbers, so that a result can be beyond the range of the column.
     var isArithmetic: Bool {
         switch self {
         case .compute: true
+        case .array(let form): form.addsNumbers
         case .all(let forms): forms.contains(where: \.isArithmetic)
         case .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember:
             false
@@ -76,7 +83,19 @@ enum OperatorForm: Hashable, Sendable {
         switch self {
         case .push, .addToSet, .setElement, .setMember, .computeMember: true
         case .compute, .unset, .setOnInsert, .pull, .pop, .unsetMember: false
+        case .array(let form): form.makesLonger
         case .all(let forms): forms.contains(where: \.makesLonger)
+        }
+    }
+
+    /// What the elements are where it, or one of `all`, is on an array of one type.
+    var element: RowPlan.Element? {
+        switch self {
+        case .array(let form): form.element
+        case .all(let forms): forms.lazy.compactMap(\.element).first
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember,
+            .unsetMember:
+            nil
         }
     }
 }
@@ -96,6 +115,8 @@ struct SettledOperator: Sendable {
     /// The place of the column in the table.
     let column: Int
     let field: FieldName
+    /// The type of the field.
+    let type: FieldType
     let change: FieldOperator
     let form: OperatorForm
     let operands: [Operand]
@@ -107,20 +128,23 @@ struct SettledOperator: Sendable {
         guard form.readsRow else { return .null }
         return switch change.kind {
         case .compute(_, let operand): operand
-        case .push(let elements, _), .addToSet(let elements): .json(elements)
+        case .push(let elements, _), .addToSet(let elements): elements
         default: .null
         }
     }
 
     /// What the field gets in a new record; throws the refusal of an operator that needs a stored value.
     func freshValue() throws(SkyrowError) -> RecordValue {
-        try change.apply(to: .null, isNew: true, field: field)
+        try change.apply(to: .null, isNew: true, field: field, of: type)
     }
 
     /// The error for a record whose value the operator cannot be applied to; nil where it can.
-    func refusal(on record: Record) -> SkyrowError? {
+    ///
+    /// - Parameter unreadable: the fields whose values are none that clients are shown.
+    func refusal(on record: Record, unreadable: Set<FieldName>) -> SkyrowError? {
+        if form.element != nil, unreadable.contains(field) { return OperatorRefusal.type("array").error(on: field) }
         do throws(SkyrowError) {
-            _ = try change.apply(to: record.fields[field] ?? .null, isNew: false, field: field)
+            _ = try change.apply(to: record.fields[field] ?? .null, isNew: false, field: field, of: type)
             return nil
         } catch {
             return error

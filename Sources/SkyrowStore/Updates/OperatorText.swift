@@ -15,7 +15,11 @@ struct OperatorText {
     /// The column's place among those that are written, by which operands are bound.
     let place: Int
     /// What the row of the statement has for the column.
-    let input: SQL
+    let input: StatementTemplate
+    /// Whether the records are in a private database.
+    var isPrivate = false
+    /// The stored ids of what the elements of an operand mean; nil where they are stored as they are sent.
+    var storedIDs: ((StatementTemplate) -> StatementTemplate)?
 
     /// What the column becomes; nil when it stays as it is.
     func value(of column: SQL) -> StatementTemplate? {
@@ -27,9 +31,10 @@ struct OperatorText {
     /// Whether the column can become that; nil when it always can.
     func condition(on column: SQL) -> StatementTemplate? {
         guard let forms = chained else { return step(of: column).wholeCondition }
-        let hasCondition = forms.contains { Step($0, of: column, operands: []).condition != nil }
+        let hasCondition = forms.contains { Step($0, of: column, operands: [], isPrivate).condition != nil }
         guard hasCondition || form.makesLonger else { return nil }
-        let room: StatementTemplate = form.makesLonger ? " AND \(Step.room("\"s\".\"x\""))" : ""
+        let room: StatementTemplate =
+            form.makesLonger ? " AND \(Step.room("\"s\".\"x\"", elements: form.element))" : ""
         return "(SELECT \"s\".\"ok\"\(room) FROM (\(chain(forms, column))) AS \"s\")"
     }
 
@@ -39,16 +44,22 @@ struct OperatorText {
         case .all(let forms): forms
         // They name their operands many times.
         case .setMember, .computeMember, .unsetMember: [form]
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement: nil
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .array: nil
         }
     }
 
     private func step(of column: SQL) -> Step {
-        Step(form, of: column, operands: form.readsRow ? ["\(input)"] : (0..<form.operandCount).map(operand))
+        Step(form, of: column, operands: form.readsRow ? [input] : operands(of: form, from: 0), isPrivate)
     }
 
-    private func operand(_ number: Int) -> StatementTemplate {
-        "\(parameter: .operand(column: place, number: number))"
+    /// What is bound for an operator, from a number on among all that is bound for the column.
+    private func operands(of form: OperatorForm, from first: Int) -> [StatementTemplate] {
+        (0..<form.operandCount).map { number in
+            let operand: StatementTemplate = "\(parameter: .operand(column: place, number: first + number))"
+            guard case .array(let array) = form, array.isArray(number) else { return operand }
+            let elements: StatementTemplate = "\(operand)::\(RowPlan.Kind.array(array.element).sqlType)"
+            return array.storesOperand ? storedIDs?(elements) ?? elements : elements
+        }
     }
 
     /// The steps of `all` one inside of the other: each takes the value of the one before, and none is taken after one
@@ -60,10 +71,20 @@ struct OperatorText {
         var source: StatementTemplate = "SELECT \(column) AS \"x\", true AS \"ok\""
         var operands = 0
         for form in forms where form != .setOnInsert {
-            let bound = (operands..<operands + form.operandCount).map(operand)
+            let bound = self.operands(of: form, from: operands)
             operands += form.operandCount
-            let step = Step(form, of: "\"c\".\"x\"", operands: ["\"c\".\"a\"", "\"c\".\"b\"", "\"c\".\"d\""])
-            let test = Step(form, of: "\"s\".\"x\"", operands: ["\"p\".\"a\"", "\"p\".\"b\"", "\"p\".\"d\""])
+            let step = Step(
+                form,
+                of: "\"c\".\"x\"",
+                operands: ["\"c\".\"a\"", "\"c\".\"b\"", "\"c\".\"d\""],
+                isPrivate
+            )
+            let test = Step(
+                form,
+                of: "\"s\".\"x\"",
+                operands: ["\"p\".\"a\"", "\"p\".\"b\"", "\"p\".\"d\""],
+                isPrivate
+            )
             let condition = test.condition.map { " AND \($0)" as StatementTemplate } ?? ""
             let columns = zip(["\"a\"", "\"b\"", "\"d\""] as [SQL], bound)
             let given = columns.map { name, _ in ", \"p\".\(name)" as StatementTemplate }.joined(separator: "")
@@ -85,11 +106,17 @@ private struct Step {
     let form: OperatorForm
     let x: SQL
     private let operands: [StatementTemplate]
+    private let isPrivate: Bool
 
-    init(_ form: OperatorForm, of x: SQL, operands: [StatementTemplate]) {
+    init(_ form: OperatorForm, of x: SQL, operands: [StatementTemplate], _ isPrivate: Bool) {
         self.form = form
         self.x = x
         self.operands = operands
+        self.isPrivate = isPrivate
+    }
+
+    private func text(of form: ArrayOperatorForm) -> ArrayOperatorText {
+        ArrayOperatorText(form: form, x: x, operands: operands, isPrivate: isPrivate)
     }
 
     private func operand(_ number: Int) -> StatementTemplate {
@@ -135,6 +162,8 @@ private struct Step {
             return member("to_jsonb(\(number(arithmetic)))")
         case .unsetMember:
             return "\(object) #- \(operand(0))"
+        case .array(let form):
+            return text(of: form).value
         }
     }
 
@@ -196,6 +225,7 @@ private struct Step {
             CASE WHEN \(objects) AND coalesce(jsonb_typeof(\(x) #> \(operand(0))), 'null') IN ('number', 'null') \
             THEN length(\(number(arithmetic))::text) <= 400 ELSE false END
             """
+        case .array(let form): text(of: form).condition
         }
     }
 
@@ -218,10 +248,12 @@ private struct Step {
             // Mostly there is room for all of the elements, also for those that are there already.
             return """
                 CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
-                (SELECT \(Self.room("\"g\".\"x\"")) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
+                (SELECT \(Self.room("\"g\".\"x\"", elements: nil)) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
                 """
         case .setElement, .setMember, .computeMember:
             return "CASE WHEN \(condition) THEN octet_length((\(value))::text) <= 1048576 ELSE false END"
+        case .array(let form):
+            return text(of: form).wholeCondition
         }
     }
 
@@ -233,10 +265,13 @@ private struct Step {
     }
 
     /// Whether a result is short enough to be stored.
-    static func room(_ x: SQL) -> StatementTemplate {
-        """
-        CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) <= 10000 ELSE true END \
-        AND coalesce(octet_length(\(x)::text), 0) <= 1048576
-        """
+    ///
+    /// - Parameter elements: those of an array of one type; nil for JSON.
+    static func room(_ x: SQL, elements: RowPlan.Element?) -> StatementTemplate {
+        if let elements { return ArrayOperatorText.room(x, elements) }
+        return """
+            CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) <= 10000 ELSE true END \
+            AND coalesce(octet_length(\(x)::text), 0) <= 1048576
+            """
     }
 }

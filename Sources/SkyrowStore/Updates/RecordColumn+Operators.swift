@@ -61,6 +61,7 @@ extension RecordColumn {
             return SettledOperator(
                 column: place,
                 field: field,
+                type: type,
                 change: first.change,
                 form: first.form,
                 operands: first.operands
@@ -69,6 +70,7 @@ extension RecordColumn {
         return SettledOperator(
             column: place,
             field: field,
+            type: type,
             change: FieldOperator(.all(steps.map(\.change))),
             form: .all(steps.map(\.form)),
             operands: steps.flatMap(\.operands)
@@ -94,11 +96,14 @@ extension RecordColumn {
         case .unset:
             return (step, .unset, [])
         case .setOnInsert(let value):
-            guard let value = try accepted(value.resolved(resolve), of: step) else { return nil }
+            guard let value = try accepted(value.resolved(resolve), of: step)?.resolved(resolve) else { return nil }
             return (FieldOperator(.setOnInsert(value)), .setOnInsert, [])
         case .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember:
-            guard family == .json else { throw unfit(step) }
-            return try settledInJSON(step, resolve)
+            switch family {
+            case .json: return try settledInJSON(step, resolve)
+            case .array: return try settledInArray(step, resolve)
+            case .none, .order, .arithmetic: throw unfit(step)
+            }
         case .all:
             throw unfit(step)
         }
@@ -108,31 +113,30 @@ extension RecordColumn {
         _ step: FieldOperator,
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> (change: FieldOperator, form: OperatorForm, operands: [SettledOperator.Operand])? {
-        func text(_ operand: JSONText) throws(SkyrowError) -> JSONText {
-            guard case .json(let text)? = try accepted(.json(operand.resolved(resolve)), of: step) else {
-                throw unfit(step)
-            }
+        func text(_ operand: JSONText) throws(SkyrowError) -> JSONText { try text(.json(operand)) }
+        func text(_ operand: RecordValue) throws(SkyrowError) -> JSONText {
+            guard case .json(let text)? = try accepted(operand.resolved(resolve), of: step) else { throw unfit(step) }
             return text
         }
         switch step.kind {
         case .push(let elements, let end):
             let elements = try text(elements)
-            return (FieldOperator(.push(elements, at: end)), .push(at: end), [.json(elements)])
+            return (FieldOperator(.push(.json(elements), at: end)), .push(at: end), [.json(elements)])
         case .addToSet(let elements):
             // Without repeats, as it is stored in a new record.
-            let all = FieldOperator(.addToSet(try text(elements)))
-            guard case .json(let elements) = try all.apply(to: .null, isNew: true, field: field) else {
+            let all = FieldOperator(.addToSet(.json(try text(elements))))
+            guard case .json(let elements) = try all.apply(to: .null, isNew: true, field: field, of: type) else {
                 throw unfit(step)
             }
-            return (FieldOperator(.addToSet(elements)), .addToSet, [.json(elements)])
+            return (FieldOperator(.addToSet(.json(elements))), .addToSet, [.json(elements)])
         case .pull(let elements):
             let elements = try text(elements)
-            return (FieldOperator(.pull(elements)), .pull, [.json(elements)])
+            return (FieldOperator(.pull(.json(elements))), .pull, [.json(elements)])
         case .pop(let end):
             return (step, .pop(end), [])
         case .setElement(let index, let element):
             let element = try text(element)
-            return (FieldOperator(.setElement(index, element)), .setElement, [.index(index), .json(element)])
+            return (FieldOperator(.setElement(index, .json(element))), .setElement, [.index(index), .json(element)])
         case .setMember(let path, let member):
             let member = try text(member)
             return (
@@ -150,15 +154,79 @@ extension RecordColumn {
         }
     }
 
+    private func settledInArray(
+        _ step: FieldOperator,
+        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
+    ) throws(SkyrowError) -> (change: FieldOperator, form: OperatorForm, operands: [SettledOperator.Operand])? {
+        guard case .array(let element) = type.column.kind else { throw unfit(step) }
+        func form(_ operation: ArrayOperatorForm.Operation) -> OperatorForm {
+            .array(ArrayOperatorForm(operation: operation, element: element))
+        }
+        func elements(_ operand: RecordValue) throws(SkyrowError) -> RecordValue {
+            guard let elements = try accepted(operand.resolved(resolve), of: step), case .array = elements else {
+                throw unfit(step)
+            }
+            // A text alone may be a temporary id.
+            return try elements.resolved(resolve)
+        }
+        switch step.kind {
+        case .push(let operand, let end):
+            let operand = try elements(operand)
+            return (FieldOperator(.push(operand, at: end)), form(.push(at: end)), [.value(operand)])
+        case .addToSet(let operand):
+            // Without repeats, as it is stored in a new record.
+            let all = FieldOperator(.addToSet(try elements(operand)))
+            let operand = try all.apply(to: .null, isNew: true, field: field, of: type)
+            return (FieldOperator(.addToSet(operand)), form(.addToSet), [.value(operand)])
+        case .pull(let operand):
+            let operand = try elements(operand)
+            return (FieldOperator(.pull(operand)), form(.pull), [.value(operand)])
+        case .pop(let end):
+            return (step, form(.pop(end)), [])
+        case .setElement(let index, let operand):
+            let operand = try oneElement(operand.resolved(resolve), of: step).resolved(resolve)
+            return (
+                FieldOperator(.setElement(index, operand)), form(.setElement),
+                [.index(index), .value(.array([operand]))]
+            )
+        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .all:
+            throw unfit(step)
+        }
+    }
+
+    /// An operand that is one element of the array; throws `108 InvalidArgument` for any other.
+    private func oneElement(_ operand: RecordValue, of step: FieldOperator) throws(SkyrowError) -> RecordValue {
+        guard case .json(let text) = operand else { throw unfit(step) }
+        let array = JSONText(validated: [UInt8(ascii: "[")] + text.utf8 + [UInt8(ascii: "]")])
+        do throws(ValueMisfit) {
+            if case .array(let elements)? = try type.column.write(type.column.typedValue(.json(array))),
+                let element = elements.first
+            {
+                return element
+            }
+        } catch {
+            switch error {
+            case .type: break
+            case .value(let misfit):
+                throw SkyrowError.invalidArgument("The operand does not fit: the field \(field) \(misfit.reason).")
+                    .at(".$val")
+            }
+        }
+        throw unfit(step)
+    }
+
     /// An operand as the column takes it; throws `108 InvalidArgument` for any other.
     private func accepted(_ operand: RecordValue, of step: FieldOperator) throws(SkyrowError) -> RecordValue? {
         do throws(ValueMisfit) {
-            return try type.column.write(operand)
+            return try type.column.write(type.column.typedValue(operand))
         } catch {
             switch error {
             case .type: throw unfit(step)
-            case .value(let reason):
-                throw .invalidArgument("The operand does not fit: the field \(field) \(reason).")
+            case .value(let misfit):
+                let error = SkyrowError.invalidArgument(
+                    "The operand does not fit: the field \(field) \(misfit.reason)."
+                )
+                throw misfit.element.map { error.at($0).at(".$val") } ?? error
             }
         }
     }

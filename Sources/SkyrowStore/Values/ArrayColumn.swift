@@ -46,6 +46,8 @@ package struct ArrayColumn: ColumnType {
     /// The check's and the table's that it names, besides the column.
     package var locks: Int64 { 3 }
 
+    package var operators: OperatorFamily { .array }
+
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         switch column.oid {
         case .textArray:

@@ -38,19 +38,19 @@ extension FieldOperator {
             self.init(.setOnInsert(value))
         case "push":
             try members.require(["$val"], optional: ["$at"])
-            self.init(.push(try members.elements(), at: try members.isAtStart() ? .first : .last))
+            self.init(.push(.json(try members.elements()), at: try members.isAtStart() ? .first : .last))
         case "add_to_set":
             try members.require(["$val"])
-            self.init(.addToSet(try members.elements()))
+            self.init(.addToSet(.json(try members.elements())))
         case "pull":
             try members.require(["$val"])
-            self.init(.pull(try members.elements()))
+            self.init(.pull(.json(try members.elements())))
         case "pop":
             try members.require(["$from"])
             self.init(.pop(try members.end()))
         case "set_at":
             try members.require(["$index", "$val"])
-            self.init(.setElement(try members.index(), try members.json(depth: 1)))
+            self.init(.setElement(try members.index(), .json(try members.json(depth: 1))))
         case "set_path":
             try members.require(["$path", "$val"])
             let path = try members.path()
@@ -284,14 +284,14 @@ extension JSONWriter {
             break
         case .push(let elements, let end):
             key("$val")
-            json(elements)
+            value(elements)
             if end == .first {
                 key("$at")
                 integer(0)
             }
         case .addToSet(let elements), .pull(let elements):
             key("$val")
-            json(elements)
+            value(elements)
         case .pop(let end):
             key("$from")
             string(end == .first ? "first" : "last")
@@ -299,7 +299,7 @@ extension JSONWriter {
             key("$index")
             integer(index)
             key("$val")
-            json(element)
+            value(element)
         case .setMember(let path, let member):
             key("$path")
             string(path.description)

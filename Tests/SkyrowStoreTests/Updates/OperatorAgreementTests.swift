@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowQuery
@@ -63,9 +64,32 @@ import Testing
             (0..<few(1...4)).map { _ in one(members) }.joined(separator: ".")
         }
 
+        /// The text of an element of an array of one type.
+        mutating func element(_ name: String) -> String {
+            switch name {
+            case "integers": "\(one(integers))"
+            case "numbers": "\(one(numbers))"
+            case "flags": one(["true", "false"])
+            case "refs":
+                "{\"$type\":\"ref\",\"$id\":\"category/\(one(["a", "b", "\u{E9}", "e\u{301}", "c~", "x/y"]))\"}"
+            default: quoted(one(texts))
+            }
+        }
+
+        private func quoted(_ text: String) -> String {
+            let writer = JSONWriter()
+            writer.string(text)
+            return String(decoding: writer.jsonText.utf8, as: UTF8.self)
+        }
+
+        mutating func typedList(_ name: String) -> String {
+            "[" + (0..<few(0...4)).map { _ in element(name) }.joined(separator: ",") + "]"
+        }
+
         /// A field of a note, a value for it, and an operator that fits.
         mutating func pair() -> (field: String, stored: RecordValue, change: FieldOperator) {
-            let name = one(["stars", "score", "title", "due", "tags", "tags", "tags"])
+            let arrays = ["texts", "integers", "numbers", "flags", "refs"]
+            let name = one(["stars", "score", "title", "due", "tags", "tags", "tags"] + arrays)
             let stored: RecordValue = few(0...7) == 0 ? .null : value(name)
             let change =
                 few(0...4) == 0
@@ -79,6 +103,7 @@ import Testing
             case "score": .number(one(numbers))
             case "title": .string(one(texts))
             case "due": .datetime(Timestamp(microseconds: one(instants)))
+            case "texts", "integers", "numbers", "flags", "refs": jsonValue(typedList(name))
             default: jsonValue(few(0...1) == 0 ? list() : object(3))
             }
         }
@@ -94,6 +119,16 @@ import Testing
                 return FieldOperator(.compute(one(FieldOperator.Arithmetic.allCases), value(name)))
             case "title", "due":
                 return FieldOperator(.compute(one([.minimum, .maximum]), value(name)))
+            case "texts", "integers", "numbers", "flags", "refs":
+                switch few(0...6) {
+                case 0: return .push(typedList(name))
+                case 1: return .push(typedList(name), at: .first)
+                case 2: return .addToSet(typedList(name))
+                case 3: return .pull(typedList(name))
+                case 4: return .popFirst
+                case 5: return .popLast
+                default: return .setElement(Int64(few(0...3)), element(name))
+                }
             default:
                 switch few(0...9) {
                 case 0: return .push(list())
@@ -111,12 +146,24 @@ import Testing
         }
     }
 
-    @Test func theDatabaseAndMemoryMakeTheSameOfAValue() async throws {
+    private static let arrays = RecordType(
+        name: type("note"),
+        fields: [
+            field("texts"): .array(.string), field("integers"): .array(.integer), field("numbers"): .array(.number),
+            field("flags"): .array(.boolean), field("refs"): .array(.reference(type("category"))),
+        ]
+    )
+
+    @Test(arguments: [DatabaseScope.everyone, .user("ann")])
+    func theDatabaseAndMemoryMakeTheSameOfAValue(_ scope: DatabaseScope) async throws {
         try await withRecords { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.arrays]))
+            // In a private database an element means the user's own record, where there is one.
+            try await f.save("category/a", in: .user("ann"))
             var generator = Generator(random: .forTest())
             let table = try #require(f.store.cache.current[type("note")])
             var refusals = 0
-            for round in 0..<40 {
+            for round in 0..<50 {
                 var drafts: [RecordDraft] = []
                 var stored: [RecordDraft] = []
                 var expected: [Result<RecordValue, SkyrowError>] = []
@@ -130,12 +177,18 @@ import Testing
                     let settled = try #require(try column.settled(change, at: 0, resolving: { $0 }))
                     expected.append(
                         Result { () throws(SkyrowError) in
-                            try settled.change.apply(to: isNew ? .null : value, isNew: isNew, field: field(name))
+                            let stored = try column.accepted(isNew ? .null : value) ?? .null
+                            return try settled.change.apply(
+                                to: stored,
+                                isNew: isNew,
+                                field: field(name),
+                                of: column.type
+                            )
                         }
                     )
                 }
-                for outcome in try await f.outcomes(stored) { _ = try outcome.record }
-                let outcomes = try await f.outcomes(drafts)
+                for outcome in try await f.outcomes(stored, in: scope) { _ = try outcome.record }
+                let outcomes = try await f.outcomes(drafts, in: scope)
                 for (place, outcome) in outcomes.enumerated() {
                     let (name, change) = drafts[place].operators[0]
                     let before = stored.first { $0.id == drafts[place].id }?.fields[0].value

@@ -58,6 +58,45 @@ import Testing
         }
     }
 
+    @Test func arraysOfOneTypeLoseNothingEither() async throws {
+        try await withRecords { f in
+            let fields: [FieldName: FieldType] = [
+                field("integers"): .array(.integer), field("texts"): .array(.string),
+            ]
+            _ = try await f.store.createTypes(
+                SchemaCreateRequest(types: [RecordType(name: type("note"), fields: fields)])
+            )
+            // The record is new to the first of them.
+            try await all(500) { number in
+                let changes: [String: FieldOperator] = [
+                    "integers": .push("[\(number)]"), "texts": .addToSet("[\"\(number % 25)\", \"\(number % 7)\"]"),
+                ]
+                _ = try await f.outcomes([draft("note/1", applying: changes)])[0].record
+            }
+            func elements(_ name: String) async throws -> [RecordValue] {
+                guard case .array(let elements)? = try await f.fetch("note/1")?.fields[field(name)] else {
+                    throw UnexpectedOutcome()
+                }
+                return elements
+            }
+            let pushed = try await elements("integers")
+            #expect(pushed.count == 500 && Set(pushed) == Set((0..<500).map { .integer($0) }))
+            let set = try await elements("texts")
+            #expect(set.count == 25 && Set(set) == Set((0..<25).map { .string("\($0)") }))
+            try await all(200) { number in
+                switch number % 4 {
+                case 0: _ = try await f.apply(.popFirst, to: "integers", of: "note/1")
+                case 1: _ = try await f.apply(.popLast, to: "integers", of: "note/1")
+                case 2: _ = try await f.apply(.pull("[\"\(number % 25)\"]"), to: "texts", of: "note/1")
+                default: _ = try await f.apply(.all(.popLast, .push("[-1]")), to: "integers", of: "note/1")
+                }
+            }
+            #expect(try await elements("integers").count == 400)
+            // 4n + 2 takes all remainders of 25.
+            #expect(try await elements("texts").isEmpty)
+        }
+    }
+
     @Test func batchesThatNameTheSameRecordsInAnyOrderAddUp() async throws {
         try await withRecords { f in
             try await all(40) { number in

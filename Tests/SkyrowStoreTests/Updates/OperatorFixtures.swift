@@ -12,15 +12,15 @@ func jsonValue(_ text: String) -> RecordValue { .json(json(text)) }
 
 extension FieldOperator {
     static func push(_ elements: String, at end: ArrayEnd = .last) -> FieldOperator {
-        FieldOperator(.push(json(elements), at: end))
+        FieldOperator(.push(jsonValue(elements), at: end))
     }
 
-    static func addToSet(_ elements: String) -> FieldOperator { FieldOperator(.addToSet(json(elements))) }
+    static func addToSet(_ elements: String) -> FieldOperator { FieldOperator(.addToSet(jsonValue(elements))) }
 
-    static func pull(_ elements: String) -> FieldOperator { FieldOperator(.pull(json(elements))) }
+    static func pull(_ elements: String) -> FieldOperator { FieldOperator(.pull(jsonValue(elements))) }
 
     static func setElement(_ index: Int64, _ element: String) -> FieldOperator {
-        FieldOperator(.setElement(index, json(element)))
+        FieldOperator(.setElement(index, jsonValue(element)))
     }
 
     static func setMember(_ path: String, _ value: String) -> FieldOperator {
@@ -75,6 +75,7 @@ extension RecordValue {
             try! JSONDocument(a.utf8).withRoot { a in
                 try! JSONDocument(b.utf8).withRoot { b in a.isSameValue(as: b) }
             }
+        case (.array(let a), .array(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.isIdentical(to: $1) }
         default: self == other
         }
     }

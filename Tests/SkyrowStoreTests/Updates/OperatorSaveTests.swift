@@ -202,7 +202,7 @@ import Testing
             )
             let drafts = [
                 draft("note/$1", applying: ["next": .setOnInsert(.reference(id("note/$1")))]),
-                draft("note/2", applying: ["tags": FieldOperator(.addToSet(elements))]),
+                draft("note/2", applying: ["tags": FieldOperator(.addToSet(.json(elements)))]),
             ]
             let outcomes = try await f.outcomes(drafts)
             let first = try outcomes[0].record

@@ -26,13 +26,16 @@ import Testing
         (#"{"$op":"unset"}"#, .unset),
         (#"{"$op":"set_on_insert","$val":{"$type":"ref","$id":"a/1"}}"#, .setOnInsert(.reference(id("a/1")))),
         (#"{"$op":"set_on_insert","$val":null}"#, .setOnInsert(.null)),
-        (#"{"$op":"push","$val":["a",{"b":null}]}"#, FieldOperator(.push(json(#"["a",{"b":null}]"#), at: .last))),
-        (#"{"$op":"push","$val":[1],"$at":0}"#, FieldOperator(.push(json("[1]"), at: .first))),
-        (#"{"$op":"add_to_set","$val":[1.0,1]}"#, FieldOperator(.addToSet(json("[1.0,1]")))),
-        (#"{"$op":"pull","$val":[]}"#, FieldOperator(.pull(json("[]")))),
+        (
+            #"{"$op":"push","$val":["a",{"b":null}]}"#,
+            FieldOperator(.push(.json(json(#"["a",{"b":null}]"#)), at: .last))
+        ),
+        (#"{"$op":"push","$val":[1],"$at":0}"#, FieldOperator(.push(.json(json("[1]")), at: .first))),
+        (#"{"$op":"add_to_set","$val":[1.0,1]}"#, FieldOperator(.addToSet(.json(json("[1.0,1]"))))),
+        (#"{"$op":"pull","$val":[]}"#, FieldOperator(.pull(.json(json("[]"))))),
         (#"{"$op":"pop","$from":"first"}"#, .popFirst),
         (#"{"$op":"pop","$from":"last"}"#, .popLast),
-        (#"{"$op":"set_at","$index":0,"$val":null}"#, FieldOperator(.setElement(0, json("null")))),
+        (#"{"$op":"set_at","$index":0,"$val":null}"#, FieldOperator(.setElement(0, .json(json("null"))))),
         (
             #"{"$op":"set_path","$path":"a.b","$val":{"c":[]}}"#,
             FieldOperator(.setMember(path("a.b"), json(#"{"c":[]}"#)))
@@ -55,10 +58,10 @@ import Testing
     }
 
     @Test func oneValueIsAListOfOne() throws {
-        #expect(try read(#"{"$op":"push","$val":"a"}"#) == FieldOperator(.push(json(#"["a"]"#), at: .last)))
-        #expect(try read(#"{"$op":"pull","$val":{"a":1}}"#) == FieldOperator(.pull(json(#"[{"a":1}]"#))))
+        #expect(try read(#"{"$op":"push","$val":"a"}"#) == FieldOperator(.push(.json(json(#"["a"]"#)), at: .last)))
+        #expect(try read(#"{"$op":"pull","$val":{"a":1}}"#) == FieldOperator(.pull(.json(json(#"[{"a":1}]"#)))))
         let change = try #require(try read(#"{"$op":"push","$val":{"$type":"ref","$id":"post/$1"}}"#))
-        guard case .push(let elements, _) = change.kind else { throw UnexpectedOutcome() }
+        guard case .push(.json(let elements), _) = change.kind else { throw UnexpectedOutcome() }
         let resolved = try elements.resolved { _ throws(SkyrowError) in id("post/7") }
         #expect(resolved == json(#"[{"$type":"ref","$id":"post/7"}]"#))
     }

@@ -1,0 +1,135 @@
+internal import SkyrowJSON
+internal import SkyrowModel
+
+// The operators of arrays: of those in JSON, and of those of one type.
+
+extension FieldOperator {
+    /// What becomes of an array of a field; of none where there is no value.
+    func changingElements(of value: RecordValue, _ type: FieldType) throws(OperatorRefusal) -> RecordValue {
+        // An element is put in the place of one that there is.
+        if case .setElement = kind, case .null = value { throw .type("array") }
+        if case .array = type {
+            switch value {
+            case .null: return .array(try changed([] as [RecordValue]))
+            case .array(let stored): return .array(try changed(stored))
+            default: throw .type("array")
+            }
+        }
+        var stored: [JSONText] = []
+        switch value {
+        case .null: break
+        case .json(let text):
+            guard let elements = text.withValue({ $0.isArray ? $0.elements.map(\.jsonText) : nil }) ?? nil else {
+                throw .type("array")
+            }
+            stored = elements
+        default: throw .type("array")
+        }
+        let writer = JSONWriter()
+        writer.beginArray()
+        for element in try changed(stored) { writer.json(element) }
+        writer.endArray()
+        return .json(writer.jsonText)
+    }
+
+    private func changed<Element: OperatedElement>(_ stored: [Element]) throws(OperatorRefusal) -> [Element] {
+        switch kind {
+        case .push(let operand, let end):
+            let added = Element.elements(of: operand)
+            return end == .last ? stored + added : added + stored
+        case .addToSet(let operand):
+            var known = Set(stored.map(\.identity))
+            return stored + Element.elements(of: operand).filter { known.insert($0.identity).inserted }
+        case .pull(let operand):
+            let removed = Set(Element.elements(of: operand).map(\.identity))
+            return stored.filter { !removed.contains($0.identity) }
+        case .pop(.first):
+            return Array(stored.dropFirst())
+        case .pop(.last):
+            return Array(stored.dropLast())
+        case .setElement(let index, let operand):
+            guard index < stored.count, let element = Element(operand: operand) else { throw .noElement(index) }
+            var changed = stored
+            changed[Int(index)] = element
+            return changed
+        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .all:
+            return stored
+        }
+    }
+}
+
+/// An element of an array that operators change.
+private protocol OperatedElement {
+    associatedtype Identity: Hashable
+
+    /// The elements of an operand that is an array.
+    static func elements(of operand: RecordValue) -> [Self]
+    /// An operand that is one element; nil for what is none.
+    init?(operand: RecordValue)
+    /// What makes two elements the same one, as `=` of PostgreSQL says.
+    var identity: Identity { get }
+}
+
+extension JSONText: OperatedElement {
+    static func elements(of operand: RecordValue) -> [JSONText] {
+        guard case .json(let text) = operand else { return [] }
+        return text.withValue { $0.elements.map(\.jsonText) } ?? []
+    }
+
+    init?(operand: RecordValue) {
+        guard case .json(let text) = operand else { return nil }
+        self = text
+    }
+}
+
+extension RecordValue: OperatedElement {
+    static func elements(of operand: RecordValue) -> [RecordValue] {
+        guard case .array(let elements) = operand else { return [] }
+        return elements
+    }
+
+    init?(operand: RecordValue) {
+        self = operand
+    }
+
+    fileprivate var identity: ElementIdentity {
+        switch self {
+        case .string(let text): .text(TextKey(text))
+        case .reference(let id): .text(TextKey(id.id))
+        case .integer(let integer): .integer(integer)
+        // Zeros are the same, and so are all that are no number.
+        case .number(let number): .number(number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : number.bitPattern)
+        case .boolean(let flag): .boolean(flag)
+        case .null, .datetime, .json, .sequence, .bytes, .location, .array: .none
+        }
+    }
+}
+
+/// An element of an array of one type, for which there is no operand that is `null`.
+private enum ElementIdentity: Hashable {
+    case none
+    case text(TextKey)
+    case integer(Int64)
+    case number(UInt64)
+    case boolean(Bool)
+}
+
+extension RecordValue {
+    /// Throws for what is too long to be stored.
+    func requireStorable() throws(OperatorRefusal) {
+        let (count, length): (Int, Int)
+        switch self {
+        case .json(let text):
+            (count, length) = text.withValue { ($0.isArray ? $0.count : 0, $0.storedLength) } ?? (0, 0)
+        case .array(let elements):
+            count = elements.count
+            length = elements.reduce(0) { sum, element in
+                if case .string(let text) = element { sum + text.utf8.count } else { sum }
+            }
+        default:
+            return
+        }
+        if count > FieldOperator.Limits.elements { throw .count }
+        if length > FieldOperator.Limits.bytes { throw .length }
+    }
+}

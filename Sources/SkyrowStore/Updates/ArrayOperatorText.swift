@@ -1,0 +1,172 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+
+/// What a statement's text depends on of an operator on an array of one type.
+struct ArrayOperatorForm: Hashable, Sendable {
+    enum Operation: Hashable, Sendable {
+        case push(at: FieldOperator.ArrayEnd)
+        case addToSet
+        case pull
+        case pop(FieldOperator.ArrayEnd)
+        case setElement
+    }
+
+    let operation: Operation
+    let element: RowPlan.Element
+
+    var operandCount: Int {
+        switch operation {
+        case .push, .addToSet, .pull: 1
+        case .pop: 0
+        case .setElement: 2
+        }
+    }
+
+    var readsRow: Bool {
+        switch operation {
+        case .push, .addToSet: true
+        case .pull, .pop, .setElement: false
+        }
+    }
+
+    var makesLonger: Bool {
+        switch operation {
+        case .push, .addToSet, .setElement: true
+        case .pull, .pop: false
+        }
+    }
+
+    /// Whether a number may be put into the array that the column cannot hold.
+    var addsNumbers: Bool {
+        switch element {
+        case .integer, .number: makesLonger
+        case .text, .boolean, .reference: false
+        }
+    }
+
+    /// Which of the operands is an array: all but the place of an element.
+    func isArray(_ operand: Int) -> Bool {
+        switch operation {
+        case .push, .addToSet, .pull, .pop: true
+        case .setElement: operand == 1
+        }
+    }
+
+    /// Whether the elements of the operand are stored, and not only compared with those that are.
+    var storesOperand: Bool { makesLonger }
+}
+
+/// The SQL of an operator on an array of one type.
+///
+/// ```sql
+/// coalesce("r"."tags", '{}') || "excluded"."tags"
+/// ```
+///
+/// The places of an array of psql's may begin at any number, and its elements may be NULL, which are none of those that
+/// an operand has. One of several dimensions is no array here.
+struct ArrayOperatorText {
+    let form: ArrayOperatorForm
+    let x: SQL
+    /// Arrays are of the type of the column.
+    let operands: [StatementTemplate]
+    /// Whether stored ids may have the prefix of a private database.
+    let isPrivate: Bool
+
+    private func operand(_ number: Int) -> StatementTemplate {
+        operands.indices.contains(number) ? operands[number] : ""
+    }
+
+    var value: StatementTemplate {
+        switch form.operation {
+        case .push(at: .last):
+            return "coalesce(\(x), '{}') || \(operand(0))"
+        case .push(at: .first):
+            return "\(operand(0)) || coalesce(\(x), '{}')"
+        case .addToSet:
+            return """
+                coalesce(\(x), '{}') || ARRAY(SELECT "v"."e" FROM unnest(\(operand(0))) WITH ORDINALITY AS "v" ("e", "n") \
+                WHERE NOT EXISTS (SELECT FROM unnest(\(x)) AS "o" ("e") WHERE \(isSame)) ORDER BY "v"."n")
+                """
+        case .pull:
+            return """
+                ARRAY(SELECT "o"."e" FROM unnest(\(x)) WITH ORDINALITY AS "o" ("e", "n") \
+                WHERE NOT EXISTS (SELECT FROM unnest(\(operand(0))) AS "v" ("e") WHERE \(isSame)) ORDER BY "o"."n")
+                """
+        case .pop(.first):
+            return "coalesce((\(x))[array_lower(\(x), 1) + 1:], '{}')"
+        case .pop(.last):
+            return "coalesce((\(x))[:array_upper(\(x), 1) - 1], '{}')"
+        case .setElement:
+            return """
+                (\(x))[:array_lower(\(x), 1) - 1 + \(operand(0))] || \(operand(1)) \
+                || (\(x))[array_lower(\(x), 1) + 1 + \(operand(0)):]
+                """
+        }
+    }
+
+    /// Whether an element `o.e` of the stored array is the element `v.e` of the operand.
+    private var isSame: StatementTemplate {
+        switch form.element {
+        case .integer, .number, .boolean: "\"o\".\"e\" = \"v\".\"e\""
+        case .text: "\"o\".\"e\" COLLATE \"C\" = \"v\".\"e\""
+        case .reference: "\(wireID("\"o\".\"e\"")) COLLATE \"C\" = \(wireID("\"v\".\"e\""))"
+        }
+    }
+
+    /// The id that clients see: two that look alike are one to them.
+    private func wireID(_ id: SQL) -> StatementTemplate {
+        guard isPrivate else { return "\(id)" }
+        return """
+            CASE WHEN starts_with(\(id), \(parameter: .prefix)) \
+            THEN substr(\(id), length(\(parameter: .prefix)) + 1) ELSE \(id) END
+            """
+    }
+
+    // MARK: Conditions
+
+    /// Whether what is stored is what the operator is for.
+    var condition: StatementTemplate {
+        switch form.operation {
+        case .push, .addToSet, .pull, .pop: "coalesce(array_ndims(\(x)), 1) = 1"
+        case .setElement: "CASE WHEN array_ndims(\(x)) = 1 THEN cardinality(\(x)) > \(operand(0)) ELSE false END"
+        }
+    }
+
+    /// The condition, and that the result is short enough to be stored.
+    var wholeCondition: StatementTemplate {
+        switch form.operation {
+        case .pull, .pop:
+            return condition
+        case .push:
+            return "CASE WHEN \(condition) THEN \(hasRoomForAll) ELSE false END"
+        case .addToSet:
+            // Mostly there is room for all of the elements, also for those that are there already.
+            return """
+                CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
+                (SELECT \(Self.room("\"g\".\"x\"", form.element)) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
+                """
+        case .setElement:
+            guard form.element == .text else { return condition }
+            return "CASE WHEN \(condition) THEN \(Self.length("\(value)")) <= 1048576 ELSE false END"
+        }
+    }
+
+    private var hasRoomForAll: StatementTemplate {
+        let count: StatementTemplate = "coalesce(cardinality(\(x)), 0) + cardinality(\(operand(0))) <= 10000"
+        guard form.element == .text else { return count }
+        return """
+            \(count) AND coalesce(\(Self.length("\(x)")), 0) + coalesce(\(Self.length(operand(0))), 0) <= 1048576
+            """
+    }
+
+    /// Whether a result is short enough to be stored.
+    static func room(_ x: SQL, _ element: RowPlan.Element) -> StatementTemplate {
+        let count: StatementTemplate = "coalesce(cardinality(\(x)), 0) <= 10000"
+        return element == .text ? "\(count) AND coalesce(\(length("\(x)")), 0) <= 1048576" : count
+    }
+
+    /// The bytes of the texts of an array together.
+    private static func length(_ texts: StatementTemplate) -> StatementTemplate {
+        "octet_length(array_to_string(\(texts), ''))"
+    }
+}
