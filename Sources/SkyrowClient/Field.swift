@@ -51,6 +51,11 @@ public struct Field: Hashable, Sendable {
         compare(.ilike, .string(pattern))
     }
 
+    /// Whether a part of the text is as a regular expression of the service's subset says: `Field("title").matches("^Star (Wars|Trek)")`.
+    public func matches(_ expression: String, ignoringCase: Bool = false) -> RecordPredicate {
+        .regex(operand, expression, ignoresCase: ignoringCase)
+    }
+
     /// Whether the value is one of these; an empty list matches nothing.
     public func isIn(_ values: [RecordValue]) -> RecordPredicate {
         .comparison(.in, operand, .list(values))

@@ -110,6 +110,8 @@ import Testing
         (.not(.compare(.eq, "tags.name", .string("red"))), "2 4", "2 3 4"),
         (.none([.compare(.startsWith, "tags.name", .string("r"))]), "2 4", "2 3 4"),
         (.found(.keyPath(path("tags.parent")), by: Subquery(type: type("tag")), isNegated: false), "1 2", "1 2"),
+        (.regex(.keyPath(path("tags.name")), "^re", ignoresCase: false), "1 3", "1"),
+        (any("labels", .regex(.keyPath(path("$")), "^A$", ignoresCase: true)), "1", "1"),
         (.compare(.eq, "tags._owner.username", .string("ann")), "1 2 3", "1 2"),
     ]
 

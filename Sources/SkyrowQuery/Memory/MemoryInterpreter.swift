@@ -160,6 +160,8 @@ private struct RecordView {
             return Truth(order.satisfies(relation))
         case .pattern(let column, let pattern):
             return text(of: column) { LikePattern(pattern).matches($0) }
+        case .regex(let column, let pattern):
+            return text(of: column) { pattern.matches($0) }
         case .suffix(let column, let suffix):
             return text(of: column) {
                 $0.utf8.count >= suffix.utf8.count && $0.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)

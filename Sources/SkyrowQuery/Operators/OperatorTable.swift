@@ -14,6 +14,8 @@ package struct QueryOperator: Hashable, Sendable {
         case comparison
         /// A key path, then a pattern.
         case pattern
+        /// A key path, then a regular expression, and perhaps its option.
+        case regex
         /// A key path, then a text, or bytes where the field holds those.
         case text
         /// A key path, then a literal.
@@ -69,6 +71,7 @@ package struct QueryOperator: Hashable, Sendable {
         case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .polygon: (2, 2)
         case .range, .box: (3, 3)
         case .near: (2, 3)
+        case .regex: (2, 3)
         }
     }
 }
@@ -76,7 +79,7 @@ package struct QueryOperator: Hashable, Sendable {
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
-        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between] + queries + quantifiers + places
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex] + queries + quantifiers + places
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .joined, classes: [], null: .none),
@@ -136,6 +139,7 @@ package enum OperatorTable {
     private static let containedBy = row("contained_by", .list, arrays)
     private static let exists = row("exists", .flag, .all)
     package static let between = row("between", .range, ordered)
+    package static let regex = row("regex", .regex, texts.union(.jsonPath))
     /// Of values that are equal or not, and of arrays of references.
     package static let inQuery = row("in_query", .query, scalars.union([.reference, .array]))
     package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))

@@ -26,6 +26,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case columns(ResolvedColumn, Relation, ResolvedColumn)
     /// A text that matches a pattern as a whole.
     case pattern(ResolvedColumn, String)
+    /// A text of which a part is as a regular expression says.
+    case regex(ResolvedColumn, RegexPattern)
     /// A text that ends with another.
     case suffix(ResolvedColumn, String)
     /// A text that another is part of.
@@ -56,8 +58,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
         case .not(let part): part.needsOtherRecords
         case .isFound, .isNotFound: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
-        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .suffix, .substring,
-            .isOneOf,
+        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .suffix,
+            .substring, .isOneOf,
             .hasID, .holdsText, .json, .array, .place:
             false
         }

@@ -21,6 +21,20 @@ extension Comparison {
         }
     }
 
+    /// A text of which a part is as a regular expression says, in lower case where that folds.
+    func matching(_ pattern: RegexPattern, folds: Bool) throws(SkyrowError) -> ResolvedPredicate {
+        try requireMeaning()
+        var text = column
+        switch (column.kind, column.reading) {
+        case (.json, .inside(let steps)): text = column.reading(.string, at: steps)
+        case (.id, _): text.readsWireID = column.idForms != .plain
+        default: break
+        }
+        if folds { return .regex(text.folded, pattern) }
+        let seen = Comparison(text, path, row, literalAt: literalPlace)
+        return seen.withRange(of: pattern.head, .regex(text, pattern))
+    }
+
     /// The texts that begin with a prefix are a range of the order of bytes, which an index serves where a pattern that
     /// is bound is not looked up in it.
     private func prefix(_ start: ResolvedLiteral, end: ResolvedLiteral?, isEmpty: Bool) -> ResolvedPredicate {
@@ -30,7 +44,7 @@ extension Comparison {
     }
 
     /// A pattern with the range in which its matches lie; a text that is made for the comparison has no index.
-    private func withRange(of head: String, _ pattern: ResolvedPredicate) -> ResolvedPredicate {
+    func withRange(of head: String, _ pattern: ResolvedPredicate) -> ResolvedPredicate {
         guard !head.isEmpty, column.reading == .stored, !column.folds, !column.readsWireID else { return pattern }
         switch prefix(.text(head), end: head.endOfPrefix.map { .text($0) }, isEmpty: false) {
         case .and(let range): return .and(range + [pattern])

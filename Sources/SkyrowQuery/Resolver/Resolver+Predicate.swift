@@ -8,6 +8,8 @@ struct PredicateUse {
     /// How many values `contains_all`, `contains_any` and `contained_by` take: PostgreSQL compares each with every element
     /// of an array before it looks for a cancellation.
     static let maximumElements = 1000
+    /// How large all regular expressions together may be.
+    static let maximumTransitions = 2 * RegexPattern.maximumTransitions
 
     var comparisons = 0
     /// How many of `and`, `or`, `not` and `none` the resolver is inside of.
@@ -22,6 +24,8 @@ struct PredicateUse {
     var elementDepth = 0
     /// How many conditions `near` there are.
     var nears = 0
+    /// Of all regular expressions together.
+    var transitions = 0
 }
 
 extension Resolver {
@@ -49,6 +53,8 @@ extension Resolver {
             return try compare(comparison, left, right)
         case .between(let operand, let least, let most):
             return try between(operand, least, most)
+        case .regex(let operand, let pattern, let ignoresCase):
+            return try regex(operand, pattern, ignoresCase)
         case .found(let operand, let query, let isNegated):
             return try found(operand, query, isNegated)
         case .elements(let path, let quantifier, let part):
@@ -129,6 +135,30 @@ extension Resolver {
         let lower = Comparison(column, path, OperatorTable.between, literalAt: 2)
         let upper = Comparison(column, path, OperatorTable.between, literalAt: 3)
         return .and([try lower.condition(.gte, least), try upper.condition(.lte, most)])
+    }
+
+    /// `["regex", keypath, pattern, "i"]`
+    private mutating func regex(
+        _ operand: Operand,
+        _ text: String,
+        _ ignoresCase: Bool
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        try countPattern()
+        let (column, path) = try subject(operand, at: 1)
+        try admitBytes(text, path)
+        let pattern: RegexPattern
+        do throws(RegexMisfit) {
+            pattern = try RegexPattern(text, folds: ignoresCase || column.folds)
+        } catch {
+            throw .predicateInvalid("Character \(error.position) of the expression: \(error.reason)", path).at(2)
+        }
+        use.transitions += pattern.transitions
+        guard use.transitions <= PredicateUse.maximumTransitions else {
+            throw .predicateInvalid("The regular expressions of a predicate are too large together.", path).at(2)
+        }
+        let comparison = Comparison(column, path, OperatorTable.regex, literalAt: 2)
+        return try comparison.matching(pattern, folds: ignoresCase || column.folds)
     }
 
     /// The column of a key path or of a function of one, which stands at some place of an array.

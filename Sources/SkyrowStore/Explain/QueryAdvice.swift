@@ -94,6 +94,8 @@ private struct QueryFacts {
             if pattern.split(whereSeparator: { "%_\\".contains($0) }).contains(where: { $0.count >= 3 }) {
                 parts += storedField(column)
             }
+        case .regex(let column, let pattern):
+            if pattern.required != nil { parts += storedField(column) }
         case .suffix(let column, let text), .substring(let column, let text):
             if text.count >= 3 { parts += storedField(column) }
         case .holdsText(let column, _):

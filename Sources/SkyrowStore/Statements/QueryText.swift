@@ -175,6 +175,7 @@ struct QueryText {
             return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
+        case .regex(let column, let pattern): return matching(column, pattern)
         case .suffix(let column, let text) where hasTrigrams(column, for: text):
             return "\(equated(column)) LIKE \("%" + text.escapedForPattern)"
         case .substring(let column, let text) where hasTrigrams(column, for: text):
@@ -196,7 +197,7 @@ struct QueryText {
     }
 
     /// Whether an index of trigrams finds a part of a text, for which it has to be asked by a pattern.
-    private func hasTrigrams(_ column: ResolvedColumn, for text: String) -> Bool {
+    func hasTrigrams(_ column: ResolvedColumn, for text: String) -> Bool {
         guard column.reading == .stored, case .field(let field, _) = column.place, text.unicodeScalars.count >= 3 else {
             return false
         }

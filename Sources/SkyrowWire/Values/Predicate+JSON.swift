@@ -47,6 +47,17 @@ extension RecordPredicate {
                 throw malformed("\"between\" takes a key path and two values.")
             }
             self = .between(try operand(subject, at: 1), try literal(least, at: 2), try literal(most, at: 3))
+        case "regex":
+            guard json.count == 3 || json.count == 4, let subject = rest.next(), let pattern = rest.next() else {
+                throw malformed("\"regex\" takes a key path, a regular expression and perhaps \"i\".")
+            }
+            let subjectOperand = try operand(subject, at: 1)
+            guard let text = pattern.string else { throw malformed("A regular expression is a string.").at(2) }
+            let flag = rest.next()
+            guard flag?.equals("i") ?? true else {
+                throw malformed("The only option of a regular expression is \"i\".").at(3)
+            }
+            self = .regex(subjectOperand, text, ignoresCase: flag != nil)
         case "in_query", "not_in_query":
             guard json.count == 3, let subject = rest.next(), let query = rest.next() else {
                 throw malformed("\"\(name)\" takes a key path and a query.")
@@ -319,6 +330,11 @@ extension JSONWriter {
             operand(subject)
             literal(least)
             literal(most)
+        case .regex(let subject, let pattern, let ignoresCase):
+            string("regex")
+            operand(subject)
+            string(pattern)
+            if ignoresCase { string("i") }
         case .found(let subject, let query, let isNegated):
             string(isNegated ? "not_in_query" : "in_query")
             operand(subject)

@@ -345,6 +345,12 @@ struct AgreementPredicates {
     private mutating func text(_ name: Name, isPlain: Bool) -> Predicate {
         let folds = isPlain && random.oneIn(3)
         let subject: Operand = folds ? .function(.fold, path(name.path)) : .keyPath(path(name.path))
+        if random.oneIn(4) {
+            var generator = RegexGenerator(random: random)
+            let pattern = generator.pattern()
+            random = generator.random
+            return .regex(subject, pattern, ignoresCase: random.oneIn(3))
+        }
         if random.oneIn(2) {
             return .comparison(random.element([.like, .ilike]), subject, .value(.string(pattern(name))))
         }

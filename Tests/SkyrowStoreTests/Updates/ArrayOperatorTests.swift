@@ -52,7 +52,12 @@ import Testing
     }
 
     static let rows: [Row] = [
-        Row("texts", .push(#"["b","b"]"#), new: #"["b","b"]"#, [("[]", #"["b","b"]"#), (#"["a"]"#, #"["a","b","b"]"#)]),
+        Row(
+            "texts",
+            .push(#"["b","b"]"#),
+            new: #"["b","b"]"#,
+            [("[]", #"["b","b"]"#), (#"["a"]"#, #"["a","b","b"]"#)]
+        ),
         Row("texts", .push("[]"), new: "[]", [(#"["a"]"#, #"["a"]"#)]),
         Row("integers", .push("[1,2]", at: .first), new: "[1,2]", [("[]", "[1,2]"), ("[3]", "[1,2,3]")]),
         // A text is an element where the whole of it is a value of the type.
@@ -182,7 +187,10 @@ import Testing
     @Test func operandsOfTheRowAreOneStatementForManyRecords() async throws {
         try await withArrays { f in
             let drafts = (1...50).map {
-                draft("post/\($0)", applying: ["texts": .push(#"["\#($0)"]"#), "tags": .addToSet(#"["1"]"#), "flags": .popLast])
+                draft(
+                    "post/\($0)",
+                    applying: ["texts": .push(#"["\#($0)"]"#), "tags": .addToSet(#"["1"]"#), "flags": .popLast]
+                )
             }
             let many = statements(f, drafts)
             #expect(many.count == 1)
@@ -218,7 +226,8 @@ import Testing
             #expect(stale?.code == .conflict)
             try await f.psql("INSERT INTO post (_owner, _id, texts) VALUES ('ann', 'matrix', '{{a},{b}}')")
             for change in [
-                FieldOperator.push(#"["c"]"#), .addToSet(#"["c"]"#), .pull(#"["c"]"#), .popLast, .setElement(0, #""c""#),
+                FieldOperator.push(#"["c"]"#), .addToSet(#"["c"]"#), .pull(#"["c"]"#), .popLast,
+                .setElement(0, #""c""#),
                 .all(.popFirst, .push(#"["c"]"#)),
             ] {
                 let outcomes = try await f.outcomes([
@@ -269,7 +278,9 @@ import Testing
 
             // A column holds less than the type of its field.
             #expect(try await f.apply(.push("[2]"), to: "small", of: "post/1") == .array([1, 2]))
-            #expect(try await f.apply(.all(.pull("[1]"), .addToSet("[2,3]")), to: "small", of: "post/1") == .array([2, 3]))
+            #expect(
+                try await f.apply(.all(.pull("[1]"), .addToSet("[2,3]")), to: "small", of: "post/1") == .array([2, 3])
+            )
             for change in [FieldOperator.push("[40000]"), .all(.popLast, .push("[40000]")), .setElement(0, "40000")] {
                 let error = try await f.outcomes([draft("post/1", applying: ["small": change])])[0].error
                 #expect(error?.code == .invalidArgument && error?.info["arguments"] == .list([.string("small")]))
@@ -313,8 +324,10 @@ import Testing
                     == references("1", "2", "new", "9")
             )
             let next = try await f.store.fetch([id("post/1")], in: own, caller: .ann)[0].record.revision
-            #expect(try await save(.push(#"["1"]"#, at: .first), .revision(try #require(next)))
-                == references("1", "1", "2", "new", "9"))
+            #expect(
+                try await save(.push(#"["1"]"#, at: .first), .revision(try #require(next)))
+                    == references("1", "1", "2", "new", "9")
+            )
             #expect(try await stored() == "{~ann/1,~ann/1,2,~ann/new,9}")
         }
     }
@@ -344,7 +357,8 @@ import Testing
 
     @Test func anArrayThatBecomesTooLongIsRefused() async throws {
         try await withArrays { f in
-            func refusal(_ name: String, _ change: FieldOperator, _ id: String = "post/1") async throws -> SkyrowError? {
+            func refusal(_ name: String, _ change: FieldOperator, _ id: String = "post/1") async throws -> SkyrowError?
+            {
                 try await f.outcomes([draft(id, applying: [name: change])])[0].error
             }
             try await f.save("post/1", ["integers": jsonValue(Self.list(9_999, "1"))])

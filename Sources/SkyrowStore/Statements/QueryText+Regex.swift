@@ -1,0 +1,36 @@
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+extension QueryText {
+    /// How many parts of a text are looked up for one expression.
+    private static let maximumParts = 16
+
+    /// A text of which a part is as a regular expression says.
+    ///
+    /// PostgreSQL would look an expression up in an index of trigrams by itself, and miss texts: in a column of the collation
+    /// `"C"` it takes a letter beyond ASCII that is not in lower case for one that there is not
+    /// (Documentation/Decisions/0041-regular-expressions.md). Under another collation of bytes than the column's it does not
+    /// ask an index; the parts that every match has are looked up in its place.
+    func matching(_ column: ResolvedColumn, _ pattern: RegexPattern) -> SQL {
+        let text = pattern.postgresText
+        guard column.collation.equatesByBytes else { return "\(equated(column)) ~ \(text)" }
+        let condition: SQL = "\(value(column)) ~ (\(text) COLLATE \"POSIX\")"
+        guard let required = pattern.required, let parts = parts(required, of: column) else { return condition }
+        return "(\(parts)) AND \(condition)"
+    }
+
+    /// The condition that a text has what every match has, where an index answers it; nil where none does.
+    private func parts(_ required: RequiredText, of column: ResolvedColumn) -> SQL? {
+        switch required {
+        case .text(let text):
+            return hasTrigrams(column, for: text) ? "\(value(column)) LIKE \("%" + text.escapedForPattern + "%")" : nil
+        case .all(let parts):
+            let found = parts.lazy.compactMap { self.parts($0, of: column) }.prefix(Self.maximumParts)
+            return found.isEmpty ? nil : "(\(found.joined(separator: ") AND (")))"
+        case .any(let parts):
+            guard parts.count <= Self.maximumParts else { return nil }
+            let found = parts.compactMap { self.parts($0, of: column) }
+            return found.count == parts.count ? "(\(found.joined(separator: ") OR (")))" : nil
+        }
+    }
+}
