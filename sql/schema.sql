@@ -206,6 +206,20 @@ BEGIN
 END $do$;
 COMMENT ON FUNCTION _fold(text) IS 'A text without the difference of upper and lower case, as queries compare it.';
 
+-- STRICT and without the body in the place of the call, since an index is looked up by the call. The bounds keep the words of
+-- any text within those of a tsvector: a word has 2 kB there, all have 1 MB.
+CREATE FUNCTION _words(value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN array_to_tsvector(ARRAY(
+        SELECT left(word, 255) FROM unnest((array_remove(regexp_split_to_array(
+            left(_fold(value), 250000),
+            '[\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u00BF\u2000-\u206F\u3000-\u303F]+' COLLATE "C"
+        ), ''))[1:30000]) AS word
+    ));
+END $$;
+COMMENT ON FUNCTION _words(text) IS 'The words of a text in lower case, as queries look for them.';
+
 -- Rebuilds indexes and no rows. A trigger keeps the type of its columns from being changed, so it is made again. What a
 -- view, a policy or a computed column depends on stays as it is.
 CREATE FUNCTION _order_by_bytes(type text) RETURNS void LANGUAGE plpgsql

@@ -51,6 +51,11 @@ public struct Field: Hashable, Sendable {
         compare(.ilike, .string(pattern))
     }
 
+    /// Whether the text has some words: `Field("title").hasWords("star -trek wars*")`.
+    public func hasWords(_ words: String) -> RecordPredicate {
+        .match(operand, words)
+    }
+
     /// Whether a part of the text is as a regular expression of the service's subset says: `Field("title").matches("^Star (Wars|Trek)")`.
     public func matches(_ expression: String, ignoringCase: Bool = false) -> RecordPredicate {
         .regex(operand, expression, ignoresCase: ignoringCase)

@@ -123,6 +123,8 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case comparison(ComparisonOperator, Operand, Operand)
     /// From one value to another, both included.
     case between(Operand, RecordValue, RecordValue)
+    /// A text that has some words: `star -trek wars*`.
+    case match(Operand, String)
     /// A text of which a part is as a regular expression says.
     case regex(Operand, String, ignoresCase: Bool)
     /// One of the values that a query finds (`in_query`), or a value that it does not find (`not_in_query`).

@@ -6,6 +6,8 @@ public enum IndexKind: String, Hashable, Sendable, CaseIterable {
     case contains
     /// Parts of texts, and patterns.
     case trigram
+    /// Words of texts.
+    case text
     /// Distances from a place.
     case near
     /// Boxes and polygons of places.

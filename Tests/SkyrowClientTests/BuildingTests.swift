@@ -36,6 +36,12 @@ import Testing
         row(Field("a").isBetween(1, 2), .between(path("a"), .integer(1), .integer(2)))
         row(Field("a").hasPrefix("x"), .comparison(.startsWith, path("a"), .value(.string("x"))))
         row(Field("a").hasSuffix("x"), .comparison(.endsWith, path("a"), .value(.string("x"))))
+        row(Field("a").matches("^x"), .regex(path("a"), "^x", ignoresCase: false))
+        row(
+            Field("a").folded.matches("x", ignoringCase: true),
+            .regex(.function(.fold, FieldPath(unchecked: "a")), "x", ignoresCase: true)
+        )
+        row(Field("a").hasWords("x -y*"), .match(path("a"), "x -y*"))
         row(
             Field("a").folded == "x",
             .comparison(.eq, .function(.fold, FieldPath(unchecked: "a")), .value(.string("x")))

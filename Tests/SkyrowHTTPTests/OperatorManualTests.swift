@@ -71,6 +71,7 @@ import Testing
                 case .comparison, .pattern, .text, .element, .flag, .range: [path, "\"x\"", "1", "1"]
                 case .membership, .list: [path, "[1]", "1", "1"]
                 case .elements: [path, "[\"eq\",\(path),1]", "1", "1"]
+                case .words: [path, "\"x\"", "1", "1"]
                 case .regex: [path, "\"x\"", "\"i\"", "1"]
                 case .query: [path, "{\"record_type\":\"note\"}", "1", "1"]
                 case .near: [path, location, "1", "1"]

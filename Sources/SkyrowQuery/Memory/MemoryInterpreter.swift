@@ -160,6 +160,8 @@ private struct RecordView {
             return Truth(order.satisfies(relation))
         case .pattern(let column, let pattern):
             return text(of: column) { LikePattern(pattern).matches($0) }
+        case .match(let column, let words):
+            return text(of: column) { words.matches($0) }
         case .regex(let column, let pattern):
             return text(of: column) { pattern.matches($0) }
         case .suffix(let column, let suffix):

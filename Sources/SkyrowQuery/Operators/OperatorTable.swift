@@ -14,6 +14,8 @@ package struct QueryOperator: Hashable, Sendable {
         case comparison
         /// A key path, then a pattern.
         case pattern
+        /// A key path, then words.
+        case words
         /// A key path, then a regular expression, and perhaps its option.
         case regex
         /// A key path, then a text, or bytes where the field holds those.
@@ -68,7 +70,8 @@ package struct QueryOperator: Hashable, Sendable {
         case .joined: (0, nil)
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .polygon: (2, 2)
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .words, .polygon:
+            (2, 2)
         case .range, .box: (3, 3)
         case .near: (2, 3)
         case .regex: (2, 3)
@@ -79,7 +82,7 @@ package struct QueryOperator: Hashable, Sendable {
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
-        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex] + queries + quantifiers + places
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex, match] + queries + quantifiers + places
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .joined, classes: [], null: .none),
@@ -140,6 +143,7 @@ package enum OperatorTable {
     private static let exists = row("exists", .flag, .all)
     package static let between = row("between", .range, ordered)
     package static let regex = row("regex", .regex, texts.union(.jsonPath))
+    package static let match = row("match", .words, .string)
     /// Of values that are equal or not, and of arrays of references.
     package static let inQuery = row("in_query", .query, scalars.union([.reference, .array]))
     package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))

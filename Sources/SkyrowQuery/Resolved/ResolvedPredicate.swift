@@ -26,6 +26,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case columns(ResolvedColumn, Relation, ResolvedColumn)
     /// A text that matches a pattern as a whole.
     case pattern(ResolvedColumn, String)
+    /// A text that has some words.
+    case match(ResolvedColumn, WordQuery)
     /// A text of which a part is as a regular expression says.
     case regex(ResolvedColumn, RegexPattern)
     /// A text that ends with another.
@@ -58,7 +60,7 @@ package enum ResolvedPredicate: Hashable, Sendable {
         case .not(let part): part.needsOtherRecords
         case .isFound, .isNotFound: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
-        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .suffix,
+        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
             .substring, .isOneOf,
             .hasID, .holdsText, .json, .array, .place:
             false

@@ -211,6 +211,13 @@ extension Comparison {
 }
 
 extension ResolvedColumn {
+    /// The text of the column as it is.
+    var unfolded: ResolvedColumn {
+        var column = self
+        column.folds = false
+        return column
+    }
+
     /// The text of the column in lower case.
     var folded: ResolvedColumn {
         var column = self

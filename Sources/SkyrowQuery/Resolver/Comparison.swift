@@ -79,7 +79,7 @@ struct Comparison {
 
     private var takesText: Bool {
         switch row.operands {
-        case .pattern, .text, .element, .regex: true
+        case .pattern, .text, .element, .regex, .words: true
         case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements, .near,
             .box,
             .polygon:

@@ -86,6 +86,9 @@ extension Resolver {
         case .between(let operand, let least, let most):
             guard let list = try list(on: operand, at: 1) else { return nil }
             return try anyOf(list, at: 1) { .between(operand.following($0), least, most) }
+        case .match(let operand, let words):
+            guard let list = try list(on: operand, at: 1) else { return nil }
+            return try anyOf(list, at: 1) { .match(operand.following($0), words) }
         case .regex(let operand, let pattern, let ignoresCase):
             guard let list = try list(on: operand, at: 1) else { return nil }
             return try anyOf(list, at: 1) { .regex(operand.following($0), pattern, ignoresCase: ignoresCase) }

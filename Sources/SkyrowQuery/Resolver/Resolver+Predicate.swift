@@ -8,6 +8,7 @@ struct PredicateUse {
     /// How many values `contains_all`, `contains_any` and `contained_by` take: PostgreSQL compares each with every element
     /// of an array before it looks for a cancellation.
     static let maximumElements = 1000
+    static let maximumWordQueries = 8
     /// How large all regular expressions together may be.
     static let maximumTransitions = 2 * RegexPattern.maximumTransitions
 
@@ -24,6 +25,8 @@ struct PredicateUse {
     var elementDepth = 0
     /// How many conditions `near` there are.
     var nears = 0
+    /// How often words are asked for.
+    var words = 0
     /// Of all regular expressions together.
     var transitions = 0
 }
@@ -53,6 +56,8 @@ extension Resolver {
             return try compare(comparison, left, right)
         case .between(let operand, let least, let most):
             return try between(operand, least, most)
+        case .match(let operand, let words):
+            return try match(operand, words)
         case .regex(let operand, let pattern, let ignoresCase):
             return try regex(operand, pattern, ignoresCase)
         case .found(let operand, let query, let isNegated):
@@ -135,6 +140,25 @@ extension Resolver {
         let lower = Comparison(column, path, OperatorTable.between, literalAt: 2)
         let upper = Comparison(column, path, OperatorTable.between, literalAt: 3)
         return .and([try lower.condition(.gte, least), try upper.condition(.lte, most)])
+    }
+
+    /// `["match", keypath, "star -trek wars*"]`
+    private mutating func match(_ operand: Operand, _ text: String) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let (column, path) = try subject(operand, at: 1)
+        try Comparison(column, path, OperatorTable.match, literalAt: 2).requireMeaning()
+        use.words += 1
+        guard use.words <= PredicateUse.maximumWordQueries else {
+            throw .predicateInvalid("A predicate has \"match\" at most \(PredicateUse.maximumWordQueries) times.", path)
+        }
+        guard !text.hasNUL else { throw SkyrowError.literalInvalid("a string without NUL", path).at(2) }
+        do throws(WordQueryMisfit) {
+            let words = try WordQuery(text)
+            // Words are in lower case whatever their text is.
+            return words.hasWords ? .match(column.unfolded, words) : .constant(column, false)
+        } catch {
+            throw .predicateInvalid(error.reason, path).at(2)
+        }
     }
 
     /// `["regex", keypath, pattern, "i"]`

@@ -45,6 +45,7 @@ private struct QueryFacts {
     /// The fields of which parts are looked for.
     private(set) var parts: [IndexField] = []
     private(set) var elements: [IndexField] = []
+    private(set) var words: [IndexField] = []
     /// The fields whose distances are asked for, and those that are looked for in boxes and polygons.
     private(set) var distances: [IndexField] = []
     private(set) var shapes: [IndexField] = []
@@ -94,6 +95,8 @@ private struct QueryFacts {
             if pattern.split(whereSeparator: { "%_\\".contains($0) }).contains(where: { $0.count >= 3 }) {
                 parts += storedField(column)
             }
+        case .match(let column, _):
+            words += storedField(column)
         case .regex(let column, let pattern):
             if pattern.required != nil { parts += storedField(column) }
         case .suffix(let column, let text), .substring(let column, let text):
@@ -172,6 +175,7 @@ private struct QueryFacts {
         }
         // PostgreSQL cannot tell how many texts have a part.
         for field in parts { advice += adviceOnContents(field, .trigram, "a part") }
+        for field in words { advice += adviceOnContents(field, .text, "words") }
         if isSelective { for field in elements { advice += adviceOnContents(field, .contains, "an element") } }
         // Nor how many places are near to one.
         for field in distances { advice += adviceOnPlaces(field, .near) }
@@ -240,7 +244,7 @@ private struct QueryFacts {
     }
 
     var adviceOnInvalidIndexes: [QueryExplanation.Advice] {
-        let asked = Set((equal + ranges + parts + elements + distances + shapes + pageOrder).map(\.name))
+        let asked = Set((equal + ranges + parts + elements + words + distances + shapes + pageOrder).map(\.name))
         return table.indexes.filter { !$0.isValid }.compactMap { index in
             guard index.columns.contains(where: { $0.map(asked.contains) ?? false }) else { return nil }
             return QueryExplanation.Advice(
@@ -275,7 +279,8 @@ extension TableIndex {
         guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }
         let pairs = zip(keys, definition.fields)
         let isSame = pairs.allSatisfy { key, field in
-            key.column == field.name && key.form == (field.isFolded ? .fold : .column)
+            key.column == field.name
+                && key.form == (definition.kind == .text ? .words : field.isFolded ? .fold : .column)
         }
         let isGeometry = keys[0].column == definition.fields.first?.name && keys[0].form == .geometry
         switch definition.kind {
@@ -283,7 +288,7 @@ extension TableIndex {
             let isForward = pairs.allSatisfy { $0.isDescending == ($1.direction == .descending) }
             let isBackward = pairs.allSatisfy { $0.isDescending != ($1.direction == .descending) }
             return method == "btree" && isSame && (isForward || isBackward)
-        case .contains: return method == "gin" && isSame
+        case .contains, .text: return method == "gin" && isSame
         case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
         case .near: return method == "gist" && isSame
         case .box: return method == "gist" && isGeometry

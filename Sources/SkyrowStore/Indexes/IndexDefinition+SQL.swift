@@ -27,7 +27,7 @@ extension IndexDefinition {
         let method: SQL =
             switch kind {
             case .order: "btree"
-            case .contains, .trigram: "gin"
+            case .contains, .trigram, .text: "gin"
             case .near, .box: "gist"
             }
         let keys = try keys(in: schema, surroundings).joined(separator: ", ")
@@ -53,6 +53,8 @@ extension IndexDefinition {
             return keys
         case .contains, .near:
             return columns.map { "\($0.column)" }
+        case .text:
+            return columns.map { "\(schema)._words(\($0.column))" }
         case .trigram:
             let home = try surroundings.required
             return columns.map { field, column in
@@ -69,7 +71,7 @@ extension IndexDefinition {
     /// The extension that an index of the kind needs; nil for none.
     package var neededExtension: String? {
         switch kind {
-        case .order, .contains, .near: nil
+        case .order, .contains, .text, .near: nil
         case .trigram: "pg_trgm"
         case .box: "postgis"
         }

@@ -86,7 +86,7 @@ package struct IndexPlan: Hashable, Sendable {
         let ending: String =
             switch definition.kind {
             case .order: definition.isUnique ? "key" : "idx"
-            case .contains, .trigram, .near, .box: definition.kind.rawValue
+            case .contains, .trigram, .text, .near, .box: definition.kind.rawValue
             }
         for number in 0... {
             let suffix = "_\(ending)\(number == 0 ? "" : "\(number)")"
@@ -159,6 +159,9 @@ package struct IndexPlan: Hashable, Sendable {
         guard let column = table[name] else {
             throw .invalidArgument("The type \(table.name) has no field \(name).", "fields", name.rawValue)
         }
+        if field.isFolded, kind == .text {
+            throw .invalidArgument("An index of the kind text is without case as it is.", "fields")
+        }
         if field.isFolded, column.type != .string {
             throw .invalidArgument(
                 "fold is for texts, and the field \(name) is of the type \(column.type.name).",
@@ -192,7 +195,7 @@ extension FieldType {
     /// Whether a field of the type can have an index of a kind.
     package func takesIndex(of kind: IndexKind) -> Bool {
         switch self {
-        case .string: kind == .order || kind == .trigram
+        case .string: kind == .order || kind == .trigram || kind == .text
         case .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: kind == .order
         case .json, .array: kind == .contains
         case .location: kind == .near || kind == .box

@@ -10,6 +10,8 @@ package struct TableIndex: Hashable, Sendable {
             case column
             /// `_fold` of the column.
             case fold
+            /// `_words` of the column.
+            case words
             /// A location as a geometry.
             case geometry
             /// Any other expression.
@@ -170,11 +172,11 @@ extension TableIndex {
                             SELECT 'column:' || attname FROM pg_catalog.pg_attribute
                             WHERE attrelid = indrelid AND attnum = number
                         ) ELSE (
-                            SELECT CASE proname WHEN '_fold' THEN 'fold:' ELSE 'geometry:' END || attname
+                            SELECT CASE proname WHEN '_fold' THEN 'fold:' WHEN '_words' THEN 'words:' ELSE 'geometry:' END || attname
                             FROM regexp_matches(indexprs::text, \(call), 'g') WITH ORDINALITY AS part (words, position)
                             JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid
                             JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = words[2]::integer
-                            WHERE position = expressions AND proname IN ('_fold', 'geometry')
+                            WHERE position = expressions AND proname IN ('_fold', '_words', 'geometry')
                                 AND regexp_replace(indexprs::text, \(call), '', 'g') ~ '^[() ]*$'
                         ) END,
                         option, CASE WHEN amname <> 'btree' THEN (

@@ -175,6 +175,8 @@ struct QueryText {
             return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
+        case .match(let column, let words):
+            return "\(root.schema).\"_words\"(\(value(column))) @@ \(words.tsquery)::tsquery"
         case .regex(let column, let pattern): return matching(column, pattern)
         case .suffix(let column, let text) where hasTrigrams(column, for: text):
             return "\(equated(column)) LIKE \("%" + text.escapedForPattern)"

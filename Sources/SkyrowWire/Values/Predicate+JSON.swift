@@ -47,6 +47,13 @@ extension RecordPredicate {
                 throw malformed("\"between\" takes a key path and two values.")
             }
             self = .between(try operand(subject, at: 1), try literal(least, at: 2), try literal(most, at: 3))
+        case "match":
+            guard json.count == 3, let subject = rest.next(), let words = rest.next() else {
+                throw malformed("\"match\" takes a key path and words.")
+            }
+            let subjectOperand = try operand(subject, at: 1)
+            guard let text = words.string else { throw malformed("The words of \"match\" are a string.").at(2) }
+            self = .match(subjectOperand, text)
         case "regex":
             guard json.count == 3 || json.count == 4, let subject = rest.next(), let pattern = rest.next() else {
                 throw malformed("\"regex\" takes a key path, a regular expression and perhaps \"i\".")
@@ -330,6 +337,10 @@ extension JSONWriter {
             operand(subject)
             literal(least)
             literal(most)
+        case .match(let subject, let words):
+            string("match")
+            operand(subject)
+            string(words)
         case .regex(let subject, let pattern, let ignoresCase):
             string("regex")
             operand(subject)

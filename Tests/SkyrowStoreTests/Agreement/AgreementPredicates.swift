@@ -10,6 +10,8 @@ struct AgreementPredicates {
     var random: SeededGenerator
     /// How many queries may still be made inside of predicates.
     private var queries = Subquery.maximumCount
+    /// How often words may still be asked for.
+    private var wordQueries = 8
     /// How often they may still lead to several records.
     private var lists = RecordPredicate.maximumLists
     /// How many conditions `near` may still be made: one a predicate, and none where it would give the order.
@@ -345,6 +347,14 @@ struct AgreementPredicates {
     private mutating func text(_ name: Name, isPlain: Bool) -> Predicate {
         let folds = isPlain && random.oneIn(3)
         let subject: Operand = folds ? .function(.fold, path(name.path)) : .keyPath(path(name.path))
+        if isPlain, wordQueries > 0, random.oneIn(8) {
+            wordQueries -= 1
+            let words = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                let word = random.element(AgreementCorpus.texts.filter { $0.utf8.count < 40 && $0 != "\"" })
+                return random.element(["", "", "", "-", "or "]) + word + random.element(["", "", "*"])
+            }
+            return .match(subject, words.joined(separator: " "))
+        }
         if random.oneIn(4) {
             var generator = RegexGenerator(random: random)
             let pattern = generator.pattern()

@@ -117,6 +117,15 @@ import Testing
                 .comparison(.contains, .keyPath(FieldPath(unchecked: "tags")), .value(.string("drama"))), [],
                 [QueryAdviceTests.film([IndexField("tags")], .contains)]
             ),
+            (
+                .regex(.keyPath(FieldPath(unchecked: "title")), "^S(tar|hip)", ignoresCase: true), [],
+                [QueryAdviceTests.film([IndexField("title", isFolded: true)], .trigram)]
+            ),
+            (.regex(.keyPath(FieldPath(unchecked: "title")), "a.b", ignoresCase: false), [], []),
+            (
+                .match(.keyPath(FieldPath(unchecked: "title")), "star wars"), [],
+                [QueryAdviceTests.film([IndexField("title")], .text)]
+            ),
             // Two letters are no trigram.
             (.comparison(.like, .keyPath(FieldPath(unchecked: "title")), .value(.string("%ab%"))), [], []),
             (
@@ -142,8 +151,8 @@ import Testing
         // A small table is read as a whole, and so is one of which half is wanted.
         #expect(try Self.advice(predicate, sort: sort, plan: Self.scan(50), size: 10_000).advice.isEmpty)
         let half = try Self.advice(predicate, plan: Self.scan(500_000))
-        // How many texts have a part cannot be told.
-        #expect(half.advice.allSatisfy { $0.index?.kind == .trigram })
+        // How many texts have a part or a word cannot be told.
+        #expect(half.advice.allSatisfy { $0.index?.kind == .trigram || $0.index?.kind == .text })
     }
 
     @Test func aSortForAPageHasAnIndexThatHelps() throws {

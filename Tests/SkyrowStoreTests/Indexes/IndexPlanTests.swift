@@ -50,6 +50,7 @@ import Testing
         (.order, "price", false), (.order, "_revision", false), (.order, "_access", false), (.order, "_id", false),
         (.order, "nothing", false), (.order, "no name", false), (.contains, "tags", true), (.contains, "title", false),
         (.contains, "_created_at", false), (.trigram, "title", true), (.trigram, "year", false),
+        (.text, "title", true), (.text, "tags", false), (.text, "_id", false),
         (.near, "place", true), (.near, "title", false), (.box, "place", true), (.box, "year", false),
     ])
     func aKindTakesFieldsOfSomeTypes(_ kind: IndexKind, _ name: String, _ isTaken: Bool) throws {
@@ -70,6 +71,7 @@ import Testing
         (IndexDefinition(of: type("film"), [IndexField("title"), IndexField("year", isFolded: true)]), "fields[1]"),
         (IndexDefinition(of: type("film"), [IndexField("title"), IndexField("title")], kind: .trigram), "fields[1]"),
         (IndexDefinition(of: type("film"), [IndexField("title", .descending)], kind: .trigram), "fields[0]"),
+        (IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)], kind: .text), "fields[0]"),
         (IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains, isUnique: true), "unique"),
         (IndexDefinition(of: type("film"), [IndexField("year")], treatsNullsAsEqual: true), "nulls"),
     ])
@@ -146,6 +148,7 @@ import Testing
         (IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)]), "film_title_fold_idx"),
         (IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains), "film_tags_contains"),
         (IndexDefinition(of: type("film"), [IndexField("title")], kind: .trigram), "film_title_trigram"),
+        (IndexDefinition(of: type("film"), [IndexField("title")], kind: .text), "film_title_text"),
     ])
     func aNameSaysWhatTheIndexIsOver(_ wanted: IndexDefinition, _ name: String) {
         #expect(IndexPlan.name(of: wanted, besides: []) == name)
@@ -191,6 +194,10 @@ import Testing
         (
             IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)], kind: .trigram),
             #"INDEX CONCURRENTLY "i" ON "app"."film" USING gin ("app"._fold("title") "Else".gin_trgm_ops)"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("title")], kind: .text),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING gin ("app"._words("title"))"#
         ),
         (
             IndexDefinition(of: type("film"), [IndexField("place")], kind: .near),

@@ -99,6 +99,12 @@ private func numberPath(_ name: String) -> FieldPath {
             "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
             .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
         ),
+        ("[\"regex\",\(path("a")),\"^b\"]", .regex(.keyPath(keyPath("a")), "^b", ignoresCase: false)),
+        (
+            "[\"regex\",[\"func\",\"fold\",\(path("a"))],\"b\\\\d\",\"i\"]",
+            .regex(.function(.fold, keyPath("a")), "b\\d", ignoresCase: true)
+        ),
+        ("[\"match\",\(path("a")),\"b -c*\"]", .match(.keyPath(keyPath("a")), "b -c*")),
         (
             "[\"any\",\(path("a")),[\"all\",\(path("$.b")),[\"gt\",\(path("$")),1]]]",
             .elements(
@@ -128,6 +134,9 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"and\",1]", .invalidArgument),
             ("[\"eq\",1]", .invalidArgument), ("[\"eq\",1,2,3]", .invalidArgument), ("[\"is\",1,2]", .invalidArgument),
             ("[\"near\",1,2]", .invalidArgument), ("[\"EQ\",1,2]", .invalidArgument),
+            ("[\"regex\",\(path("a")),1]", .invalidArgument),
+            ("[\"regex\",\(path("a")),\"b\",\"m\"]", .invalidArgument),
+            ("[\"match\",\(path("a")),[\"b\"]]", .invalidArgument),
             ("[\"none\"]", .invalidArgument), ("[\"between\",\(path("a")),1]", .invalidArgument),
             ("[\"between\",\(path("a")),1,2,3]", .invalidArgument), ("[\"exists\",\(path("a"))]", .invalidArgument),
             ("[\"eq\",\(path("a")),{\"$type\":\"json\"}]", .invalidArgument),
