@@ -62,7 +62,9 @@ private func readEveryMessage(_ json: JSONView) {
         checkStability(of: query, write: { $0.queryParameters($1, database: .everyone) }, read: read)
     }
     if let query = try? AggregateRequest(parameters: json).query {
-        func read(_ json: JSONView) throws(SkyrowError) -> AggregateQuery { try AggregateRequest(parameters: json).query }
+        func read(_ json: JSONView) throws(SkyrowError) -> AggregateQuery {
+            try AggregateRequest(parameters: json).query
+        }
         checkStability(of: query, write: { $0.aggregateParameters($1, database: .everyone) }, read: read)
     }
     _ = try? BulkRequest(updateParameters: json)

@@ -82,7 +82,8 @@ package struct QueryOperator: Hashable, Sendable {
 /// Every operator, one row each: the resolver reads it, and the OpenRPC document and the manual are held to it.
 package enum OperatorTable {
     package static let all: [QueryOperator] =
-        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex, match] + queries + quantifiers + places
+        connectives + ComparisonOperator.allCases.map { row(of: $0) } + [between, regex, match] + queries + quantifiers
+        + places
 
     package static let connectives = [
         QueryOperator(name: "and", operands: .joined, classes: [], null: .none),

@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         (#"{"record_type":"film"}"#, ErrorCode.invalidArgument, "fields"),
         (#"{"record_type":"film","fields":[]}"#, .invalidArgument, "fields"),
-        (#"{"record_type":"film","fields":[["year"]],"kind":"text"}"#, .invalidArgument, "kind"),
+        (#"{"record_type":"film","fields":[["year"]],"kind":"hash"}"#, .invalidArgument, "kind"),
         (#"{"record_type":"film","fields":[["year"]],"nulls":"first"}"#, .invalidArgument, "nulls"),
         (#"{"record_type":"film","fields":[["year"],"title"]}"#, .invalidArgument, "fields[1]"),
         (#"{"record_type":"film","fields":[["year","up"]]}"#, .invalidArgument, "fields[0]"),
