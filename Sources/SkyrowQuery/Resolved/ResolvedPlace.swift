@@ -4,7 +4,7 @@ package import SkyrowModel
 package enum ResolvedPlace: Hashable, Sendable {
     /// Anywhere on the Earth.
     case anywhere
-    /// At most so many metres away.
+    /// At most this number of metres away.
     case within(Location, metres: Double)
     /// In one of these boxes: a box that crosses the meridian of 180 degrees is two.
     case boxes([PlaceBox])

@@ -8,7 +8,7 @@ internal import SkyrowQuery
 /// Records are looked for without locks, so that a caller locks none that it may not write. What others change between
 /// the two questions is asked again with the lock.
 struct BulkRun {
-    /// So many records are asked about at once after a refusal, whose rows are read whole.
+    /// How many records are asked about at once after a refusal, whose rows are read whole.
     private static let judgedAtOnce = 500
 
     private let request: BulkRequest
