@@ -12,9 +12,8 @@ extension RecordDatabase {
     /// ```
     ///
     /// Throws `108 InvalidArgument` with `info.count` where more records match than `atMost`, and `115
-    /// AtomicOperationFailure` where one of them cannot be changed so.
-    ///
-    /// - Parameter isDryRun: whether nothing is changed, and the result says what would be.
+    /// AtomicOperationFailure` where one of them cannot be changed so. With `isDryRun` nothing is changed, and the result
+    /// says what would be.
     @discardableResult
     public func update(
         _ type: RecordTypeName,

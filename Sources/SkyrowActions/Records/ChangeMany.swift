@@ -4,10 +4,14 @@ import SkyrowStore
 extension ActionService {
     /// `record:update`, and `record:delete` by a predicate: all records that match, or none.
     ///
+    /// It waits for the client's turn among the reads, since it looks for records as a query does; the master key waits for
+    /// none.
+    ///
     /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
     package func change(
         _ request: BulkRequest,
         by caller: Caller,
+        from client: ClientKey,
         encode: @Sendable (BulkResult) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult<BulkResult> {
         let action: ActionName =
@@ -17,6 +21,8 @@ extension ActionService {
             }
         return try await observed(action) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .writing, by: caller)
+            if !caller.isMaster { try await reads.enter(client) }
+            defer { if !caller.isMaster { reads.leave(client) } }
             let claim = try IdempotencyClaim(
                 key: request.idempotencyKey,
                 action: action,
@@ -26,8 +32,11 @@ extension ActionService {
                 caller: caller
             )
             guard let claim, !request.isDryRun else { return .fresh(try await store.change(request, with: access)) }
+            if let replay: WriteResult<BulkResult> = try await replay(of: claim) { return replay }
+            // Before the transaction, so that a read that takes long holds no connection of a writer.
+            let found = try await store.find(request, with: access)
             return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
-                try await self.store.change(request, with: access, transaction: transaction)
+                try await self.store.change(found, request, with: access, transaction: transaction)
             }
         }
     }

@@ -37,7 +37,7 @@ extension ActionService {
     }
 
     /// The result that the key already has.
-    func replay(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<[RecordOutcome]>? {
+    func replay<Value>(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<Value>? {
         let result = try await store.idempotency.result(
             claim.key,
             scope: claim.scope,

@@ -41,7 +41,7 @@ extension ActionService {
                 attempt += 1
                 guard try store.lacksSchema(for: judged) else { continue }
                 // What is created for a request that was completed already would only be left over.
-                if let claim, let result = try await replay(of: claim) { return result }
+                if let claim, let result: WriteResult<[RecordOutcome]> = try await replay(of: claim) { return result }
                 items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
             }
         }

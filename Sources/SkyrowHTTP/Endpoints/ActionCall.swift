@@ -167,7 +167,7 @@ struct ActionCall: Sendable {
 
     private init(_ request: BulkRequest, deletes: Bool) {
         self.init { service, context async throws(SkyrowError) in
-            let result = try await service.change(request, by: context.caller) { result in
+            let result = try await service.change(request, by: context.caller, from: context.sender.client) { result in
                 let writer = JSONWriter(account: .current)
                 writer.bulkResult(result, deletes: deletes)
                 defer { writer.discard() }

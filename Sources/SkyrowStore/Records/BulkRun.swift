@@ -17,6 +17,8 @@ struct BulkRun {
     private let catalog: SchemaCatalog
     private let access: RecordAccess
     private let statement: MatchStatement
+    /// The plan of a save of one record, which stands for all of them; nil to delete them.
+    private let plan: BatchPlan?
 
     /// Throws what is wrong with the request, whatever records there are.
     init(
@@ -38,29 +40,31 @@ struct BulkRun {
             access: access
         )
         switch request.change {
-        case .update: _ = try plan()
-        case .delete: if let refusal = table.rules.refusalOfDeleting { throw refusal }
+        case .update(let changes, _):
+            plan = try Self.plan(changes, table, catalog, access, store.maximumAccessEntries)
+        case .delete:
+            if let refusal = table.rules.refusalOfDeleting { throw refusal }
+            plan = nil
         }
     }
 
     /// A record that matches.
-    private struct Match {
-        let id: RecordID
-        let storedID: String
-        let isWritable: Bool
+    struct Match: Sendable {
+        fileprivate let id: RecordID
+        fileprivate let storedID: String
+        fileprivate let isWritable: Bool
     }
 
     /// What would be changed.
-    func preview(on runner: StatementRunner) async throws -> BulkResult {
-        let matches = try await matches(on: runner)
+    func preview() async throws -> BulkResult {
+        let matches = try await matches()
         var result = result(of: matches)
         result.changed = matches.filter(\.isWritable).map(\.id)
         return result
     }
 
     /// Changes what matches; a transaction that fails is to be rolled back.
-    func callAsFunction(on runner: StatementRunner) async throws -> BulkResult {
-        let matches = try await matches(on: runner)
+    func change(_ matches: [Match], on runner: StatementRunner) async throws -> BulkResult {
         var result = result(of: matches)
         let writable = matches.filter(\.isWritable)
         guard !writable.isEmpty else { return result }
@@ -81,11 +85,13 @@ struct BulkRun {
         return result
     }
 
-    private func matches(on runner: StatementRunner) async throws -> [Match] {
-        let rows = try await runner.read(statement.found(atMost: request.atMost + 1), contention: table.contention)
+    /// What matches: a read like any other, with the time limit of reads and on their connections.
+    func matches() async throws -> [Match] {
+        let question = statement.found(atMost: request.atMost + 1)
+        let rows = try await store.client.read(question, contention: table.contention)
         guard rows.rowCount <= request.atMost else {
             let question = statement.count(atMost: BulkRequest.maximumRecords + 1)
-            let count = try await runner.read(question, contention: table.contention).decode(
+            let count = try await store.client.read(question, contention: table.contention).decode(
                 row: 0,
                 column: 0,
                 as: Int64.self
@@ -112,9 +118,13 @@ struct BulkRun {
 
     // MARK: Update
 
-    /// The plan of a save of one record, which stands for all of them.
-    private func plan() throws(SkyrowError) -> BatchPlan {
-        guard case .update(let changes, _) = request.change else { throw .unexpected }
+    private static func plan(
+        _ changes: RecordChanges,
+        _ table: RecordTable,
+        _ catalog: SchemaCatalog,
+        _ access: RecordAccess,
+        _ maximumAccessEntries: Int
+    ) throws(SkyrowError) -> BatchPlan {
         if let key = changes.fields.first(where: { table.rules.loginKeys.contains($0) }) {
             throw SkyrowError.invalidArgument(
                 "Login keys are saved with their record, and not for many at once.",
@@ -128,7 +138,7 @@ struct BulkRun {
             database: access.database,
             // Fields are made by saves.
             mode: .production,
-            maximumAccessEntries: store.maximumAccessEntries,
+            maximumAccessEntries: maximumAccessEntries,
             freshIDs: [:],
             makeID: { UUIDText().description }
         )
@@ -146,7 +156,7 @@ struct BulkRun {
                 "set"
             ).at("set")
         }
-        var plan = try plan()
+        guard var plan else { return }
         var changed = try await write(held, plan, on: runner)
         let refused = held.filter { !changed.contains(TextKey($0.storedID)) }
         let unchangedLists = try await judge(refused, plan, on: runner, &result)

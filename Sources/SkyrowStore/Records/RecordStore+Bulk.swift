@@ -11,39 +11,58 @@ extension RecordStore {
     package func change(_ request: BulkRequest, with access: RecordAccess) async throws(SkyrowError) -> BulkResult {
         try access.requireWriting()
         return try await reporting {
-            try await withBulkRun(request, access) { run in
-                guard !request.isDryRun else { return try await run.preview(on: .client(self.client)) }
-                return try await self.client.withTransaction { try await run(on: .transaction($0)) }
+            try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
+                guard !request.isDryRun else { return try await run.preview() }
+                let matches = try await run.matches()
+                return try await self.client.withTransaction { try await run.change(matches, on: .transaction($0)) }
             }
         }
     }
 
-    /// The same as part of a transaction, which the caller commits, or rolls back when this throws.
+    /// Finds what matches, for a change in a transaction that begins afterwards.
+    ///
+    /// Throws as `change` does before it writes.
+    package func find(_ request: BulkRequest, with access: RecordAccess) async throws(SkyrowError) -> FoundRecords {
+        try access.requireWriting()
+        return try await reporting {
+            try await withBulkRun(request, access, else: FoundRecords(matches: [])) { run in
+                FoundRecords(matches: try await run.matches())
+            }
+        }
+    }
+
+    /// Changes what was found as part of a transaction, which the caller commits, or rolls back when this throws.
     package func change(
+        _ found: FoundRecords,
         _ request: BulkRequest,
         with access: RecordAccess,
         transaction: PostgresTransaction
     ) async throws(SkyrowError) -> BulkResult {
         try access.requireWriting()
         return try await reporting {
-            try await withBulkRun(request, access) { run in
-                let runner = StatementRunner.transaction(transaction)
-                return try await request.isDryRun ? run.preview(on: runner) : run(on: runner)
+            try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
+                try await run.change(found.matches, on: .transaction(transaction))
             }
         }
     }
 
-    private func withBulkRun(
+    private func withBulkRun<Result: Sendable>(
         _ request: BulkRequest,
         _ access: RecordAccess,
-        _ body: (BulkRun) async throws -> BulkResult
-    ) async throws -> BulkResult {
+        else withoutTable: Result,
+        _ body: (BulkRun) async throws -> Result
+    ) async throws -> Result {
         _ = try await table(of: request.type)
         return try await withCatalog { catalog in
-            guard let table = catalog[request.type] else { return BulkResult(withoutTable: request) }
+            guard let table = catalog[request.type] else { return withoutTable }
             return try await body(try BulkRun(request, self, table, catalog, access))
         }
     }
+}
+
+/// The records that a request by predicate or by ids is about, as they were found.
+package struct FoundRecords: Sendable {
+    fileprivate let matches: [BulkRun.Match]
 }
 
 extension BulkResult {
