@@ -67,6 +67,7 @@ package struct HTTPServer: Service {
             responder: responder
         )
         let connections = AcceptedConnections()
+        Opening.instantiateDecoder()
         let listener: any Channel
         do {
             listener = try await listen(on: group, channel, connections)

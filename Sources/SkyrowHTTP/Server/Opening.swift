@@ -20,6 +20,15 @@ struct Opening {
         }
     }
 
+    /// Makes a decoder once, before there are connections.
+    ///
+    /// The runtime of Swift 6.3 has met a null pointer (`isCanonicalStaticallySpecializedGenericMetadata`) where the first
+    /// connection of a service made the type of the decoder known to it while another thread did so with a type of its own:
+    /// twice in some thousand starts of a debug build.
+    static func instantiateDecoder() {
+        _ = ByteToMessageHandler(HTTPRequestDecoder())
+    }
+
     private func makeDecoder() -> ByteToMessageHandler<HTTPRequestDecoder> {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = loop.limits.headerField
