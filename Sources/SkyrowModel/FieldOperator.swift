@@ -31,6 +31,8 @@ public struct FieldOperator: Hashable, Sendable {
         case push(RecordValue, at: ArrayEnd)
         case addToSet(RecordValue)
         case pull(RecordValue)
+        /// `pull` with `$where`
+        case pullWhere(RecordPredicate)
         case pop(ArrayEnd)
         /// `set_at`
         case setElement(Int64, RecordValue)
@@ -54,6 +56,8 @@ public struct FieldOperator: Hashable, Sendable {
     package enum Limits {
         /// Operators of one record, those in `all` counted one by one.
         package static let count = 256
+        /// Operators of one record with a predicate.
+        package static let predicates = 1
         /// Operators in `all`.
         package static let all = 32
         /// Elements of an operand, and of an array that an operator makes longer.
@@ -125,6 +129,16 @@ extension FieldOperator {
         FieldOperator(.compute(.maximum, value))
     }
 
+    /// Removes all elements of an array for which a predicate holds; its key paths begin at the element, which is `$`.
+    ///
+    /// ```swift
+    /// FieldOperator.pull(where: Field.element < 3)
+    /// FieldOperator.pull(where: Field("size.width", as: .number) > 100)
+    /// ```
+    public static func pull(where predicate: RecordPredicate) -> FieldOperator {
+        FieldOperator(.pullWhere(predicate))
+    }
+
     /// Clears the field, as `null` does.
     public static var unset: FieldOperator { FieldOperator(.unset) }
 
@@ -159,7 +173,7 @@ extension FieldOperator {
         case .setOnInsert: "set_on_insert"
         case .push: "push"
         case .addToSet: "add_to_set"
-        case .pull: "pull"
+        case .pull, .pullWhere: "pull"
         case .pop: "pop"
         case .setElement: "set_at"
         case .setMember, .computeMember: "set_path"
@@ -181,7 +195,7 @@ extension FieldOperator {
         switch kind {
         case .compute(_, let operand), .setOnInsert(let operand): operand.fieldType
         case .unset: nil
-        case .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember: .json
+        case .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember: .json
         case .all(let operators):
             operators.reduce(nil as FieldType?) { type, next in
                 guard let type else { return next.fieldType }

@@ -137,7 +137,8 @@ import Testing
         case .read(.subjects), .write(.subjects), .shared(.subjects): return access.variables?.json
         // The public records that may be referred to are in no user's database.
         case .shared(.database): return nil
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .condition: return nil
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition:
+            return nil
         }
     }
 

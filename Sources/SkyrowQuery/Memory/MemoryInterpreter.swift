@@ -48,6 +48,13 @@ private struct RecordSources {
     let all: (RecordTypeName) -> [StoredRecord]
 }
 
+extension ResolvedPredicate {
+    /// What it is for an element of an array, which is nil where it is NULL, and of which alone it is.
+    func truth(ofElement element: StoredValue?) -> Truth {
+        RecordView.truth(self, ofElement: element)
+    }
+}
+
 extension AccessScope {
     fileprivate func admits(_ record: StoredRecord) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access)
@@ -191,6 +198,19 @@ private struct RecordView {
         case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
         case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
         }
+    }
+
+    static func truth(_ predicate: ResolvedPredicate, ofElement element: StoredValue?) -> Truth {
+        var view = RecordView(
+            StoredRecord(type: .user, storedID: ""),
+            [],
+            ResolvedVisibility(
+                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)), variables: nil)
+            ),
+            RecordSources(lookup: { _, _ in nil }, all: { _ in [] })
+        )
+        view.element = element
+        return view.truth(predicate)
     }
 
     /// Whether something is so of what a predicate is for each of some elements.

@@ -176,7 +176,7 @@ extension Operand {
 
 extension ResolvedColumn {
     /// An element of the array that the column holds.
-    fileprivate func element(atDepth depth: Int) -> ResolvedColumn {
+    func element(atDepth depth: Int) -> ResolvedColumn {
         var element = ResolvedColumn(place: .element(depth: depth), kind: .json, collation: collation)
         if case .array(let type) = kind {
             element.kind = ValueKind(type.fieldType)

@@ -40,7 +40,7 @@ extension FieldOperator {
     package var makesLonger: Bool {
         switch kind {
         case .push, .addToSet, .setElement, .setMember, .computeMember: true
-        case .compute, .unset, .setOnInsert, .pull, .pop, .unsetMember: false
+        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember: false
         case .all(let operators): operators.contains(where: \.makesLonger)
         }
     }
@@ -57,7 +57,7 @@ extension FieldOperator {
             return .null
         case .setOnInsert(let inserted):
             return isNew ? inserted : value
-        case .push, .addToSet, .pull, .pop, .setElement:
+        case .push, .addToSet, .pull, .pullWhere, .pop, .setElement:
             return try changingElements(of: value, type)
         case .setMember(let path, let member):
             return try value.changingMember(path.steps[...], .set(member))

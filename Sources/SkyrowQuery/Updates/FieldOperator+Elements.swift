@@ -10,8 +10,8 @@ extension FieldOperator {
         if case .setElement = kind, case .null = value { throw .type("array") }
         if case .array = type {
             switch value {
-            case .null: return .array(try changed([] as [RecordValue]))
-            case .array(let stored): return .array(try changed(stored))
+            case .null: return .array(try changed([] as [RecordValue], of: type))
+            case .array(let stored): return .array(try changed(stored, of: type))
             default: throw .type("array")
             }
         }
@@ -27,12 +27,15 @@ extension FieldOperator {
         }
         let writer = JSONWriter()
         writer.beginArray()
-        for element in try changed(stored) { writer.json(element) }
+        for element in try changed(stored, of: type) { writer.json(element) }
         writer.endArray()
         return .json(writer.jsonText)
     }
 
-    private func changed<Element: OperatedElement>(_ stored: [Element]) throws(OperatorRefusal) -> [Element] {
+    private func changed<Element: OperatedElement>(
+        _ stored: [Element],
+        of type: FieldType
+    ) throws(OperatorRefusal) -> [Element] {
         switch kind {
         case .push(let operand, let end):
             let added = Element.elements(of: operand)
@@ -43,6 +46,10 @@ extension FieldOperator {
         case .pull(let operand):
             let removed = Set(Element.elements(of: operand).map(\.identity))
             return stored.filter { !removed.contains($0.identity) }
+        case .pullWhere(let predicate):
+            // One that has no meaning for the field was refused before.
+            guard let test = try? ElementPredicate(predicate, ofElementsOf: type) else { throw .type("array") }
+            return stored.filter { !test.matches($0.stored) }
         case .pop(.first):
             return Array(stored.dropFirst())
         case .pop(.last):
@@ -68,6 +75,8 @@ private protocol OperatedElement {
     init?(operand: RecordValue)
     /// What makes two elements the same one, as `=` of PostgreSQL says.
     var identity: Identity { get }
+    /// As a predicate sees it; nil for NULL.
+    var stored: StoredValue? { get }
 }
 
 extension JSONText: OperatedElement {
@@ -80,6 +89,8 @@ extension JSONText: OperatedElement {
         guard case .json(let text) = operand else { return nil }
         self = text
     }
+
+    fileprivate var stored: StoredValue? { .json(self) }
 }
 
 extension RecordValue: OperatedElement {
@@ -91,6 +102,8 @@ extension RecordValue: OperatedElement {
     init?(operand: RecordValue) {
         self = operand
     }
+
+    fileprivate var stored: StoredValue? { StoredValue(self) { $0.id } }
 
     fileprivate var identity: ElementIdentity {
         switch self {

@@ -157,9 +157,11 @@ package struct SaveShape: Hashable, Sendable {
         self.setsAccess = setsAccess
     }
 
-    /// Whether the text of the statement is kept. One of many operators is long, and there are more of them than can be.
+    /// Whether the text of the statement is kept. One of many operators is long, and there are more of them than can be, as
+    /// there are of those with predicates.
     var hasFewOperators: Bool {
-        operators.isEmpty || operators.reduce(0) { $0 + $1.form.stepCount } <= 8
+        operators.isEmpty
+            || operators.reduce(0) { $0 + $1.form.stepCount } <= 8 && !operators.contains { $0.form.hasPredicate }
     }
 
     /// Whether a record of the shape is a statement of its own, to which operands are bound.

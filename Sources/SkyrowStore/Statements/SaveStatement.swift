@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// The one statement that writes the records of a group: access, precondition, merge and the rows that come back.
 ///
@@ -121,6 +122,11 @@ struct SaveStatement {
             append(one.operands[number], of: group.table.columns[one.column], in: writes[positions[0]], to: &values)
         case .condition(let number):
             if let condition = members.condition { values.append(valueAt: number, of: condition.bindings) }
+        case .elementValue(let place, let step, let number):
+            guard let form = group.shape.operators.first(where: { $0.place == place })?.form,
+                let predicate = form.predicate(ofStep: step)
+            else { return }
+            values.append(valueAt: number, of: SaveText.condition(predicate, on: group.table).bindings)
         case .instant: if let instant { values.append(instant) }
         case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
             access.append(parameter, to: &values)

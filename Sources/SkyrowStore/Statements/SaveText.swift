@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// The statement that writes the records of a group, without its values: all that its text depends on.
 ///
@@ -138,8 +139,20 @@ struct SaveText: Hashable, Sendable {
                 default: input = storedIDs?("\(self.given(column, as: values))") ?? "\(self.given(column, as: values))"
                 }
             }
-            return OperatorText(form: one.form, place: number, input: input, isPrivate: isPrivate, storedIDs: storedIDs)
+            return OperatorText(
+                form: one.form,
+                place: number,
+                input: input,
+                isPrivate: isPrivate,
+                storedIDs: storedIDs,
+                condition: { Self.condition($0, on: table) }
+            )
         }
+    }
+
+    /// What is asked of an element of an array, with its values.
+    static func condition(_ predicate: ResolvedPredicate, on table: RecordTable) -> SQL {
+        QueryText(root: table, joined: []).condition(predicate)
     }
 
     /// The stored value of a column, for an operator: an array of one type as its elements are read.

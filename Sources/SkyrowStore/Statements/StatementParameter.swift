@@ -38,6 +38,8 @@ enum StatementParameter: Hashable, Sendable {
     case operand(column: Int, number: Int)
     /// A value of the condition on the stored record.
     case condition(Int)
+    /// A value of the predicate that the operator on the column at this place, or a step of it, asks of elements.
+    case elementValue(column: Int, step: Int, number: Int)
     /// Of the scope of reading, of the public records that may be referred to, and of the scope of writing.
     case read(Access)
     case shared(Access)
@@ -55,7 +57,7 @@ extension RecordAccess {
         case .read(let part): read.append(part, of: variables, to: &values)
         case .shared(let part): shared.append(part, of: variables, to: &values)
         case .write(let part): write.append(part, of: variables, to: &values)
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .condition: break
+        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition: break
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// What a statement's text depends on of an operator on an array of one type.
 struct ArrayOperatorForm: Hashable, Sendable {
@@ -7,6 +8,8 @@ struct ArrayOperatorForm: Hashable, Sendable {
         case push(at: FieldOperator.ArrayEnd)
         case addToSet
         case pull
+        /// With the values of the predicate.
+        case pullWhere(ResolvedPredicate)
         case pop(FieldOperator.ArrayEnd)
         case setElement
     }
@@ -17,7 +20,7 @@ struct ArrayOperatorForm: Hashable, Sendable {
     var operandCount: Int {
         switch operation {
         case .push, .addToSet, .pull: 1
-        case .pop: 0
+        case .pop, .pullWhere: 0
         case .setElement: 2
         }
     }
@@ -25,14 +28,14 @@ struct ArrayOperatorForm: Hashable, Sendable {
     var readsRow: Bool {
         switch operation {
         case .push, .addToSet: true
-        case .pull, .pop, .setElement: false
+        case .pull, .pullWhere, .pop, .setElement: false
         }
     }
 
     var makesLonger: Bool {
         switch operation {
         case .push, .addToSet, .setElement: true
-        case .pull, .pop: false
+        case .pull, .pullWhere, .pop: false
         }
     }
 
@@ -47,7 +50,7 @@ struct ArrayOperatorForm: Hashable, Sendable {
     /// Which of the operands is an array: all but the place of an element.
     func isArray(_ operand: Int) -> Bool {
         switch operation {
-        case .push, .addToSet, .pull, .pop: true
+        case .push, .addToSet, .pull, .pullWhere, .pop: true
         case .setElement: operand == 1
         }
     }
@@ -71,6 +74,8 @@ struct ArrayOperatorText {
     let operands: [StatementTemplate]
     /// Whether stored ids may have the prefix of a private database.
     let isPrivate: Bool
+    /// What is asked of each element; empty where nothing is.
+    let predicate: StatementTemplate
 
     private func operand(_ number: Int) -> StatementTemplate {
         operands.indices.contains(number) ? operands[number] : ""
@@ -91,6 +96,11 @@ struct ArrayOperatorText {
             return """
                 ARRAY(SELECT "o"."e" FROM unnest(\(x)) WITH ORDINALITY AS "o" ("e", "n") \
                 WHERE NOT EXISTS (SELECT FROM unnest(\(operand(0))) AS "v" ("e") WHERE \(isSame)) ORDER BY "o"."n")
+                """
+        case .pullWhere:
+            return """
+                ARRAY(SELECT "e1"."value" FROM unnest(\(x)) WITH ORDINALITY AS "e1" ("value", "n") \
+                WHERE (\(predicate)) IS NOT TRUE ORDER BY "e1"."n")
                 """
         case .pop(.first):
             return "coalesce((\(x))[array_lower(\(x), 1) + 1:], '{}')"
@@ -127,7 +137,7 @@ struct ArrayOperatorText {
     /// Whether what is stored is what the operator is for.
     var condition: StatementTemplate {
         switch form.operation {
-        case .push, .addToSet, .pull, .pop: "coalesce(array_ndims(\(x)), 1) = 1"
+        case .push, .addToSet, .pull, .pullWhere, .pop: "coalesce(array_ndims(\(x)), 1) = 1"
         case .setElement: "CASE WHEN array_ndims(\(x)) = 1 THEN cardinality(\(x)) > \(operand(0)) ELSE false END"
         }
     }
@@ -135,7 +145,7 @@ struct ArrayOperatorText {
     /// The condition, and that the result is short enough to be stored.
     var wholeCondition: StatementTemplate {
         switch form.operation {
-        case .pull, .pop:
+        case .pull, .pullWhere, .pop:
             return condition
         case .push:
             return "CASE WHEN \(condition) THEN \(hasRoomForAll) ELSE false END"

@@ -23,6 +23,8 @@ enum OperatorForm: Hashable, Sendable {
     case push(at: FieldOperator.ArrayEnd)
     case addToSet
     case pull
+    /// With the values of the predicate.
+    case pullWhere(ResolvedPredicate)
     case pop(FieldOperator.ArrayEnd)
     case setElement
     case setMember
@@ -36,7 +38,7 @@ enum OperatorForm: Hashable, Sendable {
     var operandCount: Int {
         switch self {
         case .compute, .push, .addToSet, .pull, .unsetMember: 1
-        case .unset, .setOnInsert, .pop: 0
+        case .unset, .setOnInsert, .pullWhere, .pop: 0
         case .setElement: 2
         case .setMember, .computeMember: 3
         case .array(let form): form.operandCount
@@ -60,7 +62,9 @@ enum OperatorForm: Hashable, Sendable {
             }
         case .push, .addToSet: true
         case .array(let form): form.readsRow
-        case .unset, .setOnInsert, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember, .all: false
+        case .unset, .setOnInsert, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember,
+            .all:
+            false
         }
     }
 
@@ -70,7 +74,8 @@ enum OperatorForm: Hashable, Sendable {
         case .compute: true
         case .array(let form): form.addsNumbers
         case .all(let forms): forms.contains(where: \.isArithmetic)
-        case .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember:
+        case .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember,
+            .unsetMember:
             false
         }
     }
@@ -82,7 +87,7 @@ enum OperatorForm: Hashable, Sendable {
     var makesLonger: Bool {
         switch self {
         case .push, .addToSet, .setElement, .setMember, .computeMember: true
-        case .compute, .unset, .setOnInsert, .pull, .pop, .unsetMember: false
+        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember: false
         case .array(let form): form.makesLonger
         case .all(let forms): forms.contains(where: \.makesLonger)
         }
@@ -93,11 +98,28 @@ enum OperatorForm: Hashable, Sendable {
         switch self {
         case .array(let form): form.element
         case .all(let forms): forms.lazy.compactMap(\.element).first
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember,
-            .unsetMember:
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember,
+            .computeMember, .unsetMember:
             nil
         }
     }
+
+    /// What is asked of elements by it, or by one of the operators of `all`.
+    func predicate(ofStep step: Int) -> ResolvedPredicate? {
+        switch self {
+        case .pullWhere(let predicate): return predicate
+        case .array(let form):
+            guard case .pullWhere(let predicate) = form.operation else { return nil }
+            return predicate
+        case .all(let forms): return forms.indices.contains(step) ? forms[step].predicate(ofStep: 0) : nil
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember,
+            .unsetMember:
+            return nil
+        }
+    }
+
+    /// Whether the form has the values of a predicate, so that there are as many forms as values.
+    var hasPredicate: Bool { (0..<stepCount).contains { predicate(ofStep: $0) != nil } }
 }
 
 /// An operator as a column takes it: its operands are of the column's type, and temporary ids are resolved.

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// The SQL of an operator: what a column becomes, and the condition under which it can.
 ///
@@ -20,6 +21,8 @@ struct OperatorText {
     var isPrivate = false
     /// The stored ids of what the elements of an operand mean; nil where they are stored as they are sent.
     var storedIDs: ((StatementTemplate) -> StatementTemplate)?
+    /// The condition on an element, which is `"e1"."value"`.
+    let condition: (ResolvedPredicate) -> SQL
 
     /// What the column becomes; nil when it stays as it is.
     func value(of column: SQL) -> StatementTemplate? {
@@ -31,7 +34,7 @@ struct OperatorText {
     /// Whether the column can become that; nil when it always can.
     func condition(on column: SQL) -> StatementTemplate? {
         guard let forms = chained else { return step(of: column).wholeCondition }
-        let hasCondition = forms.contains { Step($0, of: column, operands: [], isPrivate).condition != nil }
+        let hasCondition = forms.contains { Step($0, of: column, operands: [], isPrivate, "").condition != nil }
         guard hasCondition || form.makesLonger else { return nil }
         let room: StatementTemplate =
             form.makesLonger ? " AND \(Step.room("\"s\".\"x\"", elements: form.element))" : ""
@@ -44,12 +47,18 @@ struct OperatorText {
         case .all(let forms): forms
         // They name their operands many times.
         case .setMember, .computeMember, .unsetMember: [form]
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .array: nil
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .array: nil
         }
     }
 
+    /// What a step asks of each element; its values are bound one by one.
+    private func predicate(_ step: Int) -> StatementTemplate {
+        guard let predicate = form.predicate(ofStep: step) else { return "" }
+        return StatementTemplate(condition(predicate)) { .elementValue(column: place, step: step, number: $0) }
+    }
+
     private func step(of column: SQL) -> Step {
-        Step(form, of: column, operands: form.readsRow ? [input] : operands(of: form, from: 0), isPrivate)
+        Step(form, of: column, operands: form.readsRow ? [input] : operands(of: form, from: 0), isPrivate, predicate(0))
     }
 
     /// What is bound for an operator, from a number on among all that is bound for the column.
@@ -70,20 +79,22 @@ struct OperatorText {
     private func chain(_ forms: [OperatorForm], _ column: SQL) -> StatementTemplate {
         var source: StatementTemplate = "SELECT \(column) AS \"x\", true AS \"ok\""
         var operands = 0
-        for form in forms where form != .setOnInsert {
+        for (number, form) in forms.enumerated() where form != .setOnInsert {
             let bound = self.operands(of: form, from: operands)
             operands += form.operandCount
             let step = Step(
                 form,
                 of: "\"c\".\"x\"",
                 operands: ["\"c\".\"a\"", "\"c\".\"b\"", "\"c\".\"d\""],
-                isPrivate
+                isPrivate,
+                predicate(number)
             )
             let test = Step(
                 form,
                 of: "\"s\".\"x\"",
                 operands: ["\"p\".\"a\"", "\"p\".\"b\"", "\"p\".\"d\""],
-                isPrivate
+                isPrivate,
+                ""
             )
             let condition = test.condition.map { " AND \($0)" as StatementTemplate } ?? ""
             let columns = zip(["\"a\"", "\"b\"", "\"d\""] as [SQL], bound)
@@ -107,8 +118,16 @@ private struct Step {
     let x: SQL
     private let operands: [StatementTemplate]
     private let isPrivate: Bool
+    private let predicate: StatementTemplate
 
-    init(_ form: OperatorForm, of x: SQL, operands: [StatementTemplate], _ isPrivate: Bool) {
+    init(
+        _ form: OperatorForm,
+        of x: SQL,
+        operands: [StatementTemplate],
+        _ isPrivate: Bool,
+        _ predicate: StatementTemplate
+    ) {
+        self.predicate = predicate
         self.form = form
         self.x = x
         self.operands = operands
@@ -116,7 +135,7 @@ private struct Step {
     }
 
     private func text(of form: ArrayOperatorForm) -> ArrayOperatorText {
-        ArrayOperatorText(form: form, x: x, operands: operands, isPrivate: isPrivate)
+        ArrayOperatorText(form: form, x: x, operands: operands, isPrivate: isPrivate, predicate: predicate)
     }
 
     private func operand(_ number: Int) -> StatementTemplate {
@@ -149,6 +168,12 @@ private struct Step {
                 coalesce((SELECT jsonb_agg("o"."e" ORDER BY "o"."n") \
                 FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "o" ("e", "n") WHERE NOT EXISTS \
                 (SELECT FROM jsonb_array_elements(\(operand(0))) AS "v" ("e") WHERE "v"."e" = "o"."e")), '[]')
+                """
+        case .pullWhere:
+            return """
+                coalesce((SELECT jsonb_agg("e1"."value" ORDER BY "e1"."n") \
+                FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "e1" ("value", "n") \
+                WHERE (\(predicate)) IS NOT TRUE), '[]')
                 """
         case .pop(.first):
             return "coalesce(\(x), '[]') - 0"
@@ -216,7 +241,7 @@ private struct Step {
     var condition: StatementTemplate? {
         switch form {
         case .compute, .unset, .setOnInsert, .all: nil
-        case .push, .addToSet, .pull, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
+        case .push, .addToSet, .pull, .pullWhere, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
         case .setElement:
             "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
         case .setMember, .unsetMember: objects
@@ -238,7 +263,7 @@ private struct Step {
     var wholeCondition: StatementTemplate? {
         guard let condition else { return nil }
         switch form {
-        case .compute, .unset, .setOnInsert, .all, .pull, .pop, .unsetMember:
+        case .compute, .unset, .setOnInsert, .all, .pull, .pullWhere, .pop, .unsetMember:
             return condition
         case .push:
             return """

@@ -98,7 +98,7 @@ extension RecordColumn {
         case .setOnInsert(let value):
             guard let value = try accepted(value.resolved(resolve), of: step)?.resolved(resolve) else { return nil }
             return (FieldOperator(.setOnInsert(value)), .setOnInsert, [])
-        case .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember, .unsetMember:
+        case .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember:
             switch family {
             case .json: return try settledInJSON(step, resolve)
             case .array: return try settledInArray(step, resolve)
@@ -132,6 +132,8 @@ extension RecordColumn {
         case .pull(let elements):
             let elements = try text(elements)
             return (FieldOperator(.pull(.json(elements))), .pull, [.json(elements)])
+        case .pullWhere(let predicate):
+            return (step, .pullWhere(try resolved(predicate)), [])
         case .pop(let end):
             return (step, .pop(end), [])
         case .setElement(let index, let element):
@@ -181,6 +183,8 @@ extension RecordColumn {
         case .pull(let operand):
             let operand = try elements(operand)
             return (FieldOperator(.pull(operand)), form(.pull), [.value(operand)])
+        case .pullWhere(let predicate):
+            return (step, form(.pullWhere(try resolved(predicate))), [])
         case .pop(let end):
             return (step, form(.pop(end)), [])
         case .setElement(let index, let operand):
@@ -191,6 +195,13 @@ extension RecordColumn {
             )
         case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .all:
             throw unfit(step)
+        }
+    }
+
+    /// What is asked of the elements of the field.
+    private func resolved(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
+        do throws(SkyrowError) { return try ElementPredicate(predicate, ofElementsOf: type).predicate } catch {
+            throw error.at(".$where")
         }
     }
 

@@ -42,6 +42,9 @@ extension FieldOperator {
         case "add_to_set":
             try members.require(["$val"])
             self.init(.addToSet(.json(try members.elements())))
+        case "pull" where json["$where"] != nil:
+            try members.require(["$where"])
+            self.init(.pullWhere(try members.predicate()))
         case "pull":
             try members.require(["$val"])
             self.init(.pull(.json(try members.elements())))
@@ -126,6 +129,14 @@ private struct OperatorMembers {
     /// A value as a field has it; nil for an unknown one.
     func fieldValue(_ rules: ReadingRules) throws(SkyrowError) -> RecordValue? {
         try value { json throws(SkyrowError) in try RecordValue(json, field: "$val")?.read(by: rules) }
+    }
+
+    /// What is asked of each element.
+    func predicate() throws(SkyrowError) -> RecordPredicate {
+        guard let json = json["$where"] else {
+            throw .invalidArgument("The operator \"\(name)\" has the member $where.")
+        }
+        do throws(SkyrowError) { return try RecordPredicate(ofElements: json) } catch { throw error.at(".$where") }
     }
 
     /// An array as its elements, any other value as the one element.
@@ -292,6 +303,9 @@ extension JSONWriter {
         case .addToSet(let elements), .pull(let elements):
             key("$val")
             value(elements)
+        case .pullWhere(let predicate):
+            key("$where")
+            self.predicate(predicate)
         case .pop(let end):
             key("$from")
             string(end == .first ? "first" : "last")

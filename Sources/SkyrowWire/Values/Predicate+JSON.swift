@@ -13,6 +13,12 @@ extension RecordPredicate {
         do throws(SkyrowError) { try self.init(json, budget: &budget) } catch { throw error.at("predicate") }
     }
 
+    /// The same where it is asked of the elements of an array; `info.path` begins inside of it.
+    init(ofElements json: JSONView) throws(SkyrowError) {
+        var budget = WireLimits.predicateCount
+        try self.init(json, budget: &budget)
+    }
+
     fileprivate init(_ json: JSONView, budget: inout Int) throws(SkyrowError) {
         budget -= 1
         guard budget >= 0 else {

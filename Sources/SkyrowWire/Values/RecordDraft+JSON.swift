@@ -134,8 +134,15 @@ struct DraftFields {
     /// Throws `108 InvalidArgument` about the first operator beyond what a record may have.
     func requireFewOperators() throws(SkyrowError) {
         var count = 0
+        var predicates = 0
         for (name, change) in operators {
             count += change.steps.count
+            predicates += change.steps.count { if case .pullWhere = $0.kind { true } else { false } }
+            guard predicates <= FieldOperator.Limits.predicates else {
+                throw SkyrowError.invalidArgument(
+                    "Of the operators of a record, at most \(FieldOperator.Limits.predicates) has \"$where\"."
+                ).inOperator(on: name.rawValue)
+            }
             guard count > FieldOperator.Limits.count else { continue }
             throw SkyrowError.invalidArgument("A record has at most \(FieldOperator.Limits.count) operators.")
                 .inOperator(on: name.rawValue)

@@ -76,6 +76,32 @@ import Testing
         Row("integers", .pull("[1, 2]"), new: "[]", [("[1,3,2,1]", "[3]"), ("[3]", "[3]"), ("[]", "[]")]),
         Row("integers", .pull("[]"), new: "[]", [("[1]", "[1]")]),
         Row("numbers", .pull("[0]"), new: "[]", [("[-0.0,0.5,0]", "[0.5]")]),
+        Row(
+            "integers",
+            .pull(where: .compare(.gt, "$", .integer(2))),
+            new: "[]",
+            [("[1,2,3,4]", "[1,2]"), ("[]", "[]"), ("[3]", "[]")]
+        ),
+        Row(
+            "texts",
+            .pull(where: .regex(.keyPath(path("$")), "^a", ignoresCase: true)),
+            new: "[]",
+            [(#"["a","B","Ab",""]"#, #"["B",""]"#)]
+        ),
+        Row("texts", .pull(where: .list(.in, "$", ["a", "b"])), new: "[]", [(#"["b","c","a","b"]"#, #"["c"]"#)]),
+        Row("numbers", .pull(where: .not(.compare(.eq, "$", .integer(0)))), new: "[]", [("[-0.0,0.5,0]", "[-0.0,0]")]),
+        Row(
+            "flags",
+            .all(.push("[true,false]"), .pull(where: .compare(.eq, "$", .boolean(true))), .push("[true]")),
+            new: "[false,true]",
+            [("[true]", "[false,true]")]
+        ),
+        Row(
+            "tags",
+            .pull(where: .compare(.eq, "$", .reference(id("tag/1")))),
+            new: "[]",
+            [(#"["1","2","1"]"#, #"["2"]"#)]
+        ),
         Row("texts", .popFirst, new: "[]", [(#"["a","b"]"#, #"["b"]"#), (#"["a"]"#, "[]"), ("[]", "[]")]),
         Row("texts", .popLast, new: "[]", [(#"["a","b"]"#, #"["a"]"#), (#"["a"]"#, "[]"), ("[]", "[]")]),
         Row(
@@ -155,6 +181,25 @@ import Testing
             ("integers", .setOnInsert(jsonValue("[1,true]")), "integers.$val[1]"), ("texts", .min("a"), "texts"),
             ("integers", .increment(by: 1), "integers"), ("texts", .setMember("a", "1"), "texts"),
             ("texts", .unsetMember("a"), "texts"), ("texts", .setOnInsert("a"), "texts"),
+            ("integers", .pull(where: .compare(.eq, "$", .string("x"))), "integers.$where[2]"),
+            (
+                "texts", .all(.popLast, .pull(where: .not(.compare(.eq, "$", .integer(1))))),
+                "texts.$val[1].$where[1][2]"
+            ),
+            ("texts", .pull(where: .compare(.eq, "$.a", .string("x"))), "texts.$where[1]"),
+            ("tags", .pull(where: .compare(.eq, "$.name", .string("x"))), "tags.$where[1]"),
+            ("texts", .pull(where: .match(.keyPath(path("$")), "x")), "texts.$where[0]"),
+            (
+                "tags",
+                .pull(where: .or([.found(.keyPath(path("$")), by: Subquery(type: type("tag")), isNegated: false)])),
+                "tags.$where[1][0]"
+            ),
+            ("count", .pull(where: .compare(.eq, "$", .integer(1))), "count"),
+            ("texts", .pull(where: .elements(path("$"), .any, .compare(.eq, "$", .string("x")))), "texts.$where[0]"),
+            (
+                "tags", .pull(where: .none([.elements(path("$"), .all, .compare(.eq, "$", .null))])),
+                "tags.$where[1][0]"
+            ),
             ("texts", .push(Self.list(10_001, #""""#)), "texts"), ("count", .push("[1]"), "count"),
         ]
         try await withArrays { f in
@@ -317,6 +362,12 @@ import Testing
             #expect(try await save(.setElement(1, #""1""#)) == references("new", "1"))
             #expect(try await save(.all(.popFirst, .push(#"["2","new"]"#))) == references("1", "2", "new"))
             #expect(try await stored() == "{~ann/1,2,~ann/new}")
+            try await f.psql("UPDATE post SET tags = '{1,~ann/1,~ann/2,4}' WHERE _id = '~ann/1'")
+            #expect(try await save(.pull(where: .compare(.eq, "$", .reference(id("tag/1"))))) == references("2", "4"))
+            #expect(
+                try await save(.all(.pull(#"["4"]"#), .push(#"["1","2","new"]"#), .popFirst))
+                    == references("1", "2", "new")
+            )
             // A change of a record that there is, under its revision.
             let revision = try await f.store.fetch([id("post/1")], in: own, caller: .ann)[0].record.revision
             #expect(
@@ -385,6 +436,55 @@ import Testing
             }
             _ = try await f.apply(.push(#"["xxx","y"]"#), to: "texts", of: "post/2")
             _ = try await f.apply(.addToSet(#"["y"]"#), to: "texts", of: "post/2")
+        }
+    }
+
+    /// Predicates of one form are one statement for many records, and of another are others.
+    @Test func predicatesBindTheirValues() async throws {
+        try await withArrays { f in
+            let stored = (1...20).map {
+                draft("post/\($0)", ["integers": jsonValue("[1,2,3]"), "texts": jsonValue(#"["a'","b"]"#)])
+            }
+            try await f.save(stored)
+            let change: [String: FieldOperator] = [
+                "integers": .all(
+                    .push("[9]"),
+                    .pull(where: .list(.in, "$", [1, 9])),
+                    .pull(where: .compare(.gt, "$", 2))
+                ),
+                "texts": .pull(where: .or([.compare(.eq, "$", "a'"), .compare(.startsWith, "$", "z")])),
+            ]
+            let statements = statements(f, stored.map { draft($0.id.description, applying: change) })
+            #expect(statements.allSatisfy { $0.bindings.failure == nil && !$0.text.contains("a'") })
+            for outcome in try await f.outcomes(stored.map { draft($0.id.description, applying: change) }) {
+                let fields = try outcome.record.fields
+                #expect(fields[field("integers")] == .array([2]) && fields[field("texts")] == .array(["b"]))
+            }
+        }
+    }
+
+    /// The most that a predicate may ask, and one more of each.
+    @Test(arguments: [0, 1])
+    func predicatesAreBounded(_ more: Int) async throws {
+        let element = Operand.keyPath(path("$"))
+        func list(_ count: Int) -> Operand { .list((0..<count).map { .string("\($0)") }) }
+        let equal = RecordPredicate.compare(.eq, "$", .string("x"))
+        let part = RecordPredicate.compare(.contains, "$", .string("x"))
+        let predicates: [RecordPredicate] = [
+            .and(Array(repeating: equal, count: 6 + more)),
+            .none([.comparison(.in, element, list(16 + more))]),
+            .or([.comparison(.nin, element, list(8)), .comparison(.in, element, list(8 + more))]),
+            .or(Array(repeating: part, count: 2 + more)),
+            .compare(.endsWith, "$", .string(String(repeating: "x", count: 64 + more))),
+            .regex(element, String(repeating: "x", count: 33 + more), ignoresCase: false),
+        ]
+        try await withArrays { f in
+            for (place, predicate) in predicates.enumerated() {
+                let change = FieldOperator.pull(where: predicate)
+                let error = try await f.outcomes([draft("post/\(place)", applying: ["texts": change])])[0].error
+                #expect(error?.code == (more == 0 ? nil : .invalidArgument), "\(predicate)")
+                #expect(error?.path == (more == 0 ? nil : "records[0].texts.$where"), "\(predicate)")
+            }
         }
     }
 

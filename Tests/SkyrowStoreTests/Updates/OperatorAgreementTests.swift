@@ -86,6 +86,50 @@ import Testing
             "[" + (0..<few(0...4)).map { _ in element(name) }.joined(separator: ",") + "]"
         }
 
+        /// What is asked of each element, in at most four comparisons.
+        private mutating func predicate(_ name: String, depth: Int = 0) -> RecordPredicate {
+            guard depth < 2 else { return comparison(name, hasPattern: false) }
+            func part() -> RecordPredicate { predicate(name, depth: depth + 1) }
+            switch few(0...7) {
+            case 0: return .not(part())
+            case 1: return .none([part(), part()])
+            case 2: return .or([part(), part()])
+            case 3: return .and([part(), part()])
+            // There are two that have patterns at most.
+            default: return comparison(name, hasPattern: depth < 2)
+            }
+        }
+
+        private mutating func comparison(_ name: String, hasPattern: Bool) -> RecordPredicate {
+            if few(0...9) == 0 { return .compare(one([.eq, .neq]), "$", .null) }
+            let order: [ComparisonOperator] = [.eq, .neq, .lt, .lte, .gt, .gte]
+            switch name {
+            case "integers":
+                return .compare(one(order), "$", few(0...2) == 0 ? .number(one(numbers)) : .integer(one(integers)))
+            case "numbers":
+                return .compare(one(order), "$", few(0...2) == 0 ? .integer(one(integers)) : .number(one(numbers)))
+            case "flags": return .compare(one([.eq, .neq]), "$", .boolean(few(0...1) == 0))
+            case "refs": return .compare(one([.eq, .neq]), "$", .reference(id("category/\(one(["a", "b", "x/y"]))")))
+            case "texts":
+                return hasPattern && few(0...3) == 0
+                    ? .regex(
+                        .keyPath(FieldPath(unchecked: "$")),
+                        one(["^a", "[^a]", "B$", "é", "."]),
+                        ignoresCase: few(0...1) == 0
+                    )
+                    : .compare(
+                        one(order + (hasPattern ? [.contains, .startsWith, .endsWith] : [.startsWith])),
+                        "$",
+                        .string(one(texts))
+                    )
+            default:
+                let place = one(["$", "$", "a", "$.a", "b.a", "0"])
+                return few(0...2) == 0
+                    ? .compare(one([.lt, .gte]), place, one([.integer(1), .string("a"), .number(0.1)]))
+                    : .compare(one([.eq, .neq, .contains]), place, jsonValue(one(elements)))
+            }
+        }
+
         /// A field of a note, a value for it, and an operator that fits.
         mutating func pair() -> (field: String, stored: RecordValue, change: FieldOperator) {
             let arrays = ["texts", "integers", "numbers", "flags", "refs"]
@@ -120,7 +164,8 @@ import Testing
             case "title", "due":
                 return FieldOperator(.compute(one([.minimum, .maximum]), value(name)))
             case "texts", "integers", "numbers", "flags", "refs":
-                switch few(0...6) {
+                switch few(0...8) {
+                case 7, 8: return .pull(where: predicate(name))
                 case 0: return .push(typedList(name))
                 case 1: return .push(typedList(name), at: .first)
                 case 2: return .addToSet(typedList(name))
@@ -130,7 +175,8 @@ import Testing
                 default: return .setElement(Int64(few(0...3)), element(name))
                 }
             default:
-                switch few(0...9) {
+                switch few(0...11) {
+                case 10, 11: return .pull(where: predicate(name))
                 case 0: return .push(list())
                 case 1: return .push(list(), at: .first)
                 case 2: return .addToSet(list())

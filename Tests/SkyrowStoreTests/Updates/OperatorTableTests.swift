@@ -167,6 +167,27 @@ import Testing
                 (jsonValue("[]"), array("[]")),
             ] + notAnArray
         ),
+        row(
+            .pull(where: .compare(.eq, "$.a.b", .integer(1))),
+            "tags",
+            new: array("[]"),
+            [
+                (
+                    jsonValue(#"[{"a":{"b":1.0}},{"a":{"b":2}},{"a":1},null,[1],{"a":{"b":[1]}}]"#),
+                    array(#"[{"a":{"b":2}},{"a":1},null,[1]]"#)
+                )
+            ] + notAnArray
+        ),
+        row(
+            .pull(
+                where: .or([
+                    .compare(.eq, "$", .null), .compare(.gte, "$", .integer(2)), .compare(.exists, "x", .boolean(true)),
+                ])
+            ),
+            "tags",
+            new: array("[]"),
+            [(jsonValue(#"[null,1,2,"2",{"x":0},{"x":null},[3]]"#), array(#"[1,"2",{"x":null},[3]]"#))] + notAnArray
+        ),
         row(.pull("[]"), "tags", new: array("[]"), [(jsonValue("[1]"), array("[1]"))] + notAnArray),
         row(
             .popFirst,

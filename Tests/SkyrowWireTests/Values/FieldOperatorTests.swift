@@ -35,6 +35,10 @@ import Testing
         (#"{"$op":"pull","$val":[]}"#, FieldOperator(.pull(.json(json("[]"))))),
         (#"{"$op":"pop","$from":"first"}"#, .popFirst),
         (#"{"$op":"pop","$from":"last"}"#, .popLast),
+        (
+            #"{"$op":"pull","$where":["gt",{"$type":"keypath","$val":"$.a.b"},5]}"#,
+            FieldOperator(.pullWhere(.comparison(.gt, .keyPath(FieldPath(unchecked: "$.a.b")), .value(5))))
+        ),
         (#"{"$op":"set_at","$index":0,"$val":null}"#, FieldOperator(.setElement(0, .json(json("null"))))),
         (
             #"{"$op":"set_path","$path":"a.b","$val":{"c":[]}}"#,
@@ -146,6 +150,12 @@ import Testing
         }
         #expect(try readJSON(record(16)) { try RecordDraft($0).operators.count } == 16)
         #expect(try refusal(record(17)) { try RecordDraft($0) }?.path == "f16")
+
+        let pull = #"{"$op":"pull","$where":["eq",{"$type":"keypath","$val":"$"},1]}"#
+        #expect(try readJSON(#"{"_id":"n/1","a":\#(pull),"b":1}"#) { try RecordDraft($0).operators.count } == 1)
+        #expect(try refusal(#"{"_id":"n/1","a":\#(pull),"b":\#(pull)}"#) { try RecordDraft($0) }?.path == "b")
+        let all = #"{"_id":"n/1","a":{"$op":"all","$val":[\#(pull),\#(pull)]}}"#
+        #expect(try refusal(all) { try RecordDraft($0) }?.path == "a")
     }
 
     @Test func aFieldHoldsAValueOrAnOperator() throws {

@@ -1,0 +1,96 @@
+package import SkyrowModel
+
+/// What an operator asks of each element of an array (`pull` with `$where`): a predicate about the element alone.
+package struct ElementPredicate: Hashable, Sendable {
+    /// How much it may ask of each of many elements, for it is also computed in the service, where a save is refused: the
+    /// most takes a second for 10,000 elements.
+    private enum Limits {
+        static let comparisons = 6
+        static let listValues = 16
+        static let patterns = 2
+        /// Of all patterns together.
+        static let patternBytes = 64
+        /// Of all regular expressions together.
+        static let transitions = 32
+    }
+
+    /// The predicate, of elements one array deep.
+    package let predicate: ResolvedPredicate
+
+    /// Resolves a predicate, whose key paths begin at the element: `$`, `$.size.width`, `size.width`.
+    ///
+    /// Throws `108 InvalidArgument` for what has no meaning for such elements, and for what is about more than the element
+    /// itself; `info.path` begins inside of the predicate.
+    ///
+    /// - Parameter type: that of the field, an array of one type or JSON.
+    package init(_ predicate: RecordPredicate, ofElementsOf type: FieldType) throws(SkyrowError) {
+        try predicate.requireElementAlone()
+        var resolver = Resolver(
+            schema: NoTypes(),
+            root: NoTypes.NoFields(),
+            access: RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)), variables: nil)
+        )
+        // Whatever the collation of the column, and in whatever database the records are that references lead to.
+        let array = ResolvedColumn(place: .element(depth: 1), kind: ValueKind(type), collation: .other)
+        var element = array.element(atDepth: 1)
+        element.idForms = .any
+        resolver.start = .value(element)
+        resolver.use.elementDepth = 1
+        do throws(SkyrowError) { self.predicate = try resolver.condition(predicate) } catch {
+            guard error.code == .recordQueryInvalid else { throw error }
+            throw SkyrowError(.invalidArgument, error.message, info: error.info)
+        }
+        let use = resolver.use
+        guard use.comparisons <= Limits.comparisons, use.listValues <= Limits.listValues,
+            use.patterns <= Limits.patterns, use.patternBytes <= Limits.patternBytes,
+            use.transitions <= Limits.transitions
+        else {
+            throw .invalidArgument(
+                "A predicate of \"$where\" has at most \(Limits.comparisons) comparisons, \(Limits.listValues) values in "
+                    + "lists, and \(Limits.patterns) patterns of \(Limits.patternBytes) bytes together, and its regular "
+                    + "expressions are short."
+            )
+        }
+    }
+
+    /// Whether it is true of an element, which is nil where it is NULL or `null`.
+    func matches(_ element: StoredValue?) -> Bool {
+        predicate.truth(ofElement: element) == .yes
+    }
+}
+
+/// A schema without types, in which no key path leads from an element to a record.
+private struct NoTypes: QuerySchema {
+    struct NoFields: QueryRecordType {
+        let name = RecordTypeName.user
+        let hasMetadata = false
+        let fieldPositions: [Int] = []
+
+        func queryField(_ name: FieldName) -> QueryField? { nil }
+        func isHidden(_ name: FieldName) -> Bool { false }
+        func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool { false }
+        func collation(of field: MetadataField) -> TextCollation { .bytes }
+    }
+
+    subscript(type: RecordTypeName) -> NoFields? { nil }
+}
+
+extension RecordPredicate {
+    /// Throws `108 InvalidArgument` for a query inside of it, for `match`, `any` and `all`.
+    fileprivate func requireElementAlone() throws(SkyrowError) {
+        switch self {
+        case .and(let parts), .or(let parts), .none(let parts):
+            for (place, part) in parts.enumerated() {
+                do throws(SkyrowError) { try part.requireElementAlone() } catch { throw error.at(place + 1) }
+            }
+        case .not(let part):
+            do throws(SkyrowError) { try part.requireElementAlone() } catch { throw error.at(1) }
+        case .match, .found, .elements:
+            throw SkyrowError.invalidArgument(
+                "\"$where\" asks about the element alone: not for words, other records or the elements inside of it."
+            ).at(0)
+        case .comparison, .between, .regex, .place:
+            break
+        }
+    }
+}
