@@ -105,6 +105,15 @@ import Testing
                     inclusion("tags") { $0.sort = [SortKey(path("parent.name")), SortKey(path("name"), .descending)] },
                     ["green blue secret red", "blue blue", "", ""], ["green blue red", "blue blue", "", ""]
                 ),
+                // Most of what the arrays lead to is cut off.
+                (
+                    inclusion("tags") { ($0.limit, $0.countsRecords) = (1, true) },
+                    ["green of 4", "blue of 2", " of 0", " of 0"], ["green of 3", "blue of 2", " of 0", " of 0"]
+                ),
+                (
+                    inclusion("tags") { ($0.sort, $0.limit) = (rank, 1) }, ["secret", "blue", "", ""],
+                    ["blue", "blue", "", ""]
+                ),
                 // Each record once where several ways lead to it.
                 (inclusion("tags.parent"), ["red", "red", "", ""], ["red", "red", "", ""]),
                 (inclusion("tags.related"), ["blue secret", "", "", ""], ["blue", "", "", ""]),

@@ -14,8 +14,12 @@ struct InclusionRun {
     private struct Found: Sendable {
         var result: PostgresResult
         var rows: [[Int]]
-        /// How many there are for each, where not all of them are here.
+        /// How many there are for each, where not all of them are in ``rows``.
         var counts: [Int]?
+        /// The rows that are sent; nil for all.
+        var sent: Set<Int>?
+
+        var size: Int { sent?.count ?? result.rowCount }
     }
 
     /// - Parameter count: how many rows of the page are records that are sent.
@@ -36,7 +40,7 @@ struct InclusionRun {
                     }
                 }
                 for try await (place, list) in group {
-                    size += list.result.rowCount
+                    size += list.size
                     guard size <= Inclusion.maximumRecords else { throw SkyrowError.tooManyIncluded }
                     found[place] = list
                 }
@@ -53,15 +57,19 @@ struct InclusionRun {
     private struct Question: Sendable {
         let sql: SQL
         let arrays: [[String]]
-        /// Whether the rows are those of the arrays as they are, each once.
-        let isOfWholeArrays: Bool
+        /// Whether each record is one row, and what is beyond the limit is cut off here.
+        let hasEachOnce: Bool
 
         init(_ arrays: [[String]], of statement: ListStatement) {
             self.arrays = arrays
             let most = Inclusion.maximumRecords + 1
-            isOfWholeArrays = statement.list.sort.isEmpty && arrays.allSatisfy { $0.count <= statement.list.limit }
-            if isOfWholeArrays {
-                sql = statement.sql(ids: Set(arrays.joined().map { TextKey($0) }).map(\.text), most: most)
+            let limit = statement.list.limit
+            let ids = Set(arrays.joined().map { TextKey($0) })
+            let needed = arrays.reduce(0) { $0 + min($1.count, limit) }
+            hasEachOnce =
+                arrays.allSatisfy { $0.count <= limit } || ids.count <= min(2 * needed, Inclusion.maximumRecords)
+            if hasEachOnce {
+                sql = statement.sql(ids: ids.map(\.text), most: most)
             } else {
                 let owners = arrays.enumerated().flatMap { Array(repeating: Int32($0), count: $1.count) }
                 sql = statement.sql(owners: owners, ids: Array(arrays.joined()), most: most)
@@ -69,19 +77,26 @@ struct InclusionRun {
         }
 
         func found(in result: PostgresResult, _ statement: ListStatement) throws -> Found {
-            if isOfWholeArrays {
+            if hasEachOnce {
                 var places: [TextKey: Int] = [:]
                 for row in 0..<result.rowCount {
                     places[TextKey(try result.decode(row: row, column: statement.idColumn, as: String.self))] = row
                 }
-                return Found(result: result, rows: arrays.map { $0.compactMap { places[TextKey($0)] } })
+                let found = arrays.map { $0.compactMap { places[TextKey($0)] } }
+                // Rows have the order of the list where it is not that of the array.
+                let lists = statement.list.sort.isEmpty ? found : found.map { $0.sorted() }
+                let limit = statement.list.limit
+                guard lists.contains(where: { $0.count > limit }) else { return Found(result: result, rows: lists) }
+                let rows = lists.map { Array($0.prefix(limit)) }
+                return Found(result: result, rows: rows, counts: lists.map(\.count), sent: Set(rows.joined()))
             }
             var rows: [[Int]] = Array(repeating: [], count: arrays.count)
             var counts = Array(repeating: 0, count: arrays.count)
             for row in 0..<result.rowCount {
                 let owner = Int(try result.decode(row: row, column: statement.ownerColumn, as: Int32.self))
                 rows[owner].append(row)
-                counts[owner] = Int(try result.decode(row: row, column: statement.countColumn, as: Int64.self))
+                guard let column = statement.countColumn else { continue }
+                counts[owner] = Int(try result.decode(row: row, column: column, as: Int64.self))
             }
             return Found(result: result, rows: rows, counts: counts)
         }
@@ -98,6 +113,7 @@ struct InclusionRun {
         let source: PostgresResult
         let column: Int?
         let owners: Int
+        func isSent(_ row: Int) -> Bool { statement.list.parent.flatMap { found[$0]?.sent }?.contains(row) ?? true }
         if let parent = statement.list.parent {
             guard let list = found[parent] else { return nil }
             (source, column, owners) = (list.result, lists.statements[parent].arrays[place], list.result.rowCount)
@@ -108,6 +124,10 @@ struct InclusionRun {
         var arrays: [[String]] = []
         var size = 0
         for row in 0..<owners {
+            guard isSent(row) else {
+                arrays.append([])
+                continue
+            }
             // A matrix of psql's making has no elements that a client sees.
             let array = try? source.decode(row: row, column: column, as: [String?]?.self)
             arrays.append(((array ?? nil) ?? []).compactMap { $0 })

@@ -58,6 +58,7 @@ struct IncludedLists {
                 access.variables
             )
             for inclusion in query.inclusions where inclusion.list == place {
+                if inclusion.countsRecords { statement.countsRecords = true }
                 inclusions.append(
                     Inclusion(
                         name: inclusion.name,
@@ -98,17 +99,17 @@ struct IncludedLists {
 
 /// The statement that brings the records of one list for all records that have an array of it.
 ///
-/// Where every array is sent as a whole and in its own order, each record is read once:
+/// Where few records are cut off, each record is read once, in the order of the lists:
 ///
 /// ```sql
-/// SELECT "r"."_id", … FROM "app"."tag" AS "r" WHERE <access> AND "r"."_id" = ANY($1) LIMIT $2
+/// SELECT "r"."_id", … FROM "app"."tag" AS "r" WHERE <access> AND "r"."_id" = ANY($1) ORDER BY "r"."name", "r"."_id" LIMIT $2
 /// ```
 ///
 /// Otherwise PostgreSQL orders and cuts each list:
 ///
 /// ```sql
 /// SELECT "x".* FROM (
-///     SELECT "r"."_id", …, "o"."owner" AS "_o", count(*) OVER "w" AS "_n", row_number() OVER "p" AS "_p"
+///     SELECT "r"."_id", …, "o"."owner" AS "_o", row_number() OVER "p" AS "_p", count(*) OVER "w"
 ///     FROM unnest($1, $2) WITH ORDINALITY AS "o" ("owner", "id", "place")
 ///     JOIN "app"."tag" AS "r" ON "r"."_id" = "o"."id" WHERE <access> WINDOW …
 /// ) AS "x" WHERE "x"."_p" <= $3 ORDER BY "x"."_o", "x"."_p" LIMIT $4
@@ -121,6 +122,8 @@ struct ListStatement {
     private let text: QueryText
     private let visibility: ResolvedVisibility
     private let variables: AccessVariables?
+    /// Whether somebody asks how many records each array leads to.
+    var countsRecords = false
     private var columns: [SQL] = []
     private var selections: [SelectedRecord: RecordSelection] = [:]
     /// How many columns the rows have so far.
@@ -132,8 +135,8 @@ struct ListStatement {
     private(set) var idColumn = 0
     /// Which of the records that have an array a row is for.
     var ownerColumn: Int { width }
-    /// How many records the array leads to.
-    var countColumn: Int { width + 1 }
+    /// How many records the array leads to, where that is asked.
+    var countColumn: Int? { countsRecords ? width + 2 : nil }
 
     init(_ list: ResolvedRecordList, _ text: QueryText, _ visibility: ResolvedVisibility, _ variables: AccessVariables?)
     {
@@ -179,11 +182,15 @@ struct ListStatement {
         return source + " WHERE (\(access.joined(separator: " OR ")))"
     }
 
-    /// The statement for arrays that are sent as they are.
+    /// The statement that brings each record once, in the order of the lists where they have one.
     ///
     /// - Parameter most: how many rows there are at most.
     func sql(ids: [String], most: Int) -> SQL {
-        "SELECT \(columns.joined(separator: ", ")) \(source("")) AND \"r\".\"_id\" = ANY(\(ids)) LIMIT \(Int64(most))"
+        let order: SQL = list.sort.isEmpty ? "" : " ORDER BY \(text.order(list.sort))"
+        return """
+            SELECT \(columns.joined(separator: ", ")) \(source("")) AND "r"."_id" = ANY(\(ids))\(order) \
+            LIMIT \(Int64(most))
+            """
     }
 
     /// - Parameters:
@@ -192,10 +199,11 @@ struct ListStatement {
     func sql(owners: [Int32], ids: [String], most: Int) -> SQL {
         let order: SQL = list.sort.isEmpty ? "\"o\".\"place\"" : "\(text.order(list.sort)), \"o\".\"place\""
         let source = source("unnest(\(owners), \(ids)) WITH ORDINALITY AS \"o\" (\"owner\", \"id\", \"place\") JOIN ")
+        // Counting takes as long again as cutting.
+        let count: SQL = countsRecords ? ", count(*) OVER (PARTITION BY \"o\".\"owner\")" : ""
         return """
             SELECT "x".* FROM (SELECT \((columns + [""]).joined(separator: ", "))"o"."owner" AS "_o", \
-            count(*) OVER (PARTITION BY "o"."owner") AS "_n", \
-            row_number() OVER (PARTITION BY "o"."owner" ORDER BY \(order)) AS "_p" \
+            row_number() OVER (PARTITION BY "o"."owner" ORDER BY \(order)) AS "_p"\(count) \
             \(source)) AS "x" \
             WHERE "x"."_p" <= \(Int64(list.limit)) ORDER BY "x"."_o", "x"."_p" LIMIT \(Int64(most))
             """
