@@ -29,6 +29,7 @@ extension SchemaCatalog {
     static func table(
         _ name: String,
         _ columns: [(String, FieldType, PostgresOID)],
+        indexes: [TableIndex] = [],
         rules: TypeRules = .none
     ) -> RecordTable {
         RecordTable(
@@ -38,6 +39,7 @@ extension SchemaCatalog {
             columns: columns.map { name, type, oid in
                 RecordColumn(field: field(name), identifier: identifier(name), type: type, oid: oid)
             },
+            indexes: indexes,
             rules: rules
         )
     }

@@ -71,6 +71,21 @@ struct PrintedPredicate {
     }
 }
 
+/// A type with references to several records of another one.
+private enum CategoryTables {
+    static func note(indexes: [TableIndex]) -> RecordTable {
+        SchemaCatalog.table(
+            "note",
+            [("stars", .integer, .int8), ("categories", .array(.reference(type("category"))), .textArray)],
+            indexes: indexes
+        )
+    }
+
+    static func category(indexes: [TableIndex]) -> RecordTable {
+        SchemaCatalog.table("category", [("name", .string, .text), ("rank", .integer, .int8)], indexes: indexes)
+    }
+}
+
 @Suite struct QueryTextTests {
     static let cases: [PredicateCase] = [
         .init(.compare(.eq, "title", .string("x")), #""r"."title" = $1"#) { $0.append("x") },
@@ -358,6 +373,44 @@ struct PrintedPredicate {
         throws
     {
         #expect(try PrintedPredicate(predicate, catalog: Self.catalog(collation)).sql.text == text)
+    }
+
+    /// An index of an array of references finds what has one of few records; where there may be many, each row is asked.
+    @Test func anIndexOfReferencesFindsThoseOfFewRecords() throws {
+        let array = TableIndex("a", [TableIndex.Key("categories", operators: "array_ops")], method: "gin")
+        let unique = TableIndex("u", [TableIndex.Key("_database"), TableIndex.Key("name")], isUnique: true)
+        let plain = TableIndex("p", [TableIndex.Key("name")])
+        func isByIndex(
+            _ predicate: Predicate,
+            _ array: TableIndex? = array,
+            _ name: TableIndex = unique,
+            _ scope: DatabaseScope = .everyone
+        ) throws -> Bool {
+            let note = CategoryTables.note(indexes: array.map { [$0] } ?? [])
+            let category = CategoryTables.category(indexes: [name])
+            let catalog = SchemaCatalog(schema: "app", version: 1, tables: [note, category])
+            let printed = try PrintedPredicate(predicate, scope, .master, catalog: catalog)
+            #expect(!printed.sql.text.contains("&&"))
+            return printed.matching.text.contains(#""r"."categories" && ARRAY(SELECT "s1"."_id" FROM "#)
+        }
+        func isNamed(_ names: String...) -> Predicate { .isIn("categories.name", names.map { .string($0) }) }
+        let equal = Predicate.compare(.eq, "categories.name", .string("x"))
+        #expect(try isByIndex(equal))
+        #expect(try !isByIndex(equal, nil))
+        #expect(try !isByIndex(equal, array, plain))
+        #expect(try !isByIndex(equal, array, unique, .union))
+        #expect(try isByIndex(isNamed("x", "y")))
+        #expect(try isByIndex(.or([equal, .compare(.eq, "categories._id", .string("x"))])))
+        #expect(try isByIndex(.and([.compare(.gt, "stars", .integer(1)), equal])))
+        #expect(try !isByIndex(.not(equal)))
+        #expect(try !isByIndex(.none([equal])))
+        #expect(try !isByIndex(.compare(.gt, "categories.name", .string("x"))))
+        #expect(try !isByIndex(.comparison(.eq, .function(.fold, path("categories.name")), .value(.string("x")))))
+        let isHigh = Predicate.compare(.gt, "rank", .integer(1))
+        let isX = Predicate.compare(.eq, "name", .string("x"))
+        #expect(try isByIndex(.elements(path("categories"), .any, .and([isHigh, isX]))))
+        #expect(try !isByIndex(.elements(path("categories"), .any, .or([isHigh, isX]))))
+        #expect(try !isByIndex(.elements(path("categories"), .all, isX)))
     }
 
     @Test func aQueryInsideOfAPredicateIsUnderTheSameAccess() throws {

@@ -92,6 +92,18 @@ package struct TableIndex: Hashable, Sendable {
             && keys.first?.column == field.rawValue
     }
 
+    /// Whether PostgreSQL finds the arrays by it that have some elements.
+    package func hasElements(of field: FieldName) -> Bool {
+        isValid && condition == nil && method == "gin" && keys.count == 1 && keys[0].form == .column
+            && keys[0].column == field.rawValue && keys[0].operators == "array_ops"
+    }
+
+    /// Whether a value of the column is in one row of each database at most.
+    package func isUnique(_ column: String) -> Bool {
+        isUnique && isValid && condition == nil
+            && (columns == [column] || columns == [ReservedColumn.database.rawValue, column])
+    }
+
     /// Whether it is one of those that each record table has, which are those of decision 0004.
     ///
     /// - Parameter table: whose index it is.

@@ -15,6 +15,46 @@ extension QueryText {
             "EXISTS (SELECT \(inner.source(records, in: elements.column, of: self)) AND (\(inner.matches(elements.predicate))))"
     }
 
+    /// `"r"."tags" && ARRAY(SELECT "s1"."_id" FROM … WHERE <access> AND (<predicate>))`, NULL where there is no array.
+    ///
+    /// An index of the array finds that. nil where there is none, and where the predicate may hold for many records: each row
+    /// that another index finds would be compared with the ids of all of them, and PostgreSQL does not foresee that.
+    func sharedElement(_ elements: ResolvedElements) -> SQL? {
+        let column = elements.column
+        // Each user's database may have a record of its own with the value.
+        guard number == nil, column.join == nil, column.onlyOwner == nil, column.collation == .bytes,
+            subqueries.visibility?.records.database != .union,
+            case .field(let field, _) = column.place, root.indexes.contains(where: { $0.hasElements(of: field) }),
+            let records = elements.records, records.idCollation.equatesByBytes, let inner = inner(records.number),
+            inner.asksForFew(elements.predicate)
+        else { return nil }
+        return """
+            \(stored(column)) && ARRAY(SELECT \(inner.alias(nil))."_id" \(inner.source(records.joins)) \
+            AND (\(inner.matches(elements.predicate))))
+            """
+    }
+
+    /// Whether a predicate holds for as many records as it has values, since no two have the same one.
+    private func asksForFew(_ predicate: ResolvedPredicate) -> Bool {
+        switch predicate {
+        case .and(let parts): return parts.contains { asksForFew($0) }
+        case .or(let parts): return parts.allSatisfy { asksForFew($0) }
+        case .comparison(let column, .equal, _): return isUnique(column)
+        case .isOneOf(let column, let list): return list.count <= Self.fewValues && isUnique(column)
+        case .hasID(let column, let ids):
+            guard case .id = column.kind else { return false }
+            return column.join == nil && ids.count <= Self.fewValues
+        default: return false
+        }
+    }
+
+    private static let fewValues = 100
+
+    private func isUnique(_ column: ResolvedColumn) -> Bool {
+        guard column.join == nil, column.reading == .stored, !column.folds else { return false }
+        return root.indexes.contains { $0.isUnique(identifier(column).name) }
+    }
+
     /// `NOT EXISTS (SELECT FROM unnest("r"."labels") AS "e1" ("value") WHERE (<predicate>) IS NOT TRUE)`
     func all(_ elements: ResolvedElements) -> SQL {
         guard let records = elements.records else {

@@ -17,13 +17,17 @@ extension QueryText {
         )
     }
 
-    /// The condition that is true of the records for which a predicate is: where it is unknown this may be false.
+    /// The condition that is true of the records for which a predicate is: where that is unknown or false, this is one of both.
     ///
     /// A query that finds no such value is then a join of PostgreSQL's, which it is not inside of a `CASE`.
     func matches(_ predicate: ResolvedPredicate) -> SQL {
         switch predicate {
         case .and(let parts) where !parts.isEmpty:
             return parts.map { "(\(matches($0)))" as SQL }.joined(separator: " AND ")
+        case .or(let parts) where !parts.isEmpty:
+            return parts.map { "(\(matches($0)))" as SQL }.joined(separator: " OR ")
+        case .any(let elements):
+            return sharedElement(elements) ?? any(elements)
         case .isNotFound(let column, let query):
             return "\(value(column)) IS NOT NULL AND \(isNotFound(column, by: query))"
         default:

@@ -83,7 +83,9 @@ import Testing
             subqueries: .init(tables: resolver.subqueries, visibility: visibility)
         )
         var statement: SQL = "SELECT \"r\".\"_id\""
-        for predicate in predicates { statement += ", (\(text.condition(predicate.resolved)))" }
+        for predicate in predicates {
+            statement += ", (\(text.condition(predicate.resolved))), (\(text.matches(predicate.resolved))) IS TRUE"
+        }
         statement += " FROM \(root.qualifiedName) AS \"r\""
         for (number, join) in resolver.joins.enumerated() {
             statement += " \(text.join(number, join, visibility, nil))"
@@ -105,14 +107,16 @@ import Testing
             for row in 0..<result.rowCount {
                 let id = try result.decode(row: row, column: 0, as: String.self)
                 let record = try #require(setting.world.record(AgreementWorld.thing, id))
-                let stored = try result.decode(row: row, column: place + 1, as: Bool?.self)
+                let stored = try result.decode(row: row, column: 2 * place + 1, as: Bool?.self)
+                let isMatch = try result.decode(row: row, column: 2 * place + 2, as: Bool.self)
                 let truth = interpreter.truth(of: record)
-                if truth != (stored.map { Truth($0) } ?? .unknown) {
+                if truth != (stored.map { Truth($0) } ?? .unknown) || isMatch != (truth == .yes) {
                     Issue.record(
                         """
                         seed \(random.seed): \(predicate.predicate) is \(truth) in memory and \
-                        \(stored.map { "\($0)" } ?? "NULL") in SQL for \(record), asked by \(caller) in \(scope): \
-                        \(text.condition(predicate.resolved).text)
+                        \(stored.map { "\($0)" } ?? "NULL") in SQL, where it \(isMatch ? "matches" : "does not match"), for \
+                        \(record), asked by \(caller) in \(scope): \(text.condition(predicate.resolved).text); \
+                        \(text.matches(predicate.resolved).text)
                         """
                     )
                     return .max / 2

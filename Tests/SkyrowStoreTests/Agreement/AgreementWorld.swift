@@ -39,6 +39,7 @@ struct AgreementWorld {
         ("title", .string, "text"), ("rank", .integer, "bigint"), ("height", .number, "double precision"),
         ("open", .boolean, "boolean"), ("spot", .location, "postgis.geography(Point,4326)"),
         ("home", .reference(type("place")), "text REFERENCES place (_id) DEFERRABLE INITIALLY DEFERRED"),
+        ("code", .integer, "bigint UNIQUE"),
     ]
 
     /// The statements that make the tables.
@@ -49,6 +50,7 @@ struct AgreementWorld {
         return """
             SELECT _create_type('place'); ALTER TABLE place \(additions(placeFields));
             SELECT _create_type('thing'); ALTER TABLE thing \(additions(thingFields));
+            CREATE INDEX ON thing USING gin (places);
             """
     }
 
@@ -103,9 +105,11 @@ struct AgreementWorld {
         stamp(&record, &random)
         for (name, type, sql) in fields where !random.oneIn(4) || type == .sequence {
             record.fields[field(name)] =
-                name == "at"
-                ? .scalar(.location(random.element(AgreementCorpus.locations)))
-                : value(type, sql, of: record, &random)
+                switch name {
+                case "at": .scalar(.location(random.element(AgreementCorpus.locations)))
+                case "code": .scalar(.integer(Int64(number)))
+                default: value(type, sql, of: record, &random)
+                }
         }
         return record
     }
