@@ -344,6 +344,69 @@ import Testing
         }
     }
 
+    @Test func valuesInsideJSONAreComputedAsTheTypeThatIsAsked() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                INSERT INTO note (_id, tags) VALUES ('1', '{"price": 0.10, "kind": "a"}'), ('2', '{"price": 0.1, "kind": "a"}'),
+                    ('3', '{"price": 0.2, "kind": "a"}'), ('4', '{"price": "x", "kind": "b"}'), ('5', '{"kind": "b"}'),
+                    ('6', '{"price": 12345678901234567890.5, "kind": "c"}'), ('7', '{"price": 1e399, "kind": "d"}'), ('8', NULL)
+                """
+            )
+            func inside(_ name: String, _ type: JSONValueType) -> KeyPath {
+                var path = path("tags.\(name)")
+                path.jsonType = type
+                return path
+            }
+            func number(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
+            let price = inside("price", .number)
+            var query = AggregateQuery(
+                type: type("note"),
+                groupKeys: [GroupKey("kind", inside("kind", .string))],
+                aggregates: [
+                    Aggregate("sum", .sum, price), Aggregate("avg", .average, price),
+                    Aggregate("least", .minimum, price),
+                    Aggregate("most", .maximum, price), Aggregate("values", .countDistinct, price),
+                ]
+            )
+            let huge = number("1" + String(repeating: "0", count: 399))
+            let long = number("12345678901234567890.5")
+            let groups: [Group] = [
+                [
+                    "kind": .string("a"), "sum": number("0.4"), "avg": number("0.13333333333333333333"),
+                    "least": number("0.1"), "most": number("0.2"), "values": .integer(2),
+                ],
+                ["kind": .string("b"), "values": .integer(0)],
+                ["kind": .string("c"), "sum": long, "avg": long, "least": long, "most": long, "values": .integer(1)],
+                ["kind": .string("d"), "sum": huge, "avg": huge, "least": huge, "most": huge, "values": .integer(1)],
+                ["values": .integer(0)],
+            ]
+            #expect(try await Self.groups(f, query) == groups)
+            query.having = .compare(.gte, "sum", .number(0.4))
+            query.sort = [SortKey(path("most"), .descending)]
+            #expect(try await Self.groups(f, query) == [groups[3], groups[2], groups[0]])
+            let keys = AggregateQuery(
+                type: type("note"),
+                groupKeys: [GroupKey("price", price)],
+                aggregates: [Self.aggregate("n", .count)]
+            )
+            #expect(
+                try await Self.groups(f, keys) == [
+                    ["price": number("0.1"), "n": .integer(2)], ["price": number("0.2"), "n": .integer(1)],
+                    ["price": long, "n": .integer(1)], ["price": huge, "n": .integer(1)], ["n": .integer(3)],
+                ]
+            )
+            for (function, path, code) in [
+                (.sum, inside("kind", .string), .invalidArgument),
+                (.average, inside("kind", .boolean), .invalidArgument),
+                (.sum, path("tags.price"), .invalidArgument),
+            ] as [(Aggregate.Function, KeyPath, ErrorCode)] {
+                let refused = AggregateQuery(type: type("note"), aggregates: [Aggregate("x", function, path)])
+                #expect(await Self.error(f, refused)?.code == code)
+            }
+        }
+    }
+
     @Test func columnsOfOtherTypesAreComputedLikeOurs() async throws {
         try await withRecords { f in
             try await f.psql(

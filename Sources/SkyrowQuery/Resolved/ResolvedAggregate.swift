@@ -41,17 +41,20 @@ package struct ResolvedAggregate: Hashable, Sendable {
 package struct GroupType: QueryRecordType {
     package let name: RecordTypeName
     /// By name.
-    private let fields: [(name: FieldName, type: FieldType)]
+    private let fields: [(name: FieldName, kind: ValueKind)]
 
     package init(of type: RecordTypeName, _ members: [ResolvedAggregate.Member]) {
         name = type
-        fields = members.map { ($0.name, $0.kind.answerType) }.sorted { $0.0 < $1.0 }
+        fields = members.map { ($0.name, $0.kind) }.sorted { $0.0 < $1.0 }
     }
 
     package var hasMetadata: Bool { false }
 
     package func queryField(_ name: FieldName) -> QueryField? {
-        fields.firstIndex { $0.name == name }.map { QueryField(position: $0, type: fields[$0].type) }
+        fields.firstIndex { $0.name == name }.map { place in
+            let kind = fields[place].kind
+            return QueryField(position: place, type: kind.answerType, jsonType: kind == .decimal ? .number : nil)
+        }
     }
 
     package var fieldPositions: [Int] { Array(fields.indices) }
@@ -72,6 +75,8 @@ extension ValueKind {
         switch self {
         case .integer: .integer
         case .number: .number
+        // Every digit is kept.
+        case .decimal: .json
         case .boolean: .boolean
         case .datetime: .datetime
         case .bytes: .bytes

@@ -44,10 +44,18 @@ package struct QueryField: Hashable, Sendable {
     package var position: Int
     package var type: FieldType
     package var collation: TextCollation
+    /// As what the values of a json field are read; nil for JSON.
+    package var jsonType: JSONValueType?
 
-    package init(position: Int, type: FieldType, collation: TextCollation = .bytes) {
+    package init(
+        position: Int,
+        type: FieldType,
+        collation: TextCollation = .bytes,
+        jsonType: JSONValueType? = nil
+    ) {
         self.position = position
         self.type = type
         self.collation = collation
+        self.jsonType = jsonType
     }
 }

@@ -95,7 +95,7 @@ extension Resolver {
         let kind: ValueKind =
             switch aggregate.function {
             case .count, .countDistinct: .integer
-            case .average: .number
+            case .average: column.kind == .decimal ? .decimal : .number
             case .sum, .minimum, .maximum: column.kind
             }
         return .init(
@@ -140,7 +140,7 @@ extension ValueKind {
     /// Whether records are grouped by it.
     fileprivate var isGroupable: Bool {
         switch self {
-        case .string, .integer, .number, .boolean, .datetime, .reference, .id, .user, .database: true
+        case .string, .integer, .number, .decimal, .boolean, .datetime, .reference, .id, .user, .database: true
         default: false
         }
     }
@@ -148,11 +148,11 @@ extension ValueKind {
     fileprivate func takes(_ function: Aggregate.Function) -> Bool {
         switch function {
         case .count: true
-        case .sum, .average: self == .integer || self == .number
+        case .sum, .average: self == .integer || self == .number || self == .decimal
         case .countDistinct: isGroupable || self == .bytes
         case .minimum, .maximum:
             switch self {
-            case .string, .integer, .number, .boolean, .datetime, .bytes, .user, .database: true
+            case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .user, .database: true
             default: false
             }
         }

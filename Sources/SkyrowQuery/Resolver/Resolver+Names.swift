@@ -170,6 +170,7 @@ extension Resolver {
             idForms: targetIDForms,
             collation: field.collation
         )
+        if let type = field.jsonType { column = column.reading(type, at: []) }
         if type.isVisibleToOwnerOnly(name, of: access.fields) {
             // As absent from the records of others, whatever is asked about it.
             guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }

@@ -121,11 +121,16 @@ private struct GroupTable {
 extension QueryText {
     /// A column in the type and with the order of its kind, whatever psql made it.
     fileprivate func plain(_ column: ResolvedColumn) -> SQL {
-        column.kind.selection(ordered(column))
+        column.kind == .decimal ? ordered(column) : column.kind.selection(ordered(column))
     }
 
-    /// What a member of a group is computed by.
+    /// What a member of a group is computed by; decimals as JSON, without zeros at the end.
     fileprivate func expression(_ member: ResolvedAggregate.Member) -> SQL {
+        let value = computed(member)
+        return member.kind == .decimal ? "to_jsonb(trim_scale(\(value)))" : value
+    }
+
+    private func computed(_ member: ResolvedAggregate.Member) -> SQL {
         switch member.source {
         case .key(let column, nil): return plain(column)
         case .key(let column, let bucket?):
@@ -137,6 +142,7 @@ extension QueryText {
             case .count: return "count(\(value))"
             case .countDistinct: return "count(DISTINCT \(value))"
             case .sum: return "sum(\(value))"
+            case .average where column.kind == .decimal: return "avg(\(value))"
             case .average: return "avg(\(value))::double precision"
             case .minimum: return least(value, column.kind, isGreatest: false)
             case .maximum: return least(value, column.kind, isGreatest: true)
