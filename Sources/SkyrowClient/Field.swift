@@ -91,9 +91,18 @@ public struct Field: Hashable, Sendable {
         contains(.string(text))
     }
 
-    /// Whether this value is an element of an array, or this string part of a string field.
+    /// Whether this value is an element of an array, this string part of a string field, or this location in a geometry.
     public func contains(_ value: RecordValue) -> RecordPredicate {
         compare(.contains, value)
+    }
+
+    /// Whether a geometry contains this location, its edges included.
+    ///
+    /// ```swift
+    /// let parks = try RecordQuery("park").filter(Field("area").contains(here))
+    /// ```
+    public func contains(_ location: Location) -> RecordPredicate {
+        contains(.location(location))
     }
 
     /// Whether a query finds the value: its records' ids, or the values of one of their fields.
@@ -186,13 +195,13 @@ public struct Field: Hashable, Sendable {
         .place(keyPath, .near(location, radius: radius))
     }
 
-    /// Whether a location is in a box, edges included, which goes eastwards from the first corner to the second: across the
+    /// Whether a location, or a geometry as a whole, is in a box, edges included, which goes eastwards from the first corner to the second: across the
     /// meridian of 180 degrees where that has the smaller longitude.
     public func isInBox(southWest: Location, northEast: Location) -> RecordPredicate {
         .place(keyPath, .inBox(southWest: southWest, northEast: northEast))
     }
 
-    /// Whether a location is in a polygon of 3 to 1000 vertices, edges included.
+    /// Whether a location, or a geometry as a whole, is in a polygon of 3 to 1000 vertices, edges included.
     public func isInPolygon(_ vertices: [Location]) -> RecordPredicate {
         .place(keyPath, .inPolygon([vertices]))
     }

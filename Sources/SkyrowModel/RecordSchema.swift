@@ -20,6 +20,8 @@ public enum FieldType: Hashable, Sendable {
     case bytes
     /// `geography(Point,4326)` of PostGIS
     case location
+    /// `geometry(Geometry,4326)` of PostGIS
+    case geometry
     /// An array of PostgreSQL of one dimension, such as `text[]`
     case array(ElementType)
     /// A column made in psql whose SQL type has no field type; read as text, never written.
@@ -29,6 +31,7 @@ public enum FieldType: Hashable, Sendable {
     private static let named: [(name: String, type: FieldType)] = [
         ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
         ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
+        ("geometry", .geometry),
     ]
 
     /// The name in `schema:*` actions: `string`, `ref(category)`, `array(integer)`, …

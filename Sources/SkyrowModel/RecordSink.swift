@@ -50,6 +50,8 @@ package enum BorrowedValue {
     case bytes(UnsafeRawBufferPointer)
     /// Becomes `{"$type":"geo","$lng":114.15,"$lat":22.28}`.
     case location(Location)
+    /// A geometry in EWKB; becomes `{"$type":"geojson","$val":{…}}`.
+    case geometry(UnsafeRawBufferPointer)
     /// The elements of an array, `null` where they are NULL.
     case array(UnsafeBufferPointer<BorrowedValue>)
     /// A column whose SQL type is not ours, by its name: `{"$type":"unknown","$underlying_type":"money"}`.

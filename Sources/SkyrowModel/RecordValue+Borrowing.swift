@@ -14,6 +14,7 @@ extension RecordValue {
         case .reference(let id): id.withBytes { body(.reference(type: $0, id: $1)) }
         case .bytes(let bytes): bytes.withUnsafeBytes { body(.bytes($0)) }
         case .location(let location): body(.location(location))
+        case .geometry(let geometry): geometry.ewkb.withUnsafeBytes { body(.geometry($0)) }
         case .array(let elements): elements.withBorrowed { body(.array($0)) }
         }
     }
@@ -33,6 +34,9 @@ extension RecordValue {
             self = .reference(target)
         case .bytes(let bytes): self = .bytes(Array(bytes))
         case .location(let location): self = .location(location)
+        case .geometry(let ewkb):
+            guard let geometry = Geometry(ewkb: ewkb) else { return nil }
+            self = .geometry(geometry)
         case .array(let elements): self = .array(elements.map { RecordValue($0) ?? .null })
         case .unknown: return nil
         }

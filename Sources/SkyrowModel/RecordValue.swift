@@ -13,6 +13,7 @@ public enum RecordValue: Hashable, Sendable {
     case sequence
     case bytes([UInt8])
     case location(Location)
+    case geometry(Geometry)
     /// The elements of an array, of one type; `null` for those that psql made NULL.
     ///
     /// On the wire it looks like ``json(_:)``, and is read as that: the two differ by the type of the field.
@@ -35,6 +36,7 @@ extension RecordValue {
         case .sequence: .sequence
         case .bytes: .bytes
         case .location: .location
+        case .geometry: .geometry
         }
     }
 
@@ -44,6 +46,7 @@ extension RecordValue {
         case .string(let text): text.utf8.count
         case .json(let text): text.utf8.count
         case .bytes(let bytes): bytes.count
+        case .geometry(let geometry): 32 + 16 * geometry.positions.count
         case .array(let elements): elements.reduce(32) { $0 + $1.size }
         default: 32
         }

@@ -160,6 +160,9 @@ import Testing
         let place = try Location(latitude: 22.28, longitude: 114.15)
         #expect(try RecordValue.location(latitude: 22.28, longitude: 114.15).locationValue == place)
         #expect(RecordValue.string("POINT(1 2)").locationValue == nil)
+        #expect(RecordValue.geometry(.point(place)).geometryValue == .point(place))
+        #expect(RecordValue.location(place).geometryValue == nil)
+        #expect(Field("area").contains(place) == Field("area").contains(.location(place)))
         #expect(throws: SkyrowError.self) { try RecordValue.location(latitude: 91, longitude: 0) }
         #expect(try RecordValue.json(Data("[1, 2]".utf8)).jsonValue == Data("[1, 2]".utf8))
         #expect(RecordValue.array(["a", .null]).arrayValue == ["a", .null])

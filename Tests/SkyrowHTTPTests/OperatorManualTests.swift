@@ -11,7 +11,7 @@ import Testing
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
         ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json),
-        ("inside `json`", .jsonPath), ("`location`", .location),
+        ("inside `json`", .jsonPath), ("`location`", .location), ("`geometry`", .geometry),
         ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]

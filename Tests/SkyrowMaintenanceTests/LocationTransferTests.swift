@@ -18,13 +18,33 @@ private struct NoProgress: ProgressDisplay {
         try! Location(latitude: 0.1 + 0.2, longitude: .leastNonzeroMagnitude),
     ]
 
+    private static func area(_ place: Location) -> Geometry {
+        .collection([
+            .point(place), .polygon([[place, places[0], places[1], place]]), .lineString([places[1], place]),
+        ])
+    }
+
+    @Test func aGeometryIsReadInThePlaceOfTextByPostGISToo() throws {
+        let place = Self.places[0]
+        for text in [
+            #"{"type":"Point","coordinates":[114.15,22.28]}"#, "0101000020E61000009A99999999895C4048E17A14AE473640",
+        ] {
+            #expect(try FieldType.geometry.value(inText: text) == .geometry(.point(place)))
+        }
+        for text in ["", "x", "POINT(1 2)", "{}", "01", #"{"type":"Point","coordinates":[181,0]}"#] {
+            #expect(throws: FieldFault.self) { try FieldType.geometry.value(inText: text) }
+        }
+    }
+
     @Test(arguments: [FileFormat.csv, .json, .ndjson])
     func whatIsExportedIsImported(format: FileFormat) async throws {
         let folder = try TemporaryDirectory()
         let directory = folder.path + "/export"
         try await withStore { f in
             let drafts =
-                Self.places.enumerated().map { draft("shop/\($0)", ["place": .location($1)]) }
+                Self.places.enumerated().map {
+                    draft("shop/\($0)", ["place": .location($1), "area": .geometry(Self.area($1))])
+                }
                 + [draft("shop/none")]
             try await f.store.createMissingSchema(for: drafts)
             _ = try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .ann, atomic: false)
@@ -51,6 +71,10 @@ private struct NoProgress: ProgressDisplay {
                 try $0.record.fields[field("place")]
             }
             #expect(found == Self.places.map { .location($0) } + [nil])
+            let areas = try await f.store.fetch(ids, in: .everyone, caller: .master).map {
+                try $0.record.fields[field("area")]
+            }
+            #expect(areas == Self.places.map { .geometry(Self.area($0)) } + [nil])
         }
     }
 

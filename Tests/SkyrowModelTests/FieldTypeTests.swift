@@ -10,6 +10,7 @@ import Testing
         (.reference(id("note/1")), .reference(type("note")), "ref(note)"), (.sequence, .sequence, "sequence"),
         (.bytes([]), .bytes, "bytes"),
         (.location(try! Location(latitude: 0, longitude: 0)), .location, "location"),
+        (.geometry(.point(try! Location(latitude: 0, longitude: 0))), .geometry, "geometry"),
     ]
 
     @Test(arguments: values)

@@ -130,12 +130,30 @@ private func ring(_ positions: (Double, Double)...) -> [Location] { positions.ma
             (.comparison(.lt, distance, .value(.string("far"))), .invalidArgument, "predicate[2]"),
             (.comparison(.like, distance, .value(.string("1%"))), .invalidArgument, "predicate[0]"),
             (.found("at", in: "note", key: "at"), .invalidArgument, "predicate[0]"),
+            (.place(path("area"), .near(place(0, 0), radius: nil)), .invalidArgument, "predicate[0]"),
+            (
+                .place(path("area"), .inPolygon([ring((0, 0), (4, 0), (0, 4)), ring((1, 1), (2, 1), (1, 2))])),
+                .invalidArgument,
+                "predicate[2]"
+            ),
+            (.compare(.eq, "area", .location(place(0, 0))), .invalidArgument, "predicate[2]"),
+            (.compare(.contains, "area", .geometry(.point(place(0, 0)))), .invalidArgument, "predicate[2]"),
+            (.compare(.contains, "area", .null), .invalidArgument, "predicate[2]"),
+            (.compare(.contains, "at", .geometry(.point(place(0, 0)))), .invalidArgument, "predicate[0]"),
+            (.isIn("area", [.geometry(.point(place(0, 0)))]), .invalidArgument, "predicate[0]"),
+            (.compare(.lt, "area", .geometry(.point(place(0, 0)))), .invalidArgument, "predicate[0]"),
+            (
+                .comparison(.in, .value(.location(place(0, 0))), .keyPath(path("tags"))), .invalidArgument,
+                "predicate[1]"
+            ),
+            (.comparison(.in, .value(.string("x")), .keyPath(path("area"))), .invalidArgument, "predicate[1]"),
         ]
     }()
 
     private static let schema: TestSchema = {
         var schema = TestSchema.notes
         schema.types[type("note")]?.fields[field("at")] = .location
+        schema.types[type("note")]?.fields[field("area")] = .geometry
         schema.types[type("note")]?.fields[field("friends")] = .array(.reference(type("note")))
         return schema
     }()
@@ -152,6 +170,67 @@ private func ring(_ positions: (Double, Double)...) -> [Location] { positions.ma
         }
         #expect(error?.code == code)
         #expect(error?.path == path)
+    }
+
+    /// Each operator is either about geometries, or says in a sentence what is asked of them.
+    @Test func everyOperatorHasAMeaningForGeometriesOrARefusal() {
+        let area = path("area")
+        let here = RecordValue.location(place(0, 0))
+        let shape = RecordValue.geometry(.point(place(0, 0)))
+        let box = PlaceCondition.inBox(southWest: place(0, 0), northEast: place(1, 1))
+        let admitted: [Predicate] = [
+            .compare(.eq, "area", shape), .compare(.neq, "area", shape), .compare(.eq, "area", .null),
+            .compare(.exists, "area", .boolean(false)), .compare(.contains, "area", here),
+            .comparison(.in, .value(here), .keyPath(area)), .comparison(.in, .value(.null), .keyPath(area)),
+            .comparison(.eq, .keyPath(area), .keyPath(area)), .place(area, box),
+            .place(area, .inPolygon([ring((0, 0), (4, 0), (0, 4))])),
+        ]
+        for predicate in admitted {
+            #expect(throws: Never.self, "\(predicate)") {
+                try Self.resolve(RecordQuery(type: type("note"), predicate: predicate))
+            }
+        }
+        let text = RecordValue.string("a")
+        let comparisons: [ComparisonOperator] = [
+            .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith,
+        ]
+        let lists: [ComparisonOperator] = [.in, .nin, .containsAll, .containsAny, .containedBy]
+        let refused: [Predicate] =
+            comparisons.flatMap { [.compare($0, "area", shape), .compare($0, "area", text)] }
+            + lists.map { .comparison($0, .keyPath(area), .list([shape])) }
+            + [
+                .comparison(.lt, .keyPath(area), .keyPath(area)), .between(.keyPath(area), shape, shape),
+                .match(.keyPath(area), "a"), .regex(.keyPath(area), "a", ignoresCase: false),
+                .elements(area, .any, .and([])), .found("area", in: "note"), .found("area", in: "note", key: "area"),
+                .place(area, .near(place(0, 0), radius: 5)), .compare(.contains, "area", text),
+                .comparison(.lt, .function(.distance(place(0, 0)), area), .value(.integer(1))),
+                .comparison(.eq, .function(.fold, area), .value(text)),
+                .comparison(.eq, .function(.size, area), .value(.integer(1))),
+            ]
+        for predicate in refused {
+            let error = #expect(throws: SkyrowError.self, "\(predicate)") {
+                try Self.resolve(RecordQuery(type: type("note"), predicate: predicate))
+            }
+            #expect(error?.code == .invalidArgument && error?.path != nil, "\(predicate)")
+        }
+    }
+
+    @Test func theDatabaseAloneSaysWhichGeometriesAreInAPolygon() throws {
+        let polygon = PlaceCondition.inPolygon([ring((0, 0), (4, 0), (0, 4))])
+        let box = PlaceCondition.inBox(southWest: place(0, 0), northEast: place(1, 1))
+        let rows: [(predicate: Predicate, needsDatabase: Bool)] = [
+            (.place(path("area"), polygon), true), (.not(.and([.place(path("area"), polygon)])), true),
+            (.found("next", in: "note", .place(path("area"), polygon)), true),
+            (.elements(path("friends"), .any, .place(path("area"), polygon)), true),
+            (.place(path("at"), polygon), false),
+            (.place(path("area"), box), false), (.compare(.contains, "area", .location(place(0, 0))), false),
+            (.compare(.eq, "area", .geometry(.point(place(0, 0)))), false),
+            (.compare(.exists, "area", .boolean(true)), false),
+        ]
+        for row in rows {
+            let predicate = try Self.resolve(RecordQuery(type: type("note"), predicate: row.predicate)).predicate
+            #expect(predicate?.needsDatabase == row.needsDatabase, "\(row.predicate)")
+        }
     }
 
     @Test func nearGivesTheOrderUnlessTheQueryDoes() throws {

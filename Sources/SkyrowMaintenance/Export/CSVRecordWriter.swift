@@ -42,6 +42,9 @@ struct CSVRecordWriter: RecordFileWriter {
         case .datetime(let instant), .plainDatetime(let instant): append(plain: instant.rfc3339.utf8)
         case .bytes(let bytes): append(hexadecimal: bytes)
         case .location(let location): append(plain: location.csvText.utf8)
+        case .geometry(let ewkb):
+            guard let text = CSVText.geometry(ewkb: ewkb) else { return append(plain: "geometry".utf8) }
+            text.withUnsafeBytes { append(quoting: $0) }
         case .array(let elements): CSVText.array(elements).withUnsafeBytes { append(quoting: $0) }
         case .unknown(let type): append(plain: type)
         }

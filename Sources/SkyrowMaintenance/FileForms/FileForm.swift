@@ -33,6 +33,7 @@ extension FieldType {
         case .sequence: SequenceForm()
         case .bytes: BytesForm()
         case .location: LocationForm()
+        case .geometry: GeometryForm()
         case .array(let element): ArrayForm(element: element)
         case .unknown: nil
         }

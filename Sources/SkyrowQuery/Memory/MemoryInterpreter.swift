@@ -190,8 +190,14 @@ private struct RecordView {
             return condition.holds(for: json).map { Truth($0) } ?? .unknown
         case .array(let column, let relation, let list): return array(column, relation, list)
         case .place(let column, let place):
-            guard case .scalar(.location(let location))? = value(of: column) else { return .unknown }
-            return Truth(place.holds(for: location))
+            switch value(of: column) {
+            case .scalar(.location(let location))?: return Truth(place.holds(for: location))
+            case .scalar(.geometry(let geometry))?: return place.holds(for: geometry).map { Truth($0) } ?? .unknown
+            default: return .unknown
+            }
+        case .covers(let column, let location):
+            guard case .scalar(.geometry(let geometry))? = value(of: column) else { return .unknown }
+            return Truth(geometry.covers(location))
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return value(of: column) == nil ? .unknown : !isFound(column, by: query)

@@ -150,6 +150,7 @@ package enum StoredValue: Hashable, Sendable {
         case .reference(let id): self = .scalar(.text(reference(id)))
         case .bytes(let bytes): self = .scalar(.bytes(bytes))
         case .location(let location): self = .scalar(.location(location))
+        case .geometry(let geometry): self = .scalar(.geometry(geometry))
         case .array(let elements):
             self = .array(
                 elements.map { element in

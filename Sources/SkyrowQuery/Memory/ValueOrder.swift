@@ -75,13 +75,6 @@ enum ValueOrder {
     }
 }
 
-extension Location {
-    /// Whether both are stored alike, which 0 and -0 are not.
-    func isSame(as other: Location) -> Bool {
-        latitude.bitPattern == other.latitude.bitPattern && longitude.bitPattern == other.longitude.bitPattern
-    }
-}
-
 extension ValueOrder {
     /// nil for values of types that are not compared.
     init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral) {
@@ -97,6 +90,7 @@ extension ValueOrder {
         case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
         // They are equal or not.
         case (.location(let a), .location(let b)): self = a.isSame(as: b) ? .same : .greater
+        case (.geometry(let a), .geometry(let b)): self = a.isSame(as: b) ? .same : .greater
         default: return nil
         }
     }

@@ -22,7 +22,8 @@ package struct QueryOperator: Hashable, Sendable {
         case text
         /// A key path, then a literal.
         case element
-        /// A key path, then a list of literals; or a string, then the key path of a JSON field.
+        /// A key path, then a list of literals; or a string, then the key path of a JSON field; or a location, then that of
+        /// a geometry.
         case membership
         /// A key path, then a list of literals.
         case list
@@ -36,9 +37,9 @@ package struct QueryOperator: Hashable, Sendable {
         case elements
         /// The key path of a location, another one, and perhaps a number of metres.
         case near
-        /// The key path of a location, then two others.
+        /// The key path of a location or geometry, then two locations.
         case box
-        /// The key path of a location, then a list of others.
+        /// The key path of a location or geometry, then a list of locations or a polygon.
         case polygon
     }
 
@@ -125,8 +126,8 @@ package enum OperatorTable {
     /// Types whose values have an order; inside JSON it is that of the literal's type.
     private static let ordered = scalars.union(.jsonPath)
 
-    private static let equal = comparison("eq", equated, .isMissing)
-    private static let unequal = comparison("neq", equated, .isPresent)
+    private static let equal = comparison("eq", equated.union(.geometry), .isMissing)
+    private static let unequal = comparison("neq", equated.union(.geometry), .isPresent)
     private static let greater = comparison("gt", ordered, .unknown)
     private static let greaterOrEqual = comparison("gte", ordered, .unknown)
     private static let less = comparison("lt", ordered, .unknown)
@@ -137,7 +138,7 @@ package enum OperatorTable {
     private static let endsWith = row("ends_with", .text, texts.union(.jsonPath))
     private static let isIn = row("in", .membership, equated, .unknown)
     private static let isNotIn = row("nin", .list, equated)
-    private static let contains = row("contains", .element, texts.union(arrays))
+    private static let contains = row("contains", .element, texts.union(arrays).union(.geometry))
     private static let containsAll = row("contains_all", .list, arrays)
     private static let containsAny = row("contains_any", .list, arrays)
     private static let containedBy = row("contained_by", .list, arrays)
@@ -162,8 +163,8 @@ package enum OperatorTable {
     }
 
     private static let near = row("near", .near, .location)
-    private static let withinBox = row("within_box", .box, .location)
-    private static let withinPolygon = row("within_polygon", .polygon, .location)
+    private static let withinBox = row("within_box", .box, [.location, .geometry])
+    private static let withinPolygon = row("within_polygon", .polygon, [.location, .geometry])
     private static let places = [near, withinBox, withinPolygon]
 
     /// The row of an operator about places.

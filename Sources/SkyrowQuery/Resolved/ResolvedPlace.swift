@@ -37,6 +37,24 @@ package struct PlacePolygon: Hashable, Sendable {
     package struct Position: Hashable, Sendable {
         package var x: Double
         package var y: Double
+
+        fileprivate init(_ location: Location) {
+            x = location.longitude
+            y = location.latitude
+        }
+
+        fileprivate init(x: Double, y: Double) {
+            self.x = x
+            self.y = y
+        }
+
+        fileprivate func isInBox(of a: Position, _ b: Position) -> Bool {
+            (min(a.x, b.x)...max(a.x, b.x)).contains(x) && (min(a.y, b.y)...max(a.y, b.y)).contains(y)
+        }
+
+        fileprivate func isOnLine(from a: Position, to b: Position) -> Bool {
+            (b.x - a.x) * (y - a.y) == (x - a.x) * (b.y - a.y) && isInBox(of: a, b)
+        }
     }
 
     /// A ring around it and those of its holes; the last position of each is the first.
@@ -45,6 +63,9 @@ package struct PlacePolygon: Hashable, Sendable {
     /// The polygon, with longitudes beyond 180 where it crosses that meridian. It is there twice then, since the locations
     /// behind the meridian have longitudes from -180 on.
     package let copies: [Rings]
+
+    /// Whether there is more than the ring around it.
+    package var hasHoles: Bool { copies.contains { $0.count > 1 } }
 
     /// Throws `108 InvalidArgument` for rings of too few or too many vertices, and for a ring around a pole, which is no ring
     /// on the plane.
@@ -109,11 +130,11 @@ package struct PlacePolygon: Hashable, Sendable {
 
     /// Whether a location is inside or on an edge, and not inside of a hole.
     package func covers(_ location: Location) -> Bool {
-        let point = Position(x: location.longitude, y: location.latitude)
+        let point = Position(location)
         return copies.contains { Self.covers($0, point) }
     }
 
-    private static func covers(_ rings: Rings, _ point: Position) -> Bool {
+    fileprivate static func covers(_ rings: Rings, _ point: Position) -> Bool {
         for (place, ring) in rings.enumerated() {
             switch side(of: ring, point) {
             case .edge: return true
@@ -135,11 +156,7 @@ package struct PlacePolygon: Hashable, Sendable {
         var turns = 0
         for (a, b) in zip(ring, ring.dropFirst()) where a != b {
             let side = (b.x - a.x) * (point.y - a.y) - (point.x - a.x) * (b.y - a.y)
-            if side == 0, (min(a.x, b.x)...max(a.x, b.x)).contains(point.x),
-                (min(a.y, b.y)...max(a.y, b.y)).contains(point.y)
-            {
-                return .edge
-            }
+            if side == 0, point.isInBox(of: a, b) { return .edge }
             if a.y <= point.y, point.y < b.y, side > 0 {
                 turns += 1
             } else if b.y <= point.y, point.y < a.y, side < 0 {
@@ -147,5 +164,40 @@ package struct PlacePolygon: Hashable, Sendable {
             }
         }
         return turns == 0 ? .outside : .inside
+    }
+}
+
+// MARK: Geometries
+
+extension PlaceBox {
+    /// Whether all positions of a geometry are in the box, and so the whole of it.
+    fileprivate func covers(_ geometry: Geometry) -> Bool { geometry.positions.allSatisfy { covers($0) } }
+}
+
+extension ResolvedPlace {
+    /// Whether a geometry lies there as a whole; nil where the database has to say.
+    func holds(for geometry: Geometry) -> Bool? {
+        switch self {
+        case .boxes(let boxes):
+            geometry.parts.allSatisfy { part in boxes.contains { $0.covers(part) } }
+        case .anywhere, .within, .polygon: nil
+        }
+    }
+}
+
+extension Geometry {
+    /// Whether a location is on it, or inside of one of its polygons.
+    func covers(_ location: Location) -> Bool {
+        let point = PlacePolygon.Position(location)
+        return parts.contains { part in
+            switch part {
+            case .point(let other): other == location
+            case .lineString(let line):
+                zip(line, line.dropFirst()).contains { point.isOnLine(from: .init($0), to: .init($1)) }
+            case .polygon(let rings):
+                PlacePolygon.covers(rings.map { $0.map { PlacePolygon.Position($0) } }, point)
+            case .multiPoint, .multiLineString, .multiPolygon, .collection: false
+            }
+        }
     }
 }

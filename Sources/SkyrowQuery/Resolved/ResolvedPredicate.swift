@@ -42,8 +42,10 @@ package enum ResolvedPredicate: Hashable, Sendable {
     case json(ResolvedColumn, JSONCondition)
     /// An array beside values of the type of its elements; those of references are in the form that clients see.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
-    /// A location that lies somewhere.
+    /// A location, or a geometry as a whole, that lies somewhere.
     case place(ResolvedColumn, ResolvedPlace)
+    /// A geometry that a location lies in, or on the edge of.
+    case covers(ResolvedColumn, Location)
     /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
     indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
@@ -61,8 +63,7 @@ package enum ResolvedPredicate: Hashable, Sendable {
         case .isFound, .isNotFound: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
         case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
-            .substring, .isOneOf,
-            .hasID, .holdsText, .json, .array, .place:
+            .substring, .isOneOf, .hasID, .holdsText, .json, .array, .place, .covers:
             false
         }
     }
@@ -182,6 +183,7 @@ package enum ResolvedLiteral: Hashable, Sendable {
     case datetime(Timestamp)
     case bytes([UInt8])
     case location(Location)
+    case geometry(Geometry)
 }
 
 /// Values of the type of the column that is looked up among them.

@@ -24,6 +24,7 @@ package enum ValueKind: Hashable, Sendable {
     /// An array whose elements are of this type.
     case array(ElementType)
     case location
+    case geometry
     /// A column that psql made of a type that is not ours: it is compared with `null` only.
     case opaque
 
@@ -39,6 +40,7 @@ package enum ValueKind: Hashable, Sendable {
         case .bytes: self = .bytes
         case .array(let element): self = .array(element)
         case .location: self = .location
+        case .geometry: self = .geometry
         case .unknown: self = .opaque
         }
     }
@@ -49,7 +51,7 @@ package enum ValueKind: Hashable, Sendable {
         case .reference(let type): type
         case .user: .user
         case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .array,
-            .location, .opaque:
+            .location, .geometry, .opaque:
             nil
         }
     }
@@ -58,7 +60,9 @@ package enum ValueKind: Hashable, Sendable {
     package var isText: Bool {
         switch self {
         case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
-        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .location, .opaque: false
+        case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .location, .geometry,
+            .opaque:
+            false
         }
     }
 }
@@ -93,7 +97,9 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
 
     package static let location = ValueClasses(rawValue: 1 << 13)
 
-    package static let all = ValueClasses(rawValue: 1 << 14 - 1)
+    package static let geometry = ValueClasses(rawValue: 1 << 14)
+
+    package static let all = ValueClasses(rawValue: 1 << 15 - 1)
 }
 
 extension ValueKind {
@@ -112,6 +118,7 @@ extension ValueKind {
         case .database: .database
         case .array: .array
         case .location: .location
+        case .geometry: .geometry
         case .access, .opaque: .opaque
         }
     }

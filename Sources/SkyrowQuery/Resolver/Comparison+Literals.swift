@@ -167,6 +167,16 @@ extension Comparison {
         return location
     }
 
+    /// A geometry that is another one, or that contains a location.
+    func geometry(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        if comparison == .contains {
+            guard case .location(let location) = value else { throw .literalInvalid("a location", path) }
+            return .covers(column, location)
+        }
+        guard case .geometry(let geometry) = value else { throw .literalInvalid("a geometry", path) }
+        return try related(comparison, .geometry(geometry))
+    }
+
     func string(_ value: RecordValue) throws(SkyrowError) -> String {
         guard case .string(let text) = value else { throw .literalInvalid("a string", path) }
         guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path) }

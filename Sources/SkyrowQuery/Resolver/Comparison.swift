@@ -27,7 +27,7 @@ struct Comparison {
     private func listMissing(_ comparison: ComparisonOperator) -> SkyrowError {
         .predicateInvalid(
             comparison == .in
-                ? "The right side of \"in\" is a list or the key path of a JSON field."
+                ? "The right side of \"in\" is a list, or the key path of a JSON field or a geometry."
                 : "The right side of \"\(row.name)\" is a list.",
             path
         ).at(literalPlace)
@@ -58,7 +58,11 @@ struct Comparison {
         let message =
             switch column.kind {
             case _ where row.operands == .elements: "Only an array has elements."
-            case _ where row.classes == .location: "Only locations are compared with \"\(row.name)\"."
+            case _ where row.operands == .near: "Only locations are compared with \"\(row.name)\"."
+            case _ where row.operands == .box || row.operands == .polygon:
+                "Only locations and geometries are compared with \"\(row.name)\"."
+            case .geometry:
+                "A geometry has no order and is no text; ask what it contains, or whether it lies in a box or polygon."
             case .location:
                 "A location has no order and is no text; ask what is near to it, or lies in a box or polygon."
             case .json where row.operands == .query, .array where row.operands == .query:
@@ -81,8 +85,7 @@ struct Comparison {
         switch row.operands {
         case .pattern, .text, .element, .regex, .words: true
         case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements, .near,
-            .box,
-            .polygon:
+            .box, .polygon:
             false
         }
     }
@@ -105,6 +108,7 @@ struct Comparison {
             }
             return try number(comparison, value)
         case .location: return try related(comparison, .location(location(value)))
+        case .geometry: return try geometry(comparison, value)
         case .decimal: return try related(comparison, .decimal(decimal(value)))
         case .boolean: return try related(comparison, .boolean(boolean(value)))
         case .datetime: return try related(comparison, .datetime(instant(value)))
@@ -142,9 +146,9 @@ struct Comparison {
         switch (column.kind, other.kind) {
         case (.string, .string), (.user, .user), (.boolean, .boolean), (.datetime, .datetime), (.bytes, .bytes),
             (.integer, .integer), (.number, .number), (.integer, .number), (.number, .integer), (.decimal, .decimal),
-            (.database, .database), (.location, .location), (.string, .user), (.user, .string), (.database, .user),
-            (.user, .database):
-            if column.kind == .location { try requireMeaning() }
+            (.database, .database), (.location, .location), (.geometry, .geometry), (.string, .user), (.user, .string),
+            (.database, .user), (.user, .database):
+            if column.kind == .location || column.kind == .geometry { try requireMeaning() }
         case (.reference(let a), .reference(let b)) where a == b,
             (.reference(let a), .id(let b)) where a == b,
             (.id(let a), .reference(let b)) where a == b,
@@ -202,7 +206,7 @@ struct Comparison {
         case .location: return .isOneOf(column, .locations(try each(values, location)))
         case .json: return .json(column, .isOneOf(try each(values, jsonText)))
         case .array(let element): return try shared(with: values, element)
-        case .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
+        case .geometry, .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         }
     }
 
@@ -235,13 +239,16 @@ struct Comparison {
         }
     }
 
-    /// `["in", "text", keypath]`: a JSON array has this string, or an object this key.
+    /// `["in", "text", keypath]`: a JSON array has this string, or an object this key; `["in", geo, keypath]`: a location is in
+    /// a geometry.
     func containment(of value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        guard column.kind == .json else {
-            throw .predicateInvalid("Only a JSON field can hold the left side of \"in\".", path).at(2)
+        guard column.kind == .json || column.kind == .geometry else {
+            throw .predicateInvalid("Only a JSON field or a geometry can hold the left side of \"in\".", path).at(2)
         }
         switch value {
         case .null: return .unknown
+        case _ where column.kind == .geometry:
+            do throws(SkyrowError) { return try geometry(.contains, value) } catch { throw error.at(literalPlace) }
         case .string(let text):
             guard !text.hasNUL else { throw .literalInvalid("a string without NUL", path).at(literalPlace) }
             return .holdsText(column, text)

@@ -24,9 +24,12 @@ extension Resolver {
             }
             return .place(column, .boxes(PlaceBox.boxes(from: southWest, to: northEast)))
         case .inPolygon(let rings):
-            do throws(SkyrowError) { return .place(column, .polygon(try PlacePolygon(rings, path))) } catch {
-                throw error.at(2)
+            let polygon: PlacePolygon
+            do throws(SkyrowError) { polygon = try PlacePolygon(rings, path) } catch { throw error.at(2) }
+            guard column.kind == .location || !polygon.hasHoles else {
+                throw .predicateInvalid("A polygon that geometries are looked for in has no holes.", path).at(2)
             }
+            return .place(column, .polygon(polygon))
         }
     }
 

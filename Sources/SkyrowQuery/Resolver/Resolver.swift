@@ -125,7 +125,7 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .array, .location, .opaque:
+        case .json, .access, .array, .location, .geometry, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

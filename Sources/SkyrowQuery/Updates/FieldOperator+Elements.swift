@@ -113,7 +113,7 @@ extension RecordValue: OperatedElement {
         // Zeros are the same, and so are all that are no number.
         case .number(let number): .number(number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : number.bitPattern)
         case .boolean(let flag): .boolean(flag)
-        case .null, .datetime, .json, .sequence, .bytes, .location, .array: .none
+        case .null, .datetime, .json, .sequence, .bytes, .location, .geometry, .array: .none
         }
     }
 }

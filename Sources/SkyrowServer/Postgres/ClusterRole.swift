@@ -133,7 +133,8 @@ extension ClusterRole {
             \(PostGIS.creation)
         END $postgis$;
 
-        COMMENT ON FUNCTION skyrow_admin.create_postgis() IS 'Makes the extension that fields of the type location need.';
+        COMMENT ON FUNCTION skyrow_admin.create_postgis() IS
+            'Makes the extension that fields of the types location and geometry need.';
 
         REVOKE ALL ON FUNCTION skyrow_admin.create_postgis() FROM PUBLIC;
 

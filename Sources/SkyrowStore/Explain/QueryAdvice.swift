@@ -109,7 +109,7 @@ private struct QueryFacts {
             if list.count > 0 { elements += storedField(column) }
         case .place(let column, .within):
             distances += storedField(column)
-        case .place(let column, .boxes), .place(let column, .polygon):
+        case .place(let column, .boxes), .place(let column, .polygon), .covers(let column, _):
             shapes += storedField(column)
         default:
             break
@@ -269,20 +269,23 @@ private struct QueryFacts {
         _ message: String,
         _ index: IndexDefinition
     ) -> [QueryExplanation.Advice] {
-        table.indexes.contains { $0.serves(index) } ? [] : [QueryExplanation.Advice(reason, message, index: index)]
+        let isGeometry = index.fields.first.flatMap { try? FieldName($0.name) }.flatMap { table[$0] }?.type == .geometry
+        return table.indexes.contains { $0.serves(index, isGeometry: isGeometry) }
+            ? [] : [QueryExplanation.Advice(reason, message, index: index)]
     }
 }
 
 extension TableIndex {
     /// Whether it is for all rows and begins with what a definition asks for.
-    fileprivate func serves(_ definition: IndexDefinition) -> Bool {
+    fileprivate func serves(_ definition: IndexDefinition, isGeometry: Bool) -> Bool {
         guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }
         let pairs = zip(keys, definition.fields)
         let isSame = pairs.allSatisfy { key, field in
             key.column == field.name
                 && key.form == (definition.kind == .text ? .words : field.isFolded ? .fold : .column)
         }
-        let isGeometry = keys[0].column == definition.fields.first?.name && keys[0].form == .geometry
+        let isOfGeometry =
+            keys[0].column == definition.fields.first?.name && keys[0].form == (isGeometry ? .column : .geometry)
         switch definition.kind {
         case .order:
             let isForward = pairs.allSatisfy { $0.isDescending == ($1.direction == .descending) }
@@ -291,7 +294,7 @@ extension TableIndex {
         case .contains, .text: return method == "gin" && isSame
         case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
         case .near: return method == "gist" && isSame
-        case .box: return method == "gist" && isGeometry
+        case .box: return method == "gist" && isOfGeometry
         }
     }
 }

@@ -176,14 +176,21 @@ package struct IndexBuilder: Sendable {
     /// Builds the index; throws `CancellationError` when it is no longer wanted, or the task is cancelled.
     private func create(_ row: IndexRow, on session: PostgresSession) async throws {
         let definition = try row.required
-        let texts = try await session.query(
+        let columns = try await session.query(
             """
-            SELECT attname::text FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+            SELECT attname::text, attcollation <> 0 FROM pg_catalog.pg_attribute
+            JOIN pg_catalog.pg_class ON pg_class.oid = attrelid JOIN pg_catalog.pg_type ON pg_type.oid = atttypid
             WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(row.schema.name)))
-                AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0 AND attcollation <> 0
+                AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0
+                AND (attcollation <> 0 OR typname = 'geometry')
             """
-        ).decodeColumn(0, as: String.self)
-        var surroundings = IndexSurroundings(texts: Set(texts))
+        )
+        let hasCollation: [Bool] = try columns.decodeColumn(1)
+        let names = zip(try columns.decodeColumn(0, as: String.self), hasCollation)
+        var surroundings = IndexSurroundings(
+            texts: Set(names.filter { $0.1 }.map(\.0)),
+            geometries: Set(names.filter { !$0.1 }.map(\.0))
+        )
         if let name = definition.neededExtension {
             let home = try await session.query(
                 """

@@ -5,11 +5,14 @@ package import SkyrowPostgres
 package struct IndexSurroundings: Hashable, Sendable {
     /// The columns of the table that have a collation.
     package var texts: Set<String>
+    /// The columns that are geometries as they are.
+    package var geometries: Set<String>
     /// The schema of the extension that the kind needs; nil for none.
     package var home: SQLIdentifier?
 
-    package init(texts: Set<String> = [], home: SQLIdentifier? = nil) {
+    package init(texts: Set<String> = [], geometries: Set<String> = [], home: SQLIdentifier? = nil) {
         self.texts = texts
+        self.geometries = geometries
         self.home = home
     }
 }
@@ -64,7 +67,9 @@ extension IndexDefinition {
             }
         case .box:
             let home = try surroundings.required
-            return columns.map { "(\($0.column)::\(home).geometry)" }
+            return columns.map { field, column in
+                surroundings.geometries.contains(field.name) ? "\(column)" : "(\(column)::\(home).geometry)"
+            }
         }
     }
 

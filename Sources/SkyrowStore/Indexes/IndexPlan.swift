@@ -199,6 +199,7 @@ extension FieldType {
         case .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: kind == .order
         case .json, .array: kind == .contains
         case .location: kind == .near || kind == .box
+        case .geometry: kind == .box
         case .unknown: false
         }
     }

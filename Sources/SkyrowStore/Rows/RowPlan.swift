@@ -21,6 +21,8 @@ package final class RowPlan: Sendable {
         case bytes
         /// A location in EWKB.
         case location
+        /// A geometry in EWKB.
+        case geometry
         /// An array of one of these.
         case array(Element)
         /// True where the column, whose type is not ours but the member's `name`, is not NULL.
@@ -158,7 +160,7 @@ extension RowPlan.Kind {
         case .integer: .int8
         case .number: .float8
         case .boolean, .unknown: .bool
-        case .bytes, .location: .bytea
+        case .bytes, .location, .geometry: .bytea
         case .array(.text), .array(.reference): .textArray
         case .array(.integer): .int8Array
         case .array(.number): .float8Array
@@ -175,7 +177,7 @@ extension RowPlan.Kind {
         case .integer: "int8"
         case .number: "float8"
         case .boolean, .unknown: "bool"
-        case .bytes, .location: "bytea"
+        case .bytes, .location, .geometry: "bytea"
         case .array(.text), .array(.reference): "text[]"
         case .array(.integer): "int8[]"
         case .array(.number): "float8[]"

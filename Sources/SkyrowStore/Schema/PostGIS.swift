@@ -1,7 +1,7 @@
-internal import SkyrowModel
+package import SkyrowModel
 package import SkyrowPostgres
 
-/// The extension that fields of the type `location` need.
+/// The extension that fields of the types `location` and `geometry` need.
 package enum PostGIS {
     /// The name by which a refusal of ``requirement`` is known.
     private static let mark = "_postgis"
@@ -60,15 +60,21 @@ package enum PostGIS {
 
     /// Whether statements of a dump, which may have quoted all names, make a column of the extension.
     package static func isNeeded(by script: String) -> Bool {
-        script.contains(".geography(Point,4326)") || script.contains(".\"geography\"(Point,4326)")
+        [
+            ".geography(Point,4326)", ".\"geography\"(Point,4326)", ".geometry(Geometry,4326)",
+            ".\"geometry\"(Geometry,4326)",
+        ].contains { script.contains($0) }
     }
+
+    /// Whether a field of a type is a column of the extension.
+    static func isNeeded(by type: FieldType) -> Bool { type == .location || type == .geometry }
 
     /// `108 InvalidArgument` where the extension cannot be had; nil for any other failure.
     static func refusal(_ error: PostgresError) -> SkyrowError? {
         guard error.sqlState == .featureNotSupported, error.constraint == mark else { return nil }
         return SkyrowError(
             .invalidArgument,
-            "A field of the type location needs PostGIS, and PostGIS is not installed in this database."
+            "A field of this type needs PostGIS, and PostGIS is not installed in this database."
         )
     }
 }

@@ -31,7 +31,9 @@ extension SchemaChange {
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
             }
         }
-        if added.values.joined().contains(where: { $0.type == .location }) { statements.append(PostGIS.requirement) }
+        if added.values.joined().contains(where: { PostGIS.isNeeded(by: $0.type) }) {
+            statements.append(PostGIS.requirement)
+        }
         // In the same order in every process, so that two changes never wait for each other's tables.
         for (type, fields) in added.sorted(by: { $0.key < $1.key }) {
             let table = try table(type, schema)

@@ -15,6 +15,7 @@ extension QueryText {
     }
 
     func place(_ column: ResolvedColumn, _ place: ResolvedPlace) -> SQL {
+        if column.kind == .geometry { return geometry(column, place) }
         let home = home(of: column)
         let location = value(column)
         let point: SQL = "\(location)::\(home).geometry"
@@ -45,6 +46,61 @@ extension QueryText {
         }
     }
 
+    // MARK: Geometries
+
+    /// `"postgis".ST_DWithin("r"."area", $1::"postgis".geometry, 0)`
+    ///
+    /// `ST_Covers` would compute where the lines of a geometry cross themselves, which takes hours for a long one and cannot be
+    /// cancelled; the distance to a location is computed edge by edge.
+    func covers(_ column: ResolvedColumn, _ location: Location) -> SQL {
+        let home = home(of: column)
+        return "\(home).ST_DWithin(\(value(column)), \(location.ewkb)::\(home).geometry, 0)"
+    }
+
+    /// What lies somewhere as a whole. The index narrows by boxes; NULL where there is no geometry.
+    private func geometry(_ column: ResolvedColumn, _ place: ResolvedPlace) -> SQL {
+        let home = home(of: column)
+        let value = value(column)
+        switch place {
+        case .boxes(let boxes) where boxes.count == 1:
+            let box = boxes[0]
+            return "(\(value) OPERATOR(\(home).&&) \(box.envelope(home)) AND \(box.covers(value, home)))"
+        case .boxes(let boxes):
+            let near = boxes.map { "\(value) OPERATOR(\(home).&&) \($0.envelope(home))" as SQL }
+            let part = boxes.map { "(\($0.covers("\"d\".\"geom\"", home)))" as SQL }
+            return """
+                (\(Self.any(near)) AND CASE WHEN \(value) IS NOT NULL THEN NOT EXISTS (\
+                SELECT FROM \(home).ST_Dump(\(value)) AS "d" WHERE NOT (\(part.joined(separator: " OR ")))) END)
+                """
+        case .polygon(let polygon):
+            let copies = polygon.copies.map { "\(WellKnownBinary(polygon: $0).bytes)::\(home).geometry" as SQL }
+            let near = copies.map { "\(value) OPERATOR(\(home).&&) \($0)" as SQL }
+            let edge = copies.map { "\(home).ST_Covers(\($0), \"e\".\"edge\")" as SQL }
+            // Each edge lies inside of a polygon that has no holes and does not cross itself, and so does what they enclose.
+            return """
+                (\(Self.any(near)) AND CASE WHEN \(value) IS NULL THEN NULL \
+                WHEN (SELECT (\(home).ST_IsValidDetail(\(copies[0]))).valid) THEN NOT EXISTS (\
+                SELECT FROM (\(Self.edges(of: value, home))) AS "e" WHERE NOT (\(edge.joined(separator: " OR ")))) ELSE false END)
+                """
+        case .anywhere: return "NOT \(home).ST_IsEmpty(\(value))"
+        case .within(let center, let metres):
+            return """
+                \(home).ST_DWithin(\(value)::\(home).geography, \(center.ewkb)::\(home).geography, \(metres), false)
+                """
+        }
+    }
+
+    /// The edges of a geometry, and its points.
+    private static func edges(of value: SQL, _ home: SQLIdentifier) -> SQL {
+        """
+        SELECT CASE WHEN "p"."next" IS NULL OR "p"."next"::bytea = "p"."geom"::bytea THEN "p"."geom" \
+        ELSE \(home).ST_MakeLine("p"."geom", "p"."next") END AS "edge" FROM (\
+        SELECT "d"."geom", lead("d"."geom") OVER (\
+        PARTITION BY "d"."path"[1:cardinality("d"."path") - 1] ORDER BY "d"."path") AS "next" \
+        FROM \(home).ST_DumpPoints(\(value)) AS "d") AS "p"
+        """
+    }
+
     private static func any(_ conditions: [SQL]) -> SQL {
         conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
     }
@@ -60,5 +116,19 @@ extension QueryText {
             key.column.join == nil, key.column.onlyOwner == nil, case .field(let field, _) = key.column.place
         else { return false }
         return root.indexes.contains { $0.hasDistances(of: field) }
+    }
+}
+
+extension PlaceBox {
+    fileprivate func envelope(_ home: SQLIdentifier) -> SQL {
+        "\(home).ST_MakeEnvelope(\(west), \(south), \(east), \(north), 4326)"
+    }
+
+    /// Whether all positions of a geometry are in the box.
+    fileprivate func covers(_ value: SQL, _ home: SQLIdentifier) -> SQL {
+        """
+        \(home).ST_XMin(\(value)) >= \(west) AND \(home).ST_XMax(\(value)) <= \(east) \
+        AND \(home).ST_YMin(\(value)) >= \(south) AND \(home).ST_YMax(\(value)) <= \(north)
+        """
     }
 }

@@ -51,7 +51,7 @@ struct QueryText {
     /// A column for whose comparison equality counts.
     func equated(_ column: ResolvedColumn) -> SQL {
         // Both numbers by their bits; PostGIS has a cast for that, which no search path has to find.
-        if column.kind == .location { return "\(value(column))::bytea" }
+        if column.kind == .location || column.kind == .geometry { return "\(value(column))::bytea" }
         // The text in lower case has the collation of what the function is given.
         return inBytes(value(column), column.collation.equatesByBytes || column.folds || !column.kind.isText)
     }
@@ -190,6 +190,7 @@ struct QueryText {
         case .json(let column, let condition): return condition.sql(value(column))
         case .array(let column, let relation, let list): return array(column, relation, list)
         case .place(let column, let place): return self.place(column, place)
+        case .covers(let column, let location): return covers(column, location)
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
@@ -313,6 +314,7 @@ extension ResolvedLiteral {
         case .datetime(let instant): "\(PostgresTimestamp(microsecondsSince2000: instant.microseconds))"
         case .bytes(let bytes): "\(bytes)"
         case .location(let location): "\(location.ewkb)"
+        case .geometry(let geometry): "\(geometry.ewkb)"
         }
     }
 }

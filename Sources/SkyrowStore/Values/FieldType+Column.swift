@@ -18,6 +18,7 @@ extension FieldType {
         case .sequence: SequenceColumn()
         case .bytes: BytesColumn()
         case .location: LocationColumn()
+        case .geometry: GeometryColumn()
         case .array(let element): ArrayColumn(element: element)
         case .unknown(let name): UnknownColumn(name: name)
         }
@@ -27,7 +28,7 @@ extension FieldType {
     private static let columns: [any ColumnType.Type] = [
         ReferenceColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self, NumberColumn.self,
         BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
-        ArrayColumn.self,
+        GeometryColumn.self, ArrayColumn.self,
     ]
 
     /// The type of the field that a column of the database is.
@@ -55,6 +56,7 @@ extension RowPlan.Kind {
         case .access, .json: Self.json(bytes)
         case .bytes: Self.bytes(bytes)
         case .location: Self.location(bytes)
+        case .geometry: .geometry(bytes)
         case .array: nil
         case .unknown: .unknown(name)
         }

@@ -9,7 +9,7 @@ extension RecordPredicate {
             switch name {
             case "near": (2...3, "\"near\" takes a key path, a location and perhaps a number of metres.")
             case "within_box": (3...3, "\"within_box\" takes a key path and two locations.")
-            default: (2...2, "\"within_polygon\" takes a key path and a list of locations.")
+            default: (2...2, "\"within_polygon\" takes a key path and a polygon.")
             }
         guard counts.contains(operands.count) else { throw malformed(form) }
         guard operands[0].isObject else { throw malformed(form).at(1) }
@@ -33,13 +33,22 @@ extension RecordPredicate {
                 .inBox(southWest: try location(first, at: 2), northEast: try location(operands[2], at: 3))
             )
         default:
-            do throws(SkyrowError) { self = .place(path, .inPolygon([try ring(first)])) } catch { throw error.at(2) }
+            do throws(SkyrowError) { self = .place(path, .inPolygon(try rings(first))) } catch { throw error.at(2) }
         }
     }
 }
 
 private func location(_ json: JSONView, at place: Int) throws(SkyrowError) -> Location {
     do throws(SkyrowError) { return try Location(operand: json) } catch { throw error.at(place) }
+}
+
+/// The rings of a polygon of GeoJSON, or the one of a list of locations.
+private func rings(_ json: JSONView) throws(SkyrowError) -> [[Location]] {
+    guard json.isObject else { return [try ring(json)] }
+    guard case .geometry(.polygon(let rings))? = try RecordValue(json, field: "predicate") else {
+        throw malformed("A polygon is a list of locations, or one of GeoJSON.")
+    }
+    return rings
 }
 
 /// The vertices of a polygon; one more than it may have closes it.
@@ -89,6 +98,10 @@ extension JSONWriter {
             location(southWest)
             location(northEast)
         case .inPolygon(let rings):
+            guard rings.count <= 1 else {
+                // Those of GeoJSON end where they begin.
+                return geometry(.polygon(rings.map { $0.first == $0.last ? $0 : $0 + $0.prefix(1) }))
+            }
             beginArray()
             for vertex in rings.first ?? [] { location(vertex) }
             endArray()

@@ -187,12 +187,12 @@ private func literal(_ json: JSONView, at place: Int) throws(SkyrowError) -> Rec
     do throws(SkyrowError) { return try RecordValue(literal: json) } catch { throw error.at(place) }
 }
 
-/// `in` has two forms: a key path in a list, and a string in a key path of a json field.
+/// `in` has three forms: a key path in a list, a string in a key path of a json field, and a location in one of a geometry.
 private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowError) {
     switch (left, right) {
-    case (.keyPath, .list), (.function, .list), (.value(.string), .keyPath):
+    case (.keyPath, .list), (.function, .list), (.value(.string), .keyPath), (.value(.location), .keyPath):
         return
-    case (.keyPath, _), (.function, _), (.value(.string), _):
+    case (.keyPath, _), (.function, _), (.value(.string), _), (.value(.location), _):
         throw wrongMembership.at(2)
     case (.value, _), (.list, _):
         throw wrongMembership.at(1)
@@ -200,7 +200,7 @@ private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowErr
 }
 
 private let wrongMembership = malformed(
-    "\"in\" takes a key path and an array, or a string and the key path of a json field."
+    "\"in\" takes a key path and an array, a string and the key path of a json field, or a location and that of a geometry."
 )
 
 private func malformed(_ message: String) -> SkyrowError {

@@ -86,6 +86,7 @@ extension JSONWriter {
         case .reference(let type, let id): reference(type, id)
         case .bytes(let value): bytes(value)
         case .location(let value): location(value)
+        case .geometry(let ewkb): geometry(ewkb: ewkb)
         case .array(let elements): array(elements)
         case .unknown(let type): unknown(type)
         }

@@ -42,8 +42,9 @@ extension RecordValue {
         case "seq": self = .sequence
         case "bytes": try self.init(bytes: json, field: field())
         case "geo": try self.init(location: json, field: field())
+        case "geojson": try self.init(geometry: json, field: field())
         case "unknown": return nil
-        case "geojson", "asset", "relation":
+        case "asset", "relation":
             throw SkyrowError(
                 .notSupported,
                 "This server has no fields of the type \"\(type.string ?? "")\".",

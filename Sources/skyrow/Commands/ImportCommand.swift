@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
             CSV: the first line names the fields; other characters than letters, digits and underscores become \
             underscores. A column _id holds the ids, other names that begin with an underscore are left out. Nothing \
             between two delimiters is no value, "" is an empty text. Dates are ISO 8601, in UTC unless they say otherwise. A \
-            location is POINT(longitude latitude).
+            location is POINT(longitude latitude), a geometry is GeoJSON.
             """
     )
 

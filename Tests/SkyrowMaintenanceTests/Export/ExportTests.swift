@@ -26,6 +26,7 @@ private struct LineSink: RecordSink {
         case .datetime(let instant): line += "\(key.name)=\(instant.microseconds) "
         case .plainDatetime: break
         case .location(let location): line += "\(key.name)=\(location.latitude),\(location.longitude) "
+        case .geometry(let ewkb): line += "\(key.name)=\(Array(ewkb)) "
         case .array(let elements): line += "\(key.name)[\(elements.count)] "
         case .unknown(let type): line += "\(key.name)?\(text(type)) "
         }

@@ -41,6 +41,25 @@ enum AgreementCorpus {
             try! Location(latitude: $0.1, longitude: $0.0)
         }
 
+    /// Shapes of every kind, one that crosses itself among them, and two that differ in a sign of zero.
+    static let geometries: [Geometry] = {
+        func ring(_ positions: (Double, Double)...) -> [Location] {
+            positions.map { try! Location(latitude: $0.1, longitude: $0.0) }
+        }
+        let world = ring((-180, -90), (180, -90), (180, 90), (-180, 90), (-180, -90))
+        let north = ring((-120, 10), (130, 20), (100, 80), (-120, 10))
+        let star = ring((0, 80), (100, -60), (-150, 30), (150, 30), (-100, -60), (0, 80))
+        return [
+            .point(locations[0]), .point(ring((0, 0))[0]), .point(ring((-0.0, 0))[0]), .multiPoint(spots),
+            .lineString(star), .multiLineString([star, north]), .polygon([world]), .polygon([world, north]),
+            .polygon([star]), .multiPolygon([[north], [ring((-179, -80), (-10, -80), (-10, -10), (-179, -80))]]),
+            .multiPolygon([
+                [ring((170, 0), (180, 0), (180, 60), (170, 0))], [ring((-180, 0), (-90, 0), (-180, 60), (-180, 0))],
+            ]),
+            .collection([.polygon([star]), .collection([.point(locations[1]), .polygon([north])]), .lineString(north)]),
+        ]
+    }()
+
     static let bytes: [[UInt8]] = [[], [0], [0, 0], [1], [0x7F], [0x80], [0xFF], [0xFF, 0]]
 
     static let json: [String] = [

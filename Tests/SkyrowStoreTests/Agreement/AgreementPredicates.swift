@@ -110,6 +110,8 @@ struct AgreementPredicates {
             return equality(keyPath, target)
         case (.location, _):
             return place(name)
+        case (.geometry, _):
+            return geometry(path(name.path))
         case (.string, _):
             if random.oneIn(2) { return text(name, isPlain: name.id == nil) }
         case (.bytes, _):
@@ -313,6 +315,22 @@ struct AgreementPredicates {
         }
     }
 
+    /// What is asked of a geometry, but for what the database alone answers.
+    private mutating func geometry(_ field: KeyPath) -> Predicate {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            let value: RecordValue = random.oneIn(8) ? .null : .geometry(random.element(AgreementCorpus.geometries))
+            return .comparison(random.element([.eq, .neq]), .keyPath(field), .value(value))
+        case 1:
+            let corners = [random.element(AgreementCorpus.spots), location()].sorted { $0.latitude < $1.latitude }
+            return .place(field, .inBox(southWest: corners[0], northEast: corners[1]))
+        default:
+            let value = Operand.value(.location(location()))
+            return random.oneIn(3)
+                ? .comparison(.in, value, .keyPath(field)) : .comparison(.contains, .keyPath(field), value)
+        }
+    }
+
     mutating func near(_ field: KeyPath) -> Predicate {
         let center = location()
         return .place(field, .near(center, radius: random.oneIn(3) ? nil : radius(around: center)))
@@ -472,7 +490,7 @@ struct AgreementPredicates {
                 case .integer(let integer): return .integer(integer)
                 case .number(let number): return number.isNaN ? nil : .number(number)
                 case .boolean(let flag): return .boolean(flag)
-                case .decimal, .datetime, .bytes, .location: return nil
+                case .decimal, .datetime, .bytes, .location, .geometry: return nil
                 }
             }
             return .array(values)
@@ -501,7 +519,7 @@ struct AgreementPredicates {
             }
         }
         // The ids of users are texts, those of other records are not.
-        let isOrdered = isReference(left) == nil && left.type != .location
+        let isOrdered = isReference(left) == nil && left.type != .location && left.type != .geometry
         let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte] : [.eq, .neq])
         return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
     }
@@ -539,7 +557,7 @@ struct AgreementPredicates {
         case .boolean: return .boolean(Bool.random(using: &random))
         case .datetime: return .datetime(random.element(AgreementCorpus.instants))
         case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .json, .reference, .array, .location, .unknown: return .null
+        case .json, .reference, .array, .location, .geometry, .unknown: return .null
         }
     }
 
@@ -556,6 +574,7 @@ struct AgreementPredicates {
         case .scalar(.datetime(let instant)): return .datetime(instant)
         case .scalar(.bytes(let bytes)): return .bytes(bytes)
         case .scalar(.location(let location)): return .location(location)
+        case .scalar(.geometry(let geometry)): return .geometry(geometry)
         case .json, .scalar(.decimal), .array, .opaque, nil: return nil
         }
     }
@@ -573,7 +592,7 @@ struct AgreementPredicates {
         (0..<Int.random(in: 0..<4, using: &random)).map { _ in
             let name = self.name { name in
                 switch name.type {
-                case .json, .array, .location, .unknown: false
+                case .json, .array, .location, .geometry, .unknown: false
                 default: true
                 }
             }

@@ -25,7 +25,8 @@ struct AgreementWorld {
         ("place", .reference(type("place")), "text COLLATE \"C\" REFERENCES place (_id)"),
         ("next", .reference(type("thing")), "text REFERENCES thing (_id) DEFERRABLE INITIALLY DEFERRED"),
         ("at", .location, "postgis.geography(Point,4326)"), ("spot", .location, "postgis.geography(Point,4326)"),
-        ("labels", .array(.string), "text[] COLLATE \"C\""), ("words", .array(.string), "text[]"),
+        ("area", .geometry, "postgis.geometry(Geometry,4326)"), ("labels", .array(.string), "text[] COLLATE \"C\""),
+        ("words", .array(.string), "text[]"),
         ("counts", .array(.integer), "bigint[]"), ("shorts", .array(.integer), "smallint[]"),
         ("ratios", .array(.number), "double precision[]"), ("floats", .array(.number), "real[]"),
         ("bits", .array(.boolean), "boolean[]"),
@@ -138,6 +139,7 @@ struct AgreementWorld {
                 }
             )
         case .location: return .scalar(.location(random.element(AgreementCorpus.spots)))
+        case .geometry: return .scalar(.geometry(random.element(AgreementCorpus.geometries)))
         case .unknown: return .opaque
         case .reference(let target):
             // Of the record's own database or the public one, those made before it.
@@ -205,6 +207,7 @@ struct AgreementWorld {
                 case .json(let json): "\(PostgresJSONB(String(decoding: json.utf8, as: UTF8.self)))"
                 case .scalar(.bytes(let bytes)): "\(bytes)"
                 case .scalar(.location(let location)): "\(location.ewkb)"
+                case .scalar(.geometry(let geometry)): "\(geometry.ewkb)"
                 case .array(let elements): Self.array(elements)
                 case .opaque: "1::money"
                 }

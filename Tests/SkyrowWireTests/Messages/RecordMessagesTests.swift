@@ -14,7 +14,7 @@ extension SaveRequest.Item {
         let request = try readJSON(
             #"""
             {"database_id":"_private","atomic":true,"records":[{"_id":"note/1","title":"Milk"},{"_id":"nonsense"},
-             {"_recordType":"note","_recordID":"~","a":1},3,{"_id":"note/1","b":{"$type":"geojson"}}]}
+             {"_recordType":"note","_recordID":"~","a":1},3,{"_id":"note/1","b":{"$type":"asset"}}]}
             """#
         ) { try SaveRequest(parameters: $0) }
         #expect(request.database == .own)

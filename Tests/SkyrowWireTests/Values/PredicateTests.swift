@@ -149,7 +149,7 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
             ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .invalidArgument),
             ("[\"lt\",[\"func\",\"rank\",\(path("p"))],1]", .notSupported),
-            ("[\"eq\",\(path("p")),{\"$type\":\"geojson\",\"$val\":1}]", .notSupported),
+            ("[\"eq\",\(path("p")),{\"$type\":\"geojson\",\"$val\":1}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"unknown\"}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"what\"}]", .invalidArgument),

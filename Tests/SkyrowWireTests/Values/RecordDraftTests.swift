@@ -76,7 +76,7 @@ import Testing
             (#"{"_id":"n/1","1a":1}"#, .invalidArgument, "1a"), (#"{"_id":"n/1","a b":1}"#, .invalidArgument, "a b"),
             (#"{"_id":"n/1","f":{"$type":"blob"}}"#, .invalidArgument, "f"),
             (#"{"_id":"n/1","f":1e999}"#, .invalidArgument, "f"),
-            (#"{"_id":"n/1","place":{"$type":"geojson","$val":{}}}"#, .notSupported, "place"),
+            (#"{"_id":"n/1","place":{"$type":"geojson","$val":{}}}"#, .invalidArgument, "place"),
             (#"{"_id":"n/1","place":{"$type":"geo","$lng":1,"$lat":91}}"#, .invalidArgument, "place"),
         ] as [(String, ErrorCode, String)]
     )

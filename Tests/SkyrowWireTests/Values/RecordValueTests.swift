@@ -81,8 +81,8 @@ private func nines(_ count: Int) -> String {
             (#"{"$type":"keypath","$val":"a"}"#, .invalidArgument),
             (#"{"$type":"record"}"#, .invalidArgument), (#"{"$type":1}"#, .invalidArgument),
             (#"{"$type":null}"#, .invalidArgument),
-            (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geojson","$val":{}}"#, .notSupported),
-            (#"{"$type":"geojson","$val":{}}"#, .notSupported), (#"{"$type":"asset","$name":"a"}"#, .notSupported),
+            (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geojson","$val":{}}"#, .invalidArgument),
+            (#"{"$type":"geojson"}"#, .invalidArgument), (#"{"$type":"asset","$name":"a"}"#, .notSupported),
             (#"{"$type":"relation","$name":"_friend"}"#, .notSupported),
         ] as [(String, ErrorCode)]
     )

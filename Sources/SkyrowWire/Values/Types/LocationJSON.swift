@@ -17,7 +17,7 @@ extension RecordValue {
 }
 
 extension JSONView {
-    fileprivate var degrees: Double? {
+    var degrees: Double? {
         switch number {
         case .integer(let value): Double(value)
         case .double(let value): value

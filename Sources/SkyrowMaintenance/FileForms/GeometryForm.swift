@@ -1,0 +1,33 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+/// In CSV a geometry is the text of its GeoJSON, which PostGIS reads too, or the hexadecimal EWKB that psql prints.
+struct GeometryForm: FileForm {
+    func value(inText text: String) throws(FieldFault) -> RecordValue {
+        if let bytes = Hexadecimal.bytes(text.utf8[...]), !bytes.isEmpty {
+            guard let geometry = bytes.withUnsafeBytes({ Geometry(ewkb: $0) }), geometry.fault == nil else {
+                throw FieldFault("is no geometry of GeoJSON")
+            }
+            return .geometry(geometry)
+        }
+        guard let document = try? JSONDocument(Array(text.utf8)) else {
+            throw FieldFault("is no geometry: that is a geometry object of GeoJSON")
+        }
+        do throws(GeometryFault) {
+            return .geometry(try document.withRoot { json throws(GeometryFault) in try Geometry(geoJSON: json) })
+        } catch {
+            throw FieldFault("is no geometry: \(error.message)")
+        }
+    }
+}
+
+extension CSVText {
+    /// The GeoJSON of a geometry in EWKB; nil for one that GeoJSON does not have.
+    static func geometry(ewkb: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard let geometry = Geometry(ewkb: ewkb) else { return nil }
+        let writer = JSONWriter(capacity: 256)
+        writer.geoJSON(geometry)
+        return writer.bytes
+    }
+}

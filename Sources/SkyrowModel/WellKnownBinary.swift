@@ -1,0 +1,163 @@
+/// EWKB, PostGIS's form of OGC's well-known binary with the number of the reference system (PostGIS's manual, 4.1.2), with
+/// the least significant byte first.
+package struct WellKnownBinary {
+    /// The number of WGS 84.
+    fileprivate static let referenceSystem: UInt32 = 4326
+    /// Says beside a type that the number of the reference system follows.
+    fileprivate static let hasReferenceSystem: UInt32 = 0x2000_0000
+
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    /// Begins a geometry; those inside of another one have no number of the reference system.
+    package mutating func begin(_ shape: GeometryShape, isInside: Bool = false) {
+        bytes.append(1)
+        append(isInside ? shape.rawValue : shape.rawValue | Self.hasReferenceSystem)
+        if !isInside { append(Self.referenceSystem) }
+    }
+
+    package mutating func count(_ count: Int) {
+        append(UInt32(count))
+    }
+
+    package mutating func position(x: Double, y: Double) {
+        append(x.bitPattern)
+        append(y.bitPattern)
+    }
+
+    private mutating func append(_ integer: some FixedWidthInteger) {
+        withUnsafeBytes(of: integer.littleEndian) { bytes += $0 }
+    }
+}
+
+/// The numbers of the shapes in well-known binary.
+package enum GeometryShape: UInt32 {
+    case point = 1
+    case lineString, polygon, multiPoint, multiLineString, multiPolygon, collection
+}
+
+extension Geometry {
+    package var ewkb: [UInt8] {
+        var binary = WellKnownBinary()
+        append(to: &binary, isInside: false)
+        return binary.bytes
+    }
+
+    private func append(to binary: inout WellKnownBinary, isInside: Bool) {
+        func positions(_ positions: [Location]) {
+            binary.count(positions.count)
+            for position in positions { binary.position(x: position.longitude, y: position.latitude) }
+        }
+        func parts(_ parts: [Geometry]) {
+            binary.count(parts.count)
+            for part in parts { part.append(to: &binary, isInside: true) }
+        }
+        switch self {
+        case .point(let point):
+            binary.begin(.point, isInside: isInside)
+            binary.position(x: point.longitude, y: point.latitude)
+        case .lineString(let line):
+            binary.begin(.lineString, isInside: isInside)
+            positions(line)
+        case .polygon(let rings):
+            binary.begin(.polygon, isInside: isInside)
+            binary.count(rings.count)
+            for ring in rings { positions(ring) }
+        case .multiPoint:
+            binary.begin(.multiPoint, isInside: isInside)
+            parts(self.parts)
+        case .multiLineString:
+            binary.begin(.multiLineString, isInside: isInside)
+            parts(self.parts)
+        case .multiPolygon:
+            binary.begin(.multiPolygon, isInside: isInside)
+            parts(self.parts)
+        case .collection(let geometries):
+            binary.begin(.collection, isInside: isInside)
+            parts(geometries)
+        }
+    }
+
+    /// Reads a geometry in either order of bytes; nil for shapes that GeoJSON does not have, such as arcs, for those that are
+    /// empty or of more dimensions, and for what is beyond the ranges of degrees.
+    package init?(ewkb bytes: UnsafeRawBufferPointer) {
+        var reader = WellKnownBinaryReader(bytes: bytes)
+        guard let geometry = reader.geometry(isInside: false, depth: 1), reader.isAtEnd else { return nil }
+        self = geometry
+    }
+}
+
+private struct WellKnownBinaryReader {
+    let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+    private var isBigEndian = false
+
+    init(bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { offset == bytes.count }
+
+    mutating func geometry(isInside: Bool, depth: Int) -> Geometry? {
+        guard depth <= Geometry.maximumDepth + 1, offset < bytes.count, bytes[offset] <= 1 else { return nil }
+        isBigEndian = bytes[offset] == 0
+        offset += 1
+        guard let type: UInt32 = integer() else { return nil }
+        if type & WellKnownBinary.hasReferenceSystem != 0 {
+            guard let system: UInt32 = integer(), system == WellKnownBinary.referenceSystem else { return nil }
+        } else if !isInside {
+            return nil
+        }
+        switch GeometryShape(rawValue: type & ~WellKnownBinary.hasReferenceSystem) {
+        case .point: return position().map { .point($0) }
+        case .lineString: return positions().map { .lineString($0) }
+        case .polygon: return list { $0.positions() }.map { .polygon($0) }
+        case .multiPoint:
+            return list {
+                if case .point(let part)? = $0.geometry(isInside: true, depth: depth + 1) { part } else { nil }
+            }
+            .map { .multiPoint($0) }
+        case .multiLineString:
+            return list {
+                if case .lineString(let part)? = $0.geometry(isInside: true, depth: depth + 1) { part } else { nil }
+            }.map { .multiLineString($0) }
+        case .multiPolygon:
+            return list {
+                if case .polygon(let part)? = $0.geometry(isInside: true, depth: depth + 1) { part } else { nil }
+            }
+            .map { .multiPolygon($0) }
+        case .collection: return list { $0.geometry(isInside: true, depth: depth + 1) }.map { .collection($0) }
+        case nil: return nil
+        }
+    }
+
+    /// Some parts, one at least.
+    private mutating func list<Part>(_ part: (inout Self) -> Part?) -> [Part]? {
+        // Each of them has bytes of its own, so that no count asks for more memory than there are bytes.
+        guard let count: UInt32 = integer(), count > 0, Int(count) <= bytes.count - offset else { return nil }
+        var parts: [Part] = []
+        for _ in 0..<count {
+            guard let part = part(&self) else { return nil }
+            parts.append(part)
+        }
+        return parts
+    }
+
+    private mutating func positions() -> [Location]? {
+        list { $0.position() }
+    }
+
+    private mutating func position() -> Location? {
+        guard let x: UInt64 = integer(), let y: UInt64 = integer() else { return nil }
+        return Location(validLatitude: Double(bitPattern: y), longitude: Double(bitPattern: x))
+    }
+
+    private mutating func integer<Integer: FixedWidthInteger>() -> Integer? {
+        let size = MemoryLayout<Integer>.size
+        guard bytes.count - offset >= size else { return nil }
+        defer { offset += size }
+        let stored = bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self)
+        return isBigEndian ? Integer(bigEndian: stored) : Integer(littleEndian: stored)
+    }
+}

@@ -1,0 +1,15 @@
+extension ResolvedPredicate {
+    /// Whether the database alone answers it: ``MemoryInterpreter`` says unknown of such a condition.
+    package var needsDatabase: Bool {
+        switch self {
+        case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsDatabase)
+        case .not(let part): part.needsDatabase
+        case .isFound(_, let query), .isNotFound(_, let query): query.predicate?.needsDatabase ?? false
+        case .any(let elements), .all(let elements): elements.predicate.needsDatabase
+        case .place(let column, .polygon): column.kind == .geometry
+        case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex,
+            .match, .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array:
+            false
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package import SkyrowJSON
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `geometry`: `geometry(Geometry,4326)` of PostGIS, which is made when the first such column is (``SchemaChange``).
+///
+/// Values are sent as EWKB, as those of ``LocationColumn`` are.
+package struct GeometryColumn: ColumnType {
+    package var sqlType: SQL { "geometry(Geometry,4326)" }
+    package var comment: String { "A geometry of GeoJSON: longitudes and latitudes in degrees of WGS 84." }
+    package var kind: RowPlan.Kind { .geometry }
+    package var textCast: TextCast? { .never }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        column.extensionType == "postgis:geometry(Geometry,4326)" ? .geometry : nil
+    }
+
+    package func value(of value: RecordValue) -> [UInt8]? {
+        if case .geometry(let geometry) = value { geometry.ewkb } else { nil }
+    }
+
+    /// What a client of this package made has not been read from JSON, so that it may be no geometry.
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? {
+        if case .geometry(let geometry) = value, let fault = geometry.fault { throw FieldMisfit(fault) }
+        return value
+    }
+}
