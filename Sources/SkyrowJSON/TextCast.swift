@@ -29,7 +29,7 @@ package enum TextCast: Hashable, Sendable {
         case .datetime: self = .datetime
         case .bytes: self = .bytes
         case .reference(let target): self = .reference(target)
-        case .location, .geometry, .array: self = .never
+        case .location, .geometry, .array, .relation: self = .never
         case .string, .json, .unknown: return nil
         }
     }

@@ -42,6 +42,10 @@ public struct FieldOperator: Hashable, Sendable {
         case computeMember(MemberPath, Arithmetic, JSONText)
         /// `unset_path`
         case unsetMember(MemberPath)
+        /// Adds members to a relation.
+        case relate([RecordID])
+        /// Removes members of a relation.
+        case unrelate([RecordID])
         /// At least one, none of them `all`.
         case all([FieldOperator])
     }
@@ -60,7 +64,7 @@ public struct FieldOperator: Hashable, Sendable {
         package static let predicates = 1
         /// Operators in `all`.
         package static let all = 32
-        /// Elements of an operand, and of an array that an operator makes longer.
+        /// Elements or members of an operand, and elements of an array that an operator makes longer.
         package static let elements = 10_000
         /// Bytes of a JSON value after an operator, as PostgreSQL writes it, and of the texts of an array together.
         package static let bytes = 1_048_576
@@ -158,6 +162,22 @@ extension FieldOperator {
         FieldOperator(.unsetMember(MemberPath(unchecked: path)))
     }
 
+    /// Adds records to the members of a relation; those that are members stay it.
+    ///
+    /// ```swift
+    /// try RecordDraft("post/1", applying: ["likes": .relate([try RecordID("user/ann")])])
+    /// ```
+    ///
+    /// At most 10,000 at once, which the caller may read.
+    public static func relate(_ members: [RecordID]) -> FieldOperator {
+        FieldOperator(.relate(members))
+    }
+
+    /// Removes records from the members of a relation; at most 10,000 at once.
+    public static func unrelate(_ members: [RecordID]) -> FieldOperator {
+        FieldOperator(.unrelate(members))
+    }
+
     /// Several operators on one field, in order.
     public static func all(_ operators: FieldOperator...) -> FieldOperator {
         FieldOperator(.all(operators))
@@ -178,6 +198,8 @@ extension FieldOperator {
         case .setElement: "set_at"
         case .setMember, .computeMember: "set_path"
         case .unsetMember: "unset_path"
+        case .relate: "relate"
+        case .unrelate: "unrelate"
         case .all: "all"
         }
     }
@@ -194,7 +216,8 @@ extension FieldOperator {
     package var fieldType: FieldType? {
         switch kind {
         case .compute(_, let operand), .setOnInsert(let operand): operand.fieldType
-        case .unset: nil
+        case .unset, .unrelate: nil
+        case .relate(let members): members.first.map { .relation($0.type) }
         case .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember: .json
         case .all(let operators):
             operators.reduce(nil as FieldType?) { type, next in
@@ -208,6 +231,7 @@ extension FieldOperator {
     package var reference: RecordID? {
         switch kind {
         case .setOnInsert(.reference(let target)): target
+        case .relate(let members): members.first
         case .all(let operators): operators.lazy.compactMap(\.reference).first
         default: nil
         }

@@ -131,6 +131,8 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case found(Operand, by: Subquery, isNegated: Bool)
     /// A location that lies somewhere.
     case place(FieldPath, PlaceCondition)
+    /// A record that is a member of a relation of another record, which the caller may read.
+    case related(to: RecordID, FieldPath)
     /// For one of the elements of an array (`any`), or for each (`all`), another predicate holds, whose key paths begin at the
     /// element; `$` is the element itself.
     case elements(FieldPath, Quantifier, RecordPredicate)

@@ -24,6 +24,8 @@ public enum FieldType: Hashable, Sendable {
     case geometry
     /// An array of PostgreSQL of one dimension, such as `text[]`
     case array(ElementType)
+    /// Any number of records of a type, in a table of their own: a row for each member.
+    case relation(RecordTypeName)
     /// A column made in psql whose SQL type has no field type; read as text, never written.
     case unknown(String)
 
@@ -39,6 +41,7 @@ public enum FieldType: Hashable, Sendable {
         switch self {
         case .reference(let type): "ref(\(type))"
         case .array(let element): "array(\(element.fieldType.name))"
+        case .relation(let type): "relation(\(type))"
         default: Self.named.first { $0.type == self }?.name ?? "unknown"
         }
     }
@@ -49,6 +52,8 @@ public enum FieldType: Hashable, Sendable {
             self = type
         } else if name.hasPrefix("ref("), name.hasSuffix(")") {
             self = .reference(try RecordTypeName(String(name.dropFirst(4).dropLast())))
+        } else if name.hasPrefix("relation("), name.hasSuffix(")") {
+            self = .relation(try RecordTypeName(String(name.dropFirst(9).dropLast())))
         } else if name.hasPrefix("array("), name.hasSuffix(")"),
             let element = ElementType(try FieldType(name: String(name.dropFirst(6).dropLast())))
         {
@@ -61,7 +66,7 @@ public enum FieldType: Hashable, Sendable {
     /// The type of the records that values of the field refer to; nil for any other field.
     package var target: RecordTypeName? {
         switch self {
-        case .reference(let target), .array(.reference(let target)): target
+        case .reference(let target), .array(.reference(let target)), .relation(let target): target
         default: nil
         }
     }

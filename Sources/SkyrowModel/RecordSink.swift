@@ -54,6 +54,8 @@ package enum BorrowedValue {
     case geometry(UnsafeRawBufferPointer)
     /// The elements of an array, `null` where they are NULL.
     case array(UnsafeBufferPointer<BorrowedValue>)
+    /// Becomes `{"$type":"relation","$record_type":"user"}`.
+    case relation(type: UnsafeRawBufferPointer)
     /// A column whose SQL type is not ours, by its name: `{"$type":"unknown","$underlying_type":"money"}`.
     case unknown(UnsafeRawBufferPointer)
 }

@@ -16,6 +16,7 @@ extension RecordValue {
         case .location(let location): body(.location(location))
         case .geometry(let geometry): geometry.ewkb.withUnsafeBytes { body(.geometry($0)) }
         case .array(let elements): elements.withBorrowed { body(.array($0)) }
+        case .relation(let type): type.rawValue.withBytes { body(.relation(type: $0)) }
         }
     }
 
@@ -38,6 +39,9 @@ extension RecordValue {
             guard let geometry = Geometry(ewkb: ewkb) else { return nil }
             self = .geometry(geometry)
         case .array(let elements): self = .array(elements.map { RecordValue($0) ?? .null })
+        case .relation(let type):
+            guard let type = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }
+            self = .relation(type)
         case .unknown: return nil
         }
     }

@@ -18,6 +18,8 @@ public enum RecordValue: Hashable, Sendable {
     ///
     /// On the wire it looks like ``json(_:)``, and is read as that: the two differ by the type of the field.
     case array([RecordValue])
+    /// What a record has in a field of the type `relation`: the type of its members, which operators change and queries find.
+    case relation(RecordTypeName)
 }
 
 extension RecordValue {
@@ -37,6 +39,7 @@ extension RecordValue {
         case .bytes: .bytes
         case .location: .location
         case .geometry: .geometry
+        case .relation(let target): .relation(target)
         }
     }
 

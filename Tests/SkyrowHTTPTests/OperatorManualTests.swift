@@ -12,6 +12,7 @@ import Testing
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
         ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json),
         ("inside `json`", .jsonPath), ("`location`", .location), ("`geometry`", .geometry),
+        ("`relation(type)`", .relation),
         ("`_id`", .id), ("`_owner_id`", .user),
         ("`_database_id`", .database), ("`_access`", .opaque),
     ]
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func theManualSaysForWhichTypesAnOperatorHasAMeaning() throws {
-        let rows = try rows(after: "| Field | `eq` `neq` |")
+        let rows = try rows(after: "| Field | `eq` | `neq` |")
         let columns = rows[0].dropFirst().map { cell in
             cell.split(separator: "`").compactMap { name in OperatorTable.all.first { $0.name == name } }
         }
@@ -73,6 +74,7 @@ import Testing
                 case .elements: [path, "[\"eq\",\(path),1]", "1", "1"]
                 case .words: [path, "\"x\"", "1", "1"]
                 case .regex: [path, "\"x\"", "\"i\"", "1"]
+                case .owner: ["{\"$type\":\"ref\",\"$id\":\"post/1\"}", "\"likes\"", "1", "1"]
                 case .query: [path, "{\"record_type\":\"note\"}", "1", "1"]
                 case .near: [path, location, "1", "1"]
                 case .box: [path, location, location, "1"]

@@ -6,11 +6,6 @@ import Testing
 @testable import SkyrowStore
 @testable import SkyrowSystem
 
-private struct NoProgress: ProgressDisplay {
-    func report(_ done: Int) {}
-    func finish() {}
-}
-
 /// Arrays in files: exported and imported with every element, those that psql wrote too.
 @Suite(.timeLimit(.minutes(10))) struct ArrayTransferTests {
     private static let rows = """
@@ -24,8 +19,6 @@ private struct NoProgress: ProgressDisplay {
 
     @Test(arguments: [FileFormat.csv, .json, .ndjson])
     func whatIsExportedIsImported(format: FileFormat) async throws {
-        let folder = try TemporaryDirectory()
-        let directory = folder.path + "/export"
         let types = [
             RecordType(name: type("tag")),
             RecordType(
@@ -37,32 +30,10 @@ private struct NoProgress: ProgressDisplay {
                 ]
             ),
         ]
-        let exported = try await withStore { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: types))
-            try await f.psql("ALTER TABLE note ADD small smallint[]; \(Self.rows)")
-            let settings = try ExportSettings(
-                types: [],
-                format: format.rawValue,
-                output: directory + "/",
-                isDirectory: { _ in true }
-            )
-            let time = Timestamp(microseconds: 0)
-            _ = try await ExportRun(settings: settings, time: time) { _, _ in NoProgress() }(on: f.store)
-            return try await f.psql(Self.question)
-        }
-        try await withStore { f in
-            let run = try DirectoryImport(
-                directory: directory,
-                type: nil,
-                isDryRun: false,
-                progress: { _, _ in NoProgress() }
-            )
-            _ = try await run(on: f.store) {}
-            #expect(try await f.psql(Self.question) == exported)
-            let fields = f.store.cache.current[type("note")]?.recordType.fields
-            #expect(fields?[field("tags")] == .array(.reference(type("tag"))))
-            #expect(fields?[field("small")] == .array(.integer))
-        }
+        let rows = "ALTER TABLE note ADD small smallint[]; \(Self.rows)"
+        let fields = try await transfer(types, as: format, rows: rows, question: Self.question)[type("note")]?.fields
+        #expect(fields?[field("tags")] == .array(.reference(type("tag"))))
+        #expect(fields?[field("small")] == .array(.integer))
     }
 
     private static let texts: [(String, [String?]?)] = [

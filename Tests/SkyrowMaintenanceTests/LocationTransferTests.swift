@@ -6,11 +6,6 @@ import Testing
 @testable import SkyrowStore
 @testable import SkyrowSystem
 
-private struct NoProgress: ProgressDisplay {
-    func report(_ done: Int) {}
-    func finish() {}
-}
-
 /// Locations in files: exported, imported into a database that has no PostGIS yet, and kept to the last digit.
 @Suite(.timeLimit(.minutes(10))) struct LocationTransferTests {
     private static let places = [
@@ -48,24 +43,11 @@ private struct NoProgress: ProgressDisplay {
                 + [draft("shop/none")]
             try await f.store.createMissingSchema(for: drafts)
             _ = try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .ann, atomic: false)
-            let settings = try ExportSettings(
-                types: [],
-                format: format.rawValue,
-                output: directory + "/",
-                isDirectory: { _ in true }
-            )
-            let time = Timestamp(microseconds: 0)
-            _ = try await ExportRun(settings: settings, time: time) { _, _ in NoProgress() }(on: f.store)
+            try await f.exportAll(as: format, to: directory)
         }
         try await withStore { f in
             #expect(try await f.psql("SELECT count(*) FROM pg_extension WHERE extname = 'postgis'") == "0")
-            let run = try DirectoryImport(
-                directory: directory,
-                type: nil,
-                isDryRun: false,
-                progress: { _, _ in NoProgress() }
-            )
-            _ = try await run(on: f.store) {}
+            try await f.importAll(of: directory)
             let ids = Self.places.indices.map { id("shop/\($0)") } + [id("shop/none")]
             let found = try await f.store.fetch(ids, in: .everyone, caller: .master).map {
                 try $0.record.fields[field("place")]

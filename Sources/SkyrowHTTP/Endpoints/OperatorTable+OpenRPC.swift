@@ -15,7 +15,7 @@ extension OperatorTable {
                 .tuple([name, .any, .any], rest: nil)
             case .range, .box: .tuple([name, .any, .any, .any], rest: nil)
             case .near: .tuple([name, .any, .any], rest: .any)
-            case .words: .tuple([name, .any, .string()], rest: nil)
+            case .owner, .words: .tuple([name, .any, .string()], rest: nil)
             case .regex: .tuple([name, .any, .string()], rest: .oneOfStrings(["i"]))
             }
         }

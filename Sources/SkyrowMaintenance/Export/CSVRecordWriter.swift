@@ -46,7 +46,7 @@ struct CSVRecordWriter: RecordFileWriter {
             guard let text = CSVText.geometry(ewkb: ewkb) else { return append(plain: "geometry".utf8) }
             text.withUnsafeBytes { append(quoting: $0) }
         case .array(let elements): CSVText.array(elements).withUnsafeBytes { append(quoting: $0) }
-        case .unknown(let type): append(plain: type)
+        case .relation(let type), .unknown(let type): append(plain: type)
         }
     }
 

@@ -27,7 +27,7 @@ package struct ExportColumn: Sendable {
             }
     }
 
-    init(_ column: RecordColumn) {
+    init(_ column: RecordColumn, of table: RecordTable) {
         let type = column.type.column
         key = column.key
         typeName = Array(type.kindName.utf8)
@@ -35,6 +35,13 @@ package struct ExportColumn: Sendable {
             // Exported as text.
             selection = "\(Self.alias).\(column.identifier)::text"
             kind = .text
+        } else if let members = column.members {
+            // Exported as an array of references.
+            selection = """
+                ARRAY(SELECT "m"."_to" FROM \(table.schema).\(members) AS "m" \
+                WHERE "m"."_from" = \(Self.alias)."_id" ORDER BY "m"."_to")
+                """
+            kind = .array(.reference)
         } else {
             selection = column.selection(from: Self.alias)
             kind = type.kind

@@ -63,7 +63,8 @@ package struct ExportedType: Sendable {
         self.estimate = estimate
         self.sequences = sequences
         columns =
-            ReservedColumn.exported.map { ExportColumn($0, of: table.name) } + table.columns.map { ExportColumn($0) }
+            ReservedColumn.exported.map { ExportColumn($0, of: table.name) }
+            + table.columns.map { ExportColumn($0, of: table) }
         let selection = columns.map(\.selection).joined(separator: ", ")
         statement =
             "COPY (SELECT \(selection) FROM \(table.qualifiedName) AS \(ExportColumn.alias)) TO STDOUT (FORMAT binary)"

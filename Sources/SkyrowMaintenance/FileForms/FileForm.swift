@@ -35,6 +35,8 @@ extension FieldType {
         case .location: LocationForm()
         case .geometry: GeometryForm()
         case .array(let element): ArrayForm(element: element)
+        // The references of its members.
+        case .relation(let target): ArrayForm(element: .reference(target))
         case .unknown: nil
         }
     }

@@ -29,11 +29,11 @@ extension RecordStore {
         _ lines: ArraySlice<ImportTarget.Line>,
         into target: ImportTarget,
         _ faults: inout [ImportFault],
-        _ send: (SQL, OneChunk) async throws -> Int
+        _ send: ([ImportTarget.Transfer]) async throws -> Int
     ) async throws -> Int {
         guard !lines.isEmpty else { return 0 }
         do {
-            return try await send(target.statement, OneChunk(bytes: target.chunk(lines)))
+            return try await send(target.transfers(of: lines))
         } catch let error as PostgresError where error.isAboutValues {
             guard lines.count > 1 else {
                 faults.append(ImportFault(line: lines.first?.number, error: report(error, table: target.table)))

@@ -73,9 +73,9 @@ extension FieldType {
         case (.reference(let type), .privateReference(let target, let id)):
             guard target == type else { throw FieldFault("is not of the field's type, \(name)") }
             return .string(id)
-        case (.array(.reference), .text(let field)):
+        case (.array(.reference), .text(let field)), (.relation, .text(let field)):
             return .array(try CSVText.elements(field.text).map { $0.map { .string($0) } ?? .null })
-        case (.array(.reference(let type)), .value(.json(let text))):
+        case (.array(.reference(let type)), .value(.json(let text))), (.relation(let type), .value(.json(let text))):
             return .array(
                 try ArrayForm.elements(of: text) { json throws(FieldFault) in
                     if case .privateReference(let target, let id)? = SourceReader.privateReference(json) {

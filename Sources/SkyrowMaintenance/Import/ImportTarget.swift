@@ -10,13 +10,20 @@ struct ImportTarget {
         let number: Int
         /// A value for each column; nil is NULL.
         let values: [RecordValue?]
+        /// The stored ids of the members of each relation.
+        let members: [[String]]
     }
+
+    /// A COPY and what it is sent.
+    typealias Transfer = (statement: SQL, chunk: OneChunk)
 
     let table: RecordTable
     /// The reserved columns that the rows bring; otherwise they bring an id at most.
     private let reserved: [ReservedColumn]
     private let fields: [RecordColumn]
     private let columns: [(type: any ColumnType, oid: PostgresOID)]
+    /// The tables of the members of relations that the rows bring.
+    private let relations: [SQL]
     /// `COPY "app"."movie" ("_id", "title") FROM STDIN (FORMAT binary)`
     let statement: SQL
 
@@ -31,8 +38,10 @@ struct ImportTarget {
             return column
         }
         let first = columns.reserved.isEmpty ? [.id] : columns.reserved
-        self.columns = first.map { ($0.type.column, $0.oid) } + fields.map { ($0.type.column, $0.oid) }
-        let names = (first.map(\.identifier) + fields.map(\.identifier)).map { "\($0)" as SQL }
+        let written = fields.filter { $0.members == nil }
+        self.columns = first.map { ($0.type.column, $0.oid) } + written.map { ($0.type.column, $0.oid) }
+        relations = fields.compactMap(\.members).map { "\(table.schema).\($0)" }
+        let names = (first.map(\.identifier) + written.map(\.identifier)).map { "\($0)" as SQL }
         statement = "COPY \(table.qualifiedName) (\(names.joined(separator: ", "))) FROM STDIN (FORMAT binary)"
     }
 
@@ -79,12 +88,40 @@ struct ImportTarget {
         if reserved.isEmpty {
             values.append(.string(try RecordID(type: table.name, id: row.id ?? UUIDText().description).id))
         }
+        var members: [[String]] = []
         for (column, value) in zip(fields, row.values) {
+            if case .relation(let target) = column.type {
+                members.append(try self.members(of: column, target, value))
+                continue
+            }
             let accepted: RecordValue? = if let value { try accepted(value, by: column) } else { nil }
             if let accepted { try BinaryCopy.check(accepted, for: column) }
             values.append(accepted)
         }
-        return Line(number: row.line, values: values)
+        return Line(number: row.line, values: values, members: members)
+    }
+
+    /// The stored ids of the members that a row brings as an array of references.
+    private func members(
+        of column: RecordColumn,
+        _ target: RecordTypeName,
+        _ value: RecordValue?
+    ) throws(SkyrowError) -> [String] {
+        guard let value, value != .null, value != .relation(target) else { return [] }
+        var known: Set<TextKey> = []
+        var ids: [String] = []
+        // Throws what every other value is refused with.
+        guard case .array(let elements) = value else { return try column.accepted(value).map { _ in [] } ?? [] }
+        for element in elements {
+            let id: String
+            switch element {
+            case .string(let text): id = text
+            case .reference(let record) where record.type == target: id = record.id
+            default: return try column.accepted(value).map { _ in [] } ?? []
+            }
+            if known.insert(TextKey(id)).inserted { ids.append(id) }
+        }
+        return ids
     }
 
     private func accepted(_ value: RecordValue, by column: RecordColumn) throws(SkyrowError) -> RecordValue? {
@@ -99,8 +136,31 @@ struct ImportTarget {
         return try column.accepted(value)
     }
 
+    /// What is sent for some rows: the records first, then the members of each of their relations.
+    func transfers(of lines: ArraySlice<Line>) -> [Transfer] {
+        var transfers: [Transfer] = [(statement, OneChunk(bytes: chunk(lines)))]
+        let id = FieldType.string.column
+        for (place, table) in relations.enumerated() {
+            var copy = BinaryCopy()
+            var isEmpty = true
+            for line in lines {
+                for member in line.members[place] {
+                    isEmpty = false
+                    copy.beginRow(columns: 2)
+                    copy.append(line.values[0], as: id, .text)
+                    copy.append(.string(member), as: id, .text)
+                }
+            }
+            guard !isEmpty else { continue }
+            transfers.append(
+                ("COPY \(table) (\"_from\", \"_to\") FROM STDIN (FORMAT binary)", OneChunk(bytes: copy.finished()))
+            )
+        }
+        return transfers
+    }
+
     /// The rows as one text of binary COPY.
-    func chunk(_ lines: ArraySlice<Line>) -> [UInt8] {
+    private func chunk(_ lines: ArraySlice<Line>) -> [UInt8] {
         var copy = BinaryCopy()
         for line in lines {
             copy.beginRow(columns: columns.count)

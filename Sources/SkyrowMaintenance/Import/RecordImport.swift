@@ -37,8 +37,8 @@ package final class RecordImport {
                 var faults: [ImportFault] = []
                 let lines = target.encoded(part, &faults)
                 if let fault = faults.first { throw fault }
-                imported += try await store.copy(lines, into: target, &faults) { statement, chunk in
-                    try await transaction.withSavepoint { try await $0.copyIn(statement, chunks: chunk) }
+                imported += try await store.copy(lines, into: target, &faults) { transfers in
+                    try await transaction.withSavepoint { try await $0.copyIn(transfers) }
                 }
                 if let fault = faults.min(by: { ($0.line ?? 0) < ($1.line ?? 0) }) { throw fault }
                 progress(imported)
@@ -133,6 +133,18 @@ extension RecordStore {
         } catch let error as PostgresError {
             throw SkyrowError.schemaFailure(error) ?? report(error)
         }
+    }
+}
+
+extension PostgresTransaction {
+    /// Carries out some transfers and returns the number of rows of the first.
+    func copyIn(_ transfers: [ImportTarget.Transfer]) async throws -> Int {
+        var count: Int?
+        for transfer in transfers {
+            let rows = try await copyIn(transfer.statement, chunks: transfer.chunk)
+            count = count ?? rows
+        }
+        return count ?? 0
     }
 }
 

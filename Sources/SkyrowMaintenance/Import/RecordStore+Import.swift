@@ -50,8 +50,11 @@ extension RecordStore {
             try await Self.inParts(rows) { part in
                 var faults: [ImportFault] = []
                 let lines = target.encoded(part, &faults)
-                summary.imported += try await copy(lines, into: target, &faults) { statement, chunk in
-                    try await client.copyIn(statement, chunks: chunk)
+                summary.imported += try await copy(lines, into: target, &faults) { transfers in
+                    guard transfers.count == 1 else {
+                        return try await client.withTransaction(retries: 0) { try await $0.copyIn(transfers) }
+                    }
+                    return try await client.copyIn(transfers[0].statement, chunks: transfers[0].chunk)
                 }
                 summary.faults += faults.sorted { ($0.line ?? 0) < ($1.line ?? 0) }
                 progress(summary.imported)

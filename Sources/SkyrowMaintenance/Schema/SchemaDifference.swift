@@ -57,13 +57,13 @@ extension SchemaFileChange {
     fileprivate var phase: Int {
         switch self {
         case .renameType: 0
-        case .common(.renameField): 1
+        case .common(.renameField), .common(.renameRelation): 1
         case .common(.createType): 2
         case .common(.addField): 3
         case .deleteIndex: 4
         case .common(.widenField), .convertField, .setDeleteRule: 5
         case .setDefault: 6
-        case .common(.deleteField): 7
+        case .common(.deleteField), .common(.deleteRelation): 7
         case .deleteType: 8
         case .createIndex: 9
         case .setComment: 10

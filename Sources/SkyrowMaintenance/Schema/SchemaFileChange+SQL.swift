@@ -12,6 +12,7 @@ extension SchemaFileChange {
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "UPDATE \(schema)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "SELECT \(schema)._rename_relations(\(literal: newName.rawValue))",
             ]
         case .convertField(let field, let conversion, let type):
             try conversion.statements(field, of: type, in: schema)

@@ -9,8 +9,8 @@ extension SchemaFileChange {
         case .common(.createType): "create_type"
         case .common(.addField): "add_field"
         case .common(.widenField): "widen_field"
-        case .common(.renameField): "rename_field"
-        case .common(.deleteField): "delete_field"
+        case .common(.renameField), .common(.renameRelation): "rename_field"
+        case .common(.deleteField), .common(.deleteRelation): "delete_field"
         case .renameType: "rename_type"
         case .deleteType: "delete_type"
         case .convertField: "convert_field"
@@ -27,8 +27,9 @@ extension SchemaFileChange {
     package var type: String {
         switch self {
         case .common(.createType(let type)), .common(.addField(_, _, _, let type)), .common(.widenField(_, let type)),
-            .common(.renameField(_, _, let type)),
-            .common(.deleteField(_, let type)), .renameType(_, let type), .deleteType(let type),
+            .common(.renameField(_, _, let type)), .common(.renameRelation(_, _, let type)),
+            .common(.deleteField(_, let type)), .common(.deleteRelation(_, let type)), .renameType(_, let type),
+            .deleteType(let type),
             .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
             .deleteIndex(_, let type):
@@ -41,8 +42,9 @@ extension SchemaFileChange {
     package var field: String? {
         switch self {
         case .common(.addField(let field, _, _, _)), .common(.widenField(let field, _)),
-            .common(.renameField(_, let field, _)),
-            .common(.deleteField(let field, _)), .convertField(let field, _, _), .setDefault(_, let field, _),
+            .common(.renameField(_, let field, _)), .common(.renameRelation(_, let field, _)),
+            .common(.deleteField(let field, _)), .common(.deleteRelation(let field, _)), .convertField(let field, _, _),
+            .setDefault(_, let field, _),
             .setDeleteRule(_, let field, _, _, _):
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
@@ -58,8 +60,10 @@ extension SchemaFileChange {
         case .common(.addField(_, let type, .restrict, _)): "new field, \(type.name)"
         case .common(.addField(_, let type, let rule, _)): "new field, \(type.name), on delete \(rule.rawValue)"
         case .common(.widenField): "integer becomes number"
-        case .common(.renameField(let former, _, _)): "renamed from \(former)"
+        case .common(.renameField(let former, _, _)), .common(.renameRelation(let former, _, _)):
+            "renamed from \(former)"
         case .common(.deleteField): "deleted"
+        case .common(.deleteRelation): "deleted with what its members are"
         case .renameType(let former, _): "renamed from \(former)"
         case .deleteType: "deleted with its records"
         case .convertField(_, let conversion, _): "\(conversion.from.name) becomes \(conversion.to.name)"

@@ -60,7 +60,10 @@ extension SchemaFileChange {
             switch change {
             case .common(let change) where change.makes: break
             case .common(let change): statements += try SchemaChange.statements(for: [change], in: schema)
-            case .deleteType(let type): deleted.append(try SchemaChange.table(type, schema))
+            case .deleteType(let type):
+                // What the table has besides, and what refers to it.
+                statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
+                deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
                 .repair:
                 statements += try change.ownStatements(in: schema)
@@ -72,7 +75,7 @@ extension SchemaFileChange {
 
     private var isRename: Bool {
         switch self {
-        case .renameType, .common(.renameField): true
+        case .renameType, .common(.renameField), .common(.renameRelation): true
         case .common, .deleteType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
             .repair:
             false
@@ -85,7 +88,7 @@ extension SchemaChange {
     fileprivate var makes: Bool {
         switch self {
         case .createType, .addField: true
-        case .widenField, .renameField, .deleteField: false
+        case .widenField, .renameField, .deleteField, .renameRelation, .deleteRelation: false
         }
     }
 }

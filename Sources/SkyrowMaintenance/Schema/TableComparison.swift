@@ -86,7 +86,11 @@ struct TableComparison {
             if isAccountField(field) {
                 keptFields[field] = field
             } else {
-                add(.common(.deleteField(field, of: name)), .values(field, former))
+                let isRelation = table.fields[field]?.column.members != nil
+                add(
+                    .common(isRelation ? .deleteRelation(field, of: name) : .deleteField(field, of: name)),
+                    .values(field, former)
+                )
             }
         }
     }
@@ -105,7 +109,14 @@ struct TableComparison {
             refuse("\(name).\(field) and \(name).\(other) are both renamed from \(formerField).")
         } else {
             keptFields[formerField] = field
-            add(.common(.renameField(formerField, to: field, of: name)))
+            let isRelation = table.fields[formerField]?.column.members != nil
+            add(
+                .common(
+                    isRelation
+                        ? .renameRelation(formerField, to: field, of: name)
+                        : .renameField(formerField, to: field, of: name)
+                )
+            )
         }
     }
 
@@ -180,6 +191,7 @@ struct TableComparison {
         switch known {
         case .reference(let target): known = .reference(renamed[target] ?? target)
         case .array(.reference(let target)): known = .array(.reference(renamed[target] ?? target))
+        case .relation(let target): known = .relation(renamed[target] ?? target)
         default: break
         }
         if case .unknown = wanted.type, case .unknown = known { return false }

@@ -46,6 +46,16 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: join.map { "s\(number)j\($0)" } ?? "s\(number)")
     }
 
+    /// `related1`, what a statement adds to the first of some relations.
+    package init(relationAt number: Int) {
+        self.init(checked: "related\(number)")
+    }
+
+    /// `m1`, the alias of the rows of a relation beside the records `s1`, or `m` beside those that are asked about.
+    package init(membersAt number: Int?) {
+        self.init(checked: number.map { "m\($0)" } ?? "m")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

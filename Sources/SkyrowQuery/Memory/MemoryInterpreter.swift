@@ -125,7 +125,20 @@ private struct RecordView {
         if let owner = column.onlyOwner {
             guard source.owner == owner else { return nil }
         }
+        if case .members(_, let type) = column.reading {
+            return .scalar(.integer(Int64(records(of: type, in: source.value(of: column.place)).count)))
+        }
         return source.value(of: column.place)?.read(as: column.reading).flatMap(column.compared)
+    }
+
+    /// The records whose ids a value has as its elements, as far as the caller may read them.
+    private func records(of type: RecordTypeName, in value: StoredValue?) -> [StoredRecord] {
+        (value?.elements ?? []).compactMap { element in
+            guard case .scalar(.text(let id))? = element, let record = source.lookup(type, id),
+                visibility.referenced.contains(where: { $0.admits(record) })
+            else { return nil }
+            return record
+        }
     }
 
     private mutating func target(of join: Int) -> StoredRecord? {
@@ -201,6 +214,7 @@ private struct RecordView {
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return value(of: column) == nil ? .unknown : !isFound(column, by: query)
+        case .isMember(let column, let owner): return Truth(isMember(column, of: owner))
         case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
         case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
         }
@@ -221,10 +235,10 @@ private struct RecordView {
 
     /// Whether something is so of what a predicate is for each of some elements.
     private mutating func holds(_ elements: ResolvedElements, _ isSo: ([Truth]) -> Bool) -> Bool {
-        let values = value(of: elements.column)?.elements ?? []
+        let value = value(of: elements.column)
         guard let records = elements.records else {
             return isSo(
-                values.map { value in
+                (value?.elements ?? []).map { value in
                     var view = self
                     view.element = value
                     return view.truth(elements.predicate)
@@ -232,14 +246,24 @@ private struct RecordView {
             )
         }
         return isSo(
-            values.compactMap { value in
-                guard case .scalar(.text(let id))? = value, let record = source.lookup(records.type, id),
-                    visibility.referenced.contains(where: { $0.admits(record) })
-                else { return nil }
+            self.records(of: records.type, in: value).map { record in
                 var view = RecordView(record, records.joins, visibility, source)
                 return view.truth(elements.predicate)
             }
         )
+    }
+
+    private mutating func isMember(_ column: ResolvedColumn, of owner: ResolvedOwner) -> Bool {
+        guard case .scalar(.text(let id))? = value(of: column) else { return false }
+        return source.all(owner.type).contains { record in
+            guard owner.idColumn.idForms.contain(record.storedID, amongWireIDs: [owner.wireID]),
+                visibility.referenced.contains(where: { $0.admits(record) })
+            else { return false }
+            var view = RecordView(record, [], visibility, source)
+            return (view.value(of: owner.relation)?.elements ?? []).contains { element in
+                if case .scalar(.text(let member))? = element { member.isSameText(as: id) } else { false }
+            }
+        }
     }
 
     private mutating func isFound(_ column: ResolvedColumn, by query: ResolvedSubquery) -> Truth {

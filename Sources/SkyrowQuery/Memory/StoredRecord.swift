@@ -104,7 +104,7 @@ extension JSONText {
     fileprivate func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
         switch reading {
         case .stored: return .json(self)
-        case .count, .distance: return nil
+        case .count, .distance, .members: return nil
         case .inside(let steps): return value(at: steps).map { .json($0) }
         case .typed(let steps, let type): return value(at: steps)?.scalar(type).map { .scalar($0) }
         case .size(let steps): return value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }
@@ -132,7 +132,7 @@ package enum StoredValue: Hashable, Sendable {
     /// A value that is compared with others of its type; of an id, the stored one.
     case scalar(ResolvedLiteral)
     case json(JSONText)
-    /// The elements of an array, nil for those that are NULL; of references, stored ids.
+    /// The elements of an array, nil for those that are NULL; of references and of a relation's members, stored ids.
     case array([ResolvedLiteral?])
     /// A value that is compared with `null` only.
     case opaque
@@ -157,6 +157,8 @@ package enum StoredValue: Hashable, Sendable {
                     if case .scalar(let literal)? = StoredValue(element, reference: reference) { literal } else { nil }
                 }
             )
+        // A record is sent without them.
+        case .relation: self = .array([])
         }
     }
 }

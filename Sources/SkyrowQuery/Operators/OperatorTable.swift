@@ -33,6 +33,8 @@ package struct QueryOperator: Hashable, Sendable {
         case range
         /// A key path, then a query.
         case query
+        /// A reference, then the name of a relation.
+        case owner
         /// A key path, then a predicate.
         case elements
         /// The key path of a location, another one, and perhaps a number of metres.
@@ -71,7 +73,8 @@ package struct QueryOperator: Hashable, Sendable {
         case .joined: (0, nil)
         case .predicates: (1, nil)
         case .predicate: (1, 1)
-        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .words, .polygon:
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag, .query, .elements, .words, .polygon,
+            .owner:
             (2, 2)
         case .range, .box: (3, 3)
         case .near: (2, 3)
@@ -121,12 +124,14 @@ package enum OperatorTable {
     private static let json: ValueClasses = [.json, .jsonPath]
     /// Types whose values have elements.
     private static let arrays = json.union(.array)
+    /// Types whose values have elements or members.
+    private static let lists = arrays.union(.relation)
     /// Types whose values are equal or not.
     private static let equated = scalars.union([.reference, .location]).union(arrays)
     /// Types whose values have an order; inside JSON it is that of the literal's type.
     private static let ordered = scalars.union(.jsonPath)
 
-    private static let equal = comparison("eq", equated.union(.geometry), .isMissing)
+    private static let equal = comparison("eq", equated.union([.geometry, .relation]), .isMissing)
     private static let unequal = comparison("neq", equated.union(.geometry), .isPresent)
     private static let greater = comparison("gt", ordered, .unknown)
     private static let greaterOrEqual = comparison("gte", ordered, .unknown)
@@ -136,22 +141,23 @@ package enum OperatorTable {
     private static let ilike = row("ilike", .pattern, texts.union(.jsonPath), .unknown)
     private static let startsWith = row("starts_with", .text, texts.union([.bytes, .jsonPath]))
     private static let endsWith = row("ends_with", .text, texts.union(.jsonPath))
-    private static let isIn = row("in", .membership, equated, .unknown)
+    private static let isIn = row("in", .membership, equated.union(.relation), .unknown)
     private static let isNotIn = row("nin", .list, equated)
-    private static let contains = row("contains", .element, texts.union(arrays).union(.geometry))
-    private static let containsAll = row("contains_all", .list, arrays)
-    private static let containsAny = row("contains_any", .list, arrays)
+    private static let contains = row("contains", .element, texts.union(lists).union(.geometry))
+    private static let containsAll = row("contains_all", .list, lists)
+    private static let containsAny = row("contains_any", .list, lists)
     private static let containedBy = row("contained_by", .list, arrays)
     private static let exists = row("exists", .flag, .all)
     package static let between = row("between", .range, ordered)
     package static let regex = row("regex", .regex, texts.union(.jsonPath))
     package static let match = row("match", .words, .string)
     /// Of values that are equal or not, and of arrays of references.
-    package static let inQuery = row("in_query", .query, scalars.union([.reference, .array]))
+    package static let inQuery = row("in_query", .query, scalars.union([.reference, .array, .relation]))
     package static let notInQuery = row("not_in_query", .query, scalars.union(.reference))
-    private static let queries = [inQuery, notInQuery]
-    private static let any = row("any", .elements, arrays, .none)
-    private static let every = row("all", .elements, arrays, .none)
+    package static let relatedTo = QueryOperator(name: "related_to", operands: .owner, classes: [], null: .refused)
+    private static let queries = [inQuery, notInQuery, relatedTo]
+    private static let any = row("any", .elements, lists, .none)
+    private static let every = row("all", .elements, lists, .none)
     private static let quantifiers = [any, every]
 
     /// The row of an operator that asks of elements.

@@ -39,6 +39,9 @@ package struct ResolvedColumn: Hashable, Sendable {
         case size([String])
         /// How many elements an array of one type has.
         case count
+        /// How many members a relation has that the caller may read; the place of their type among all lists of records
+        /// inside of the predicate.
+        case members(number: Int, of: RecordTypeName)
         /// How many metres a location is away from this one.
         case distance(Location)
     }

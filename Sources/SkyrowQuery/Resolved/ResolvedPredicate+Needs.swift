@@ -8,7 +8,7 @@ extension ResolvedPredicate {
         case .any(let elements), .all(let elements): elements.predicate.needsDatabase
         case .place(let column, .polygon): column.kind == .geometry
         case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex,
-            .match, .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array:
+            .match, .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array, .isMember:
             false
         }
     }

@@ -50,6 +50,8 @@ package enum ResolvedPredicate: Hashable, Sendable {
     indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
     indirect case isNotFound(ResolvedColumn, by: ResolvedSubquery)
+    /// A record that is a member of a relation of another, which is given; false where that is none the caller may read.
+    case isMember(ResolvedColumn, ResolvedOwner)
     /// True where a predicate is true of one of some elements; false of none, and never unknown.
     indirect case any(ResolvedElements)
     /// True where a predicate is true of each of some elements, and of none; never unknown.
@@ -60,7 +62,7 @@ package enum ResolvedPredicate: Hashable, Sendable {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsOtherRecords)
         case .not(let part): part.needsOtherRecords
-        case .isFound, .isNotFound: true
+        case .isFound, .isNotFound, .isMember: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
         case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
             .substring, .isOneOf, .hasID, .holdsText, .json, .array, .place, .covers:
@@ -69,9 +71,20 @@ package enum ResolvedPredicate: Hashable, Sendable {
     }
 }
 
-/// The elements of an array, and what is asked of each.
+/// The record of whose relation others are members.
+package struct ResolvedOwner: Hashable, Sendable {
+    /// Its place among all queries and lists of records inside of the predicate.
+    package var number: Int
+    package var type: RecordTypeName
+    package var relation: ResolvedColumn
+    package var idColumn: ResolvedColumn
+    /// The id that clients see.
+    package var wireID: String
+}
+
+/// The elements of an array or members of a relation, and what is asked of each.
 package struct ResolvedElements: Hashable, Sendable {
-    /// The records that an array of references leads to, as far as the caller may read them; any other is no element.
+    /// The records that an array of references or a relation leads to, as far as the caller may read them; any other is no element.
     package struct Records: Hashable, Sendable {
         /// Their place among all queries and lists of records inside of the predicate.
         package var number: Int
@@ -81,7 +94,7 @@ package struct ResolvedElements: Hashable, Sendable {
         package var idCollation: TextCollation
     }
 
-    /// The array; a value that is missing, or no array, has no elements.
+    /// The array or relation; a value that is missing, or no array, has no elements.
     package var column: ResolvedColumn
     /// nil where the elements are values.
     package var records: Records?

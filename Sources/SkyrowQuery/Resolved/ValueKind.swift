@@ -25,6 +25,8 @@ package enum ValueKind: Hashable, Sendable {
     case array(ElementType)
     case location
     case geometry
+    /// The members of a relation.
+    case relation(RecordTypeName)
     /// A column that psql made of a type that is not ours: it is compared with `null` only.
     case opaque
 
@@ -41,6 +43,7 @@ package enum ValueKind: Hashable, Sendable {
         case .array(let element): self = .array(element)
         case .location: self = .location
         case .geometry: self = .geometry
+        case .relation(let target): self = .relation(target)
         case .unknown: self = .opaque
         }
     }
@@ -51,8 +54,16 @@ package enum ValueKind: Hashable, Sendable {
         case .reference(let type): type
         case .user: .user
         case .string, .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .id, .database, .access, .array,
-            .location, .geometry, .opaque:
+            .location, .geometry, .relation, .opaque:
             nil
+        }
+    }
+
+    /// The type of the records that a value leads to where it may be several; nil for any other.
+    package var listTarget: RecordTypeName? {
+        switch self {
+        case .array(.reference(let type)), .relation(let type): type
+        default: nil
         }
     }
 
@@ -61,7 +72,7 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
         case .integer, .number, .decimal, .boolean, .datetime, .json, .bytes, .access, .array, .location, .geometry,
-            .opaque:
+            .relation, .opaque:
             false
         }
     }
@@ -99,7 +110,9 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
 
     package static let geometry = ValueClasses(rawValue: 1 << 14)
 
-    package static let all = ValueClasses(rawValue: 1 << 15 - 1)
+    package static let relation = ValueClasses(rawValue: 1 << 15)
+
+    package static let all = ValueClasses(rawValue: 1 << 16 - 1)
 }
 
 extension ValueKind {
@@ -119,6 +132,7 @@ extension ValueKind {
         case .array: .array
         case .location: .location
         case .geometry: .geometry
+        case .relation: .relation
         case .access, .opaque: .opaque
         }
     }

@@ -24,7 +24,7 @@ extension Comparison {
         case .integer, .number: return reading(.number, at: steps)
         case .string: return reading(.string, at: steps)
         case .boolean: return reading(.boolean, at: steps)
-        case .null, .datetime, .json, .reference, .sequence, .bytes, .location, .geometry, .array:
+        case .null, .datetime, .json, .reference, .sequence, .bytes, .location, .geometry, .array, .relation:
             throw .literalInvalid("a string, a number or a boolean", path)
         }
     }
@@ -61,7 +61,7 @@ extension Comparison {
             writer.key("$id")
             writer.string(id.description)
             writer.endObject()
-        case .null, .number, .datetime, .sequence, .bytes, .location, .geometry:
+        case .null, .number, .datetime, .sequence, .bytes, .location, .geometry, .relation:
             throw .literalInvalid("a JSON value", path)
         }
     }

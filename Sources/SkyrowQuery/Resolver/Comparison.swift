@@ -70,6 +70,8 @@ struct Comparison {
             case .json:
                 "A JSON field as a whole has no order and is no text; ask about a value inside of it."
             case .array: "An array has no order and is no text."
+            case .relation:
+                "Of a relation is asked whether a record is a member: \"eq\", \"in\", \"contains\", \"any\" and others."
             case .access, .opaque: "A field of this type is compared with null only."
             case .reference where !takesText:
                 "References are compared with \"eq\", \"neq\", \"in\" and \"nin\" only."
@@ -85,7 +87,7 @@ struct Comparison {
         switch row.operands {
         case .pattern, .text, .element, .regex, .words: true
         case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements, .near,
-            .box, .polygon:
+            .box, .polygon, .owner:
             false
         }
     }
@@ -116,6 +118,28 @@ struct Comparison {
         case .json: return try json(comparison, value)
         case .array(let element): return try array(of: element, comparison, value)
         case .access, .opaque: throw .literalInvalid("null", path)
+        case .relation: throw .literalInvalid("a reference", path)
+        }
+    }
+
+    /// Throws why nothing can be asked so of the column: the operator has no meaning, or the operand is none for it.
+    func refusal(of comparison: ComparisonOperator, _ other: Operand) throws(SkyrowError) -> ResolvedPredicate {
+        try requireMeaning()
+        switch other {
+        case .value(.null):
+            return try withNull()
+        case .value(let value) where comparison == .exists:
+            return try existence(value)
+        case .value:
+            throw listMissing(comparison)
+        case .list(let values):
+            let place = values.firstIndex(of: .null)
+            guard comparison.takesList, let place else {
+                throw .predicateInvalid("\"\(row.name)\" takes no list.", path).at(literalPlace)
+            }
+            throw .predicateInvalid("\"\(row.name)\" takes no null.", path).at(place).at(literalPlace)
+        case .keyPath, .function:
+            throw .predicateInvalid("The right side of \"\(row.name)\" is a literal.", path).at(literalPlace)
         }
     }
 
@@ -207,6 +231,7 @@ struct Comparison {
         case .json: return .json(column, .isOneOf(try each(values, jsonText)))
         case .array(let element): return try shared(with: values, element)
         case .geometry, .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
+        case .relation: throw .literalInvalid("references", path).at(literalPlace)
         }
     }
 

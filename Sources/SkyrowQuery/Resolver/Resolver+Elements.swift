@@ -37,7 +37,7 @@ extension Resolver {
         _ body: (inout Resolver) throws(SkyrowError) -> ResolvedPredicate
     ) throws(SkyrowError) -> ResolvedElements {
         let depth = use.elementDepth
-        guard case .array(.reference(let target)) = column.kind else {
+        guard let target = column.kind.listTarget else {
             let outer = start
             start = .value(column.element(atDepth: depth))
             defer { start = outer }
@@ -46,13 +46,7 @@ extension Resolver {
         guard let type = schema[target] else {
             throw SkyrowError.recordQueryInvalid("The type of the references does not exist.", path).at(1)
         }
-        use.lists += 1
-        guard use.lists <= RecordPredicate.maximumLists else {
-            throw SkyrowError.recordQueryInvalid(
-                "A query leads to several records at most \(RecordPredicate.maximumLists) times.",
-                path
-            ).at(1)
-        }
+        do throws(SkyrowError) { try countList(path) } catch { throw error.at(1) }
         return try inside(type) { inner, number throws(SkyrowError) in
             inner.start = .listedRecord
             let predicate = try body(&inner)
@@ -66,42 +60,72 @@ extension Resolver {
         }
     }
 
+    private mutating func countList(_ path: KeyPath) throws(SkyrowError) {
+        use.lists += 1
+        guard use.lists <= RecordPredicate.maximumLists else {
+            throw .recordQueryInvalid(
+                "A query leads to several records at most \(RecordPredicate.maximumLists) times.",
+                path
+            )
+        }
+    }
+
+    /// How many members of a relation the caller may read.
+    mutating func memberCount(of column: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        guard let target = column.kind.listTarget, let type = schema[target] else {
+            throw .recordQueryInvalid("The type of the members does not exist.", path)
+        }
+        try countList(path)
+        return try inside(type) { _, number throws(SkyrowError) in
+            var count = column
+            count.kind = .integer
+            count.reading = .members(number: number, of: target)
+            return count
+        }
+    }
+
     // MARK: Paths to several records
 
     /// A condition whose key path leads to several records: it holds where it holds for one of them. nil for any other.
     mutating func conditionOnList(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate? {
         switch predicate {
-        case .and, .or, .not, .none:
+        case .and, .or, .not, .none, .related:
             return nil
         case .comparison(let comparison, let left, let right):
             if let list = try list(on: left, at: 1) {
+                if list.isWhole { return try members(list, comparison, right, literalAt: 2) }
                 guard right.path == nil else { throw Self.twoPaths(right, at: 2) }
                 if comparison == .neq || comparison == .nin { throw Self.negated(comparison.rawValue, left) }
                 return try anyOf(list, at: 1) { .comparison(comparison, left.following($0), right) }
             }
             guard let list = try list(on: right, at: 2) else { return nil }
+            if list.isWhole, comparison == .eq || comparison == .neq {
+                return try members(list, comparison, left, literalAt: 1)
+            }
+            guard !list.isWhole else { return nil }
             guard left.path == nil else { throw Self.twoPaths(right, at: 2) }
             if comparison == .neq { throw Self.negated(comparison.rawValue, right) }
             return try anyOf(list, at: 2) { .comparison(comparison, left, right.following($0)) }
         case .between(let operand, let least, let most):
-            guard let list = try list(on: operand, at: 1) else { return nil }
+            guard let list = try list(on: operand, at: 1), !list.isWhole else { return nil }
             return try anyOf(list, at: 1) { .between(operand.following($0), least, most) }
         case .match(let operand, let words):
-            guard let list = try list(on: operand, at: 1) else { return nil }
+            guard let list = try list(on: operand, at: 1), !list.isWhole else { return nil }
             return try anyOf(list, at: 1) { .match(operand.following($0), words) }
         case .regex(let operand, let pattern, let ignoresCase):
-            guard let list = try list(on: operand, at: 1) else { return nil }
+            guard let list = try list(on: operand, at: 1), !list.isWhole else { return nil }
             return try anyOf(list, at: 1) { .regex(operand.following($0), pattern, ignoresCase: ignoresCase) }
         case .found(let operand, let query, let isNegated):
+            // Of a relation the members are looked up.
             guard let list = try list(on: operand, at: 1) else { return nil }
             if isNegated { throw Self.negated(OperatorTable.notInQuery.name, operand) }
             return try anyOf(list, at: 1) { .found(operand.following($0), by: query, isNegated: false) }
         case .elements(let path, let quantifier, let part):
-            guard let list = try list(on: .keyPath(path), at: 1) else { return nil }
+            guard let list = try list(on: .keyPath(path), at: 1), !list.isWhole else { return nil }
             if quantifier == .all { throw Self.negated(quantifier.rawValue, .keyPath(path)) }
             return try anyOf(list, at: 1) { .elements($0, quantifier, part) }
         case .place(let path, let condition):
-            guard let list = try list(on: .keyPath(path), at: 1) else { return nil }
+            guard let list = try list(on: .keyPath(path), at: 1), !list.isWhole else { return nil }
             if case .near = condition, ordersByDistance {
                 throw SkyrowError.recordQueryInvalid(
                     "A query with \"near\" of several records says its order with \"sort\".",
@@ -112,20 +136,119 @@ extension Resolver {
         }
     }
 
-    private mutating func list(
-        on operand: Operand,
-        at place: Int
-    ) throws(SkyrowError) -> (path: KeyPath, column: ResolvedColumn, rest: KeyPath)? {
+    /// What a path leads through to several records.
+    private struct List {
+        let path: KeyPath
+        let column: ResolvedColumn
+        /// The path that begins at these records.
+        let rest: KeyPath
+
+        /// Whether the path ends there: at a relation.
+        var isWhole: Bool { rest.components.isEmpty }
+    }
+
+    private mutating func list(on operand: Operand, at place: Int) throws(SkyrowError) -> List? {
         guard let path = operand.path else { return nil }
         do throws(SkyrowError) {
-            return try list(on: path).map { (path, $0.column, $0.rest) }
+            guard let (column, rest) = try list(on: path) else { return nil }
+            let list = List(path: path, column: column, rest: rest)
+            // A function is one of the relation as a whole.
+            if list.isWhole, case .function = operand { return nil }
+            return list
         } catch {
             throw error.at(place)
         }
     }
 
+    /// What is asked of the members of a relation: whether a record is one, and whether there are any.
+    private mutating func members(
+        _ list: List,
+        _ comparison: ComparisonOperator,
+        _ other: Operand,
+        literalAt place: Int
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        let row = OperatorTable.row(of: comparison)
+        func member(_ comparison: ComparisonOperator, _ other: Operand) throws(SkyrowError) -> ResolvedPredicate {
+            try anyOf(list, at: 3 - place) { .comparison(comparison, .keyPath($0), other) }
+        }
+        switch (comparison, other) {
+        case (.exists, .value(.boolean(let isPresent))):
+            try countComparison()
+            let exists = ResolvedPredicate.any(
+                try elements(of: list.column, list.path) { _ throws(SkyrowError) in .and([]) }
+            )
+            return isPresent ? exists : .not(exists)
+        case (.eq, .value(.null)), (.neq, .value(.null)):
+            return try members(list, .exists, .value(.boolean(comparison == .neq)), literalAt: place)
+        case (.neq, .value), (.nin, .list):
+            throw Self.negated(comparison.rawValue, .keyPath(list.path))
+        case (.eq, .value), (.in, .list):
+            return try member(comparison, other)
+        case (.contains, .value(let value)) where value != .null:
+            return try member(.eq, other)
+        case (.containsAny, .list(let values)) where !values.contains(.null):
+            return try member(.in, other)
+        case (.containsAll, .list(let values)) where !values.contains(.null):
+            var parts: [ResolvedPredicate] = []
+            for (number, value) in values.enumerated() {
+                do throws(SkyrowError) { parts.append(try member(.eq, .value(value))) } catch {
+                    throw error.path == "[\(place)]" ? error.at(number) : error
+                }
+            }
+            return .and(parts)
+        case (_, .keyPath), (_, .function):
+            throw Self.twoPaths(other, at: place)
+        default:
+            // What has no meaning is told by the table of operators, and a wrong literal by the comparison.
+            let column = list.column
+            return try Comparison(column, list.path, row, literalAt: place).refusal(of: comparison, other)
+        }
+    }
+
+    /// `["related_to", ref, "likes"]`
+    mutating func related(to owner: RecordID, _ path: KeyPath) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        guard let type = schema[owner.type] else {
+            throw SkyrowError(
+                .recordQueryInvalid,
+                "There is no such record type.",
+                info: ["arguments": .list([.string("predicate"), .string(owner.type.rawValue)])]
+            ).at(1)
+        }
+        do throws(SkyrowError) { try countList(path) } catch { throw error.at(2) }
+        let target = root
+        let member = idColumn
+        return try inside(type) { inner, number throws(SkyrowError) in
+            inner.subqueryDepth += 1
+            do throws(SkyrowError) {
+                guard path.components.count == 1 else {
+                    throw SkyrowError.recordQueryInvalid("\"related_to\" takes the name of a relation.", path)
+                }
+                let relation = try inner.column(path)
+                guard case .relation(let members) = relation.kind else {
+                    throw SkyrowError.predicateInvalid("\"related_to\" takes the name of a relation.", path)
+                }
+                guard members == target.name else {
+                    throw SkyrowError.predicateInvalid("The members of the relation are of another type.", path)
+                }
+                return .isMember(
+                    member,
+                    ResolvedOwner(
+                        number: number,
+                        type: type.name,
+                        relation: relation,
+                        idColumn: inner.idColumn,
+                        wireID: owner.id
+                    )
+                )
+            } catch {
+                throw error.at(2)
+            }
+        }
+    }
+
     private mutating func anyOf(
-        _ list: (path: KeyPath, column: ResolvedColumn, rest: KeyPath),
+        _ list: List,
         at place: Int,
         _ predicate: (KeyPath) -> RecordPredicate
     ) throws(SkyrowError) -> ResolvedPredicate {

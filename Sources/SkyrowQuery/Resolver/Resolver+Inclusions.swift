@@ -132,7 +132,7 @@ extension Resolver {
         of inclusion: Inclusion,
         before rest: KeyPath
     ) throws(SkyrowError) -> Int {
-        guard case .array(.reference(let target)) = column.kind, let type = schema[target] else {
+        guard let target = column.kind.listTarget, let type = schema[target] else {
             throw .recordQueryInvalid("The type of the references does not exist.", inclusion.keyPath)
         }
         var options = Inclusion(name: "", keyPath: KeyPath.none)
@@ -165,8 +165,9 @@ extension Resolver {
         if type.hasMetadata, let metadata = MetadataField(keyPath: name) {
             target = metadata.kind(in: type.name).target
         } else if let field = try? FieldName(name), let found = type.queryField(field) {
-            if case .array(.reference) = found.type { return true }
-            target = ValueKind(found.type).target
+            let kind = ValueKind(found.type)
+            if kind.listTarget != nil { return true }
+            target = kind.target
         }
         guard let next = target.flatMap({ schema[$0] }) else { return false }
         return leadsToSeveral(names.dropFirst(), from: next)

@@ -37,29 +37,35 @@ extension Resolver {
         }
     }
 
-    /// The first array of references that a path leads through, and the path behind it; nil where there is none.
+    /// The first array of references that a path leads through, or the first relation, and the path behind it, which is empty
+    /// where the path ends at a relation; nil where there is none.
     ///
     /// Throws what ``column(_:)`` throws of the names up to there.
     mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
-        guard path.components.count > 1 else { return nil }
         if case .value = start { return nil }
-        return try list(on: path, names(of: path).dropLast())
+        return try list(on: path, names(of: path), endsAtArray: false)
     }
 
-    /// The same, where the path may end at the array.
+    /// The same, where the path may end at an array.
     mutating func hop(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
-        try list(on: path, path.components[...])
+        try list(on: path, path.components[...], endsAtArray: true)
     }
 
     private mutating func list(
         on path: KeyPath,
-        _ names: ArraySlice<String>
+        _ names: ArraySlice<String>,
+        endsAtArray: Bool
     ) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         var join: Int?
         for place in names.indices {
             let column = try column(names[place], behind: join, path)
-            if case .array(.reference) = column.kind { return (column, path.dropping(place + 1)) }
-            guard column.kind.target != nil, place < path.components.count - 1 else { return nil }
+            let isLast = place == names.endIndex - 1
+            switch column.kind {
+            case .relation: return (column, path.dropping(place + 1))
+            case .array(.reference) where endsAtArray || !isLast: return (column, path.dropping(place + 1))
+            default: break
+            }
+            guard column.kind.target != nil, !isLast else { return nil }
             join = try self.join(column, named: names[...place], for: path)
         }
         return nil
@@ -109,7 +115,7 @@ extension Resolver {
         for path: KeyPath
     ) throws(SkyrowError) -> Int {
         guard let target = reference.kind.target else {
-            if case .array(.reference) = reference.kind {
+            if reference.kind.listTarget != nil {
                 throw .recordQueryInvalid("A key path that leads to several records is part of a predicate only.", path)
             }
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)

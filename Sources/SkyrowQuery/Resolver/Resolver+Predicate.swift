@@ -66,6 +66,8 @@ extension Resolver {
             return try elements(path, quantifier, part)
         case .place(let path, let condition):
             return try place(path, condition)
+        case .related(let owner, let path):
+            return try related(to: owner, path)
         }
     }
 
@@ -199,12 +201,19 @@ extension Resolver {
         case .keyPath(let path):
             return (try column(path), path)
         case .function(let function, let path):
-            do throws(SkyrowError) { return (try column(path).applying(function, path), path) } catch {
+            do throws(SkyrowError) { return (try self.function(function, of: path), path) } catch {
                 throw error.at(2)
             }
         case .value, .list:
             throw .predicateInvalid("One side of a comparison is a key path.")
         }
+    }
+
+    /// A function of the column of a key path.
+    mutating func function(_ function: FieldFunction, of path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
+        let column = try column(path)
+        if case .relation = column.kind, case .size = function { return try memberCount(of: column, path) }
+        return try column.applying(function, path)
     }
 
     private mutating func countList(

@@ -113,9 +113,12 @@ package struct Resolver<Schema: QuerySchema> {
 
     private mutating func sortColumn(_ key: SortKey) throws(SkyrowError) -> ResolvedColumn {
         let path = key.keyPath
-        var column = try self.column(path)
+        var column: ResolvedColumn
         if let function = key.function {
-            do throws(SkyrowError) { column = try column.applying(function, path) } catch { throw error.at(2) }
+            column = try self.column(path)
+            do throws(SkyrowError) { column = try self.function(function, of: path) } catch { throw error.at(2) }
+        } else {
+            column = try self.column(path)
         }
         switch column.kind {
         case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
@@ -125,7 +128,7 @@ package struct Resolver<Schema: QuerySchema> {
                 "A value inside JSON is sorted as a type, which \"$as\" of the key path says.",
                 path
             )
-        case .json, .access, .array, .location, .geometry, .opaque:
+        case .json, .access, .array, .location, .geometry, .relation, .opaque:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

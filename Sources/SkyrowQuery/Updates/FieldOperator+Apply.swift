@@ -40,7 +40,7 @@ extension FieldOperator {
     package var makesLonger: Bool {
         switch kind {
         case .push, .addToSet, .setElement, .setMember, .computeMember: true
-        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember: false
+        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember, .relate, .unrelate: false
         case .all(let operators): operators.contains(where: \.makesLonger)
         }
     }
@@ -65,6 +65,9 @@ extension FieldOperator {
             return try value.changingMember(path.steps[...], .compute(arithmetic, operand))
         case .unsetMember(let path):
             return try value.changingMember(path.steps[...], .unset)
+        case .relate, .unrelate:
+            // The members are no part of the record.
+            return value
         case .all(let operators):
             var value = value
             for step in operators { value = try step.result(value, isNew: isNew, of: type) }

@@ -59,7 +59,7 @@ extension FieldOperator {
             var changed = stored
             changed[Int(index)] = element
             return changed
-        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .all:
+        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .relate, .unrelate, .all:
             return stored
         }
     }
@@ -113,7 +113,7 @@ extension RecordValue: OperatedElement {
         // Zeros are the same, and so are all that are no number.
         case .number(let number): .number(number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : number.bitPattern)
         case .boolean(let flag): .boolean(flag)
-        case .null, .datetime, .json, .sequence, .bytes, .location, .geometry, .array: .none
+        case .null, .datetime, .json, .sequence, .bytes, .location, .geometry, .array, .relation: .none
         }
     }
 }

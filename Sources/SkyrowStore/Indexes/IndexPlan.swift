@@ -200,7 +200,7 @@ extension FieldType {
         case .json, .array: kind == .contains
         case .location: kind == .near || kind == .box
         case .geometry: kind == .box
-        case .unknown: false
+        case .relation, .unknown: false
         }
     }
 }

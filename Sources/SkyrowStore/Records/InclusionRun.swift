@@ -66,13 +66,16 @@ struct InclusionRun {
             let limit = statement.list.limit
             let ids = Set(arrays.joined().map { TextKey($0) })
             let needed = arrays.reduce(0) { $0 + min($1.count, limit) }
-            hasEachOnce =
-                arrays.allSatisfy { $0.count <= limit } || ids.count <= min(2 * needed, Inclusion.maximumRecords)
+            let fits = arrays.allSatisfy { $0.count <= limit } || ids.count <= min(2 * needed, Inclusion.maximumRecords)
+            hasEachOnce = statement.members == nil && fits
             if hasEachOnce {
                 sql = statement.sql(ids: ids.map(\.text), most: most)
             } else {
                 let owners = arrays.enumerated().flatMap { Array(repeating: Int32($0), count: $1.count) }
-                sql = statement.sql(owners: owners, ids: Array(arrays.joined()), most: most)
+                let ids = Array(arrays.joined())
+                sql =
+                    statement.members.map { statement.sql(members: $0, owners: owners, ids: ids, most: most) }
+                    ?? statement.sql(owners: owners, ids: ids, most: most)
             }
         }
 

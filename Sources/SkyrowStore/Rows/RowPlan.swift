@@ -25,6 +25,8 @@ package final class RowPlan: Sendable {
         case geometry
         /// An array of one of these.
         case array(Element)
+        /// A relation to records of the type that is the member's `name`; its column is true.
+        case relation
         /// True where the column, whose type is not ours but the member's `name`, is not NULL.
         case unknown
     }
@@ -159,7 +161,7 @@ extension RowPlan.Kind {
         case .plainDatetime, .datetime: .timestamptz
         case .integer: .int8
         case .number: .float8
-        case .boolean, .unknown: .bool
+        case .boolean, .relation, .unknown: .bool
         case .bytes, .location, .geometry: .bytea
         case .array(.text), .array(.reference): .textArray
         case .array(.integer): .int8Array
@@ -176,7 +178,7 @@ extension RowPlan.Kind {
         case .plainDatetime, .datetime: "timestamptz"
         case .integer: "int8"
         case .number: "float8"
-        case .boolean, .unknown: "bool"
+        case .boolean, .relation, .unknown: "bool"
         case .bytes, .location, .geometry: "bytea"
         case .array(.text), .array(.reference): "text[]"
         case .array(.integer): "int8[]"

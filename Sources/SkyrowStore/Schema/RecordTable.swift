@@ -22,6 +22,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let collation: TextCollation
     /// The schema of the extension that the type of the column belongs to; nil for a type of PostgreSQL's.
     package let home: SQLIdentifier?
+    /// The table of the members of a relation; nil for any other field.
+    package let members: SQLIdentifier?
     /// How many bytes a text or bytes may have, since an index has them; nil where only the record's size counts.
     package fileprivate(set) var maximumBytes: Int?
     /// Whether the value is hidden from all but the record's owner.
@@ -36,7 +38,8 @@ package struct RecordColumn: Hashable, Sendable {
         foreignKey: String? = nil,
         onDelete: DeleteRule = .restrict,
         collation: TextCollation = .bytes,
-        home: SQLIdentifier? = nil
+        home: SQLIdentifier? = nil,
+        members: SQLIdentifier? = nil
     ) {
         self.field = field
         self.identifier = identifier
@@ -55,6 +58,7 @@ package struct RecordColumn: Hashable, Sendable {
         }
         self.collation = collation
         self.home = home
+        self.members = members
         key = MemberKey(field.rawValue)
     }
 }

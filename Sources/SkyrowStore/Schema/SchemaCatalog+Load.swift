@@ -84,16 +84,19 @@ extension SchemaCatalog {
                     SELECT nspname::text FROM pg_catalog.pg_type
                     JOIN pg_catalog.pg_namespace ON pg_namespace.oid = typnamespace
                     WHERE pg_type.oid = field.atttypid
-                ) END
+                ) END,
+                reference.members
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
                 ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
                 AND (NOT starts_with(field.attname, '_') OR field.attname = '_parent')
             LEFT JOIN LATERAL (
-                -- A foreign key, or of an array the check that names the table (ArrayColumn).
+                -- A foreign key, of an array the check that names the table (ArrayColumn), or of a relation the one that
+                -- names the table of its members (RelationColumn).
                 SELECT conname AS name, target.relname AS type,
-                    CASE confdeltype WHEN 'c' THEN 'cascade' WHEN 'n' THEN 'set_null' WHEN 'd' THEN 'set_null' END AS rule
+                    CASE confdeltype WHEN 'c' THEN 'cascade' WHEN 'n' THEN 'set_null' WHEN 'd' THEN 'set_null' END AS rule,
+                    NULL::name AS members
                 FROM pg_catalog.pg_constraint
                 JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
                 JOIN pg_catalog.pg_attribute AS id ON id.attrelid = confrelid AND id.attnum = confkey[1]
@@ -101,7 +104,7 @@ extension SchemaCatalog {
                     AND id.attname = '_id' AND target.relnamespace = (SELECT oid FROM app)
                     AND field.atttypid = 'text'::regtype
                 UNION ALL
-                SELECT conname, target.relname, NULL
+                SELECT conname, target.relname, NULL, NULL
                 FROM pg_catalog.pg_constraint
                 JOIN pg_catalog.pg_class AS target ON target.oid = to_regclass((
                     regexp_match(pg_get_expr(conbin, conrelid), '''([^'']+)''::regclass IS NOT NULL')
@@ -109,9 +112,22 @@ extension SchemaCatalog {
                 WHERE conrelid = field.attrelid AND contype = 'c' AND conkey = ARRAY[field.attnum]
                     AND target.relkind IN ('r', 'p') AND target.relnamespace = (SELECT oid FROM app)
                     AND field.atttypid = 'text[]'::regtype
+                UNION ALL
+                SELECT key.conname, target.relname, NULL, members.relname
+                FROM pg_catalog.pg_constraint AS stands
+                JOIN pg_catalog.pg_class AS members ON members.oid = to_regclass((
+                    regexp_match(pg_get_expr(stands.conbin, stands.conrelid), '''([^'']+)''::regclass IS NOT NULL')
+                )[1])
+                JOIN pg_catalog.pg_constraint AS key ON key.conrelid = members.oid AND key.contype = 'f'
+                JOIN pg_catalog.pg_attribute AS member
+                    ON member.attrelid = members.oid AND member.attname = '_to' AND key.conkey = ARRAY[member.attnum]
+                JOIN pg_catalog.pg_class AS target ON target.oid = key.confrelid
+                WHERE stands.conrelid = field.attrelid AND stands.contype = 'c' AND stands.conkey = ARRAY[field.attnum]
+                    AND members.relnamespace = (SELECT oid FROM app) AND target.relnamespace = (SELECT oid FROM app)
+                    AND field.atttypid = 'boolean'::regtype
                 ORDER BY 1
                 LIMIT 1
-            ) AS reference ON field.atttypid IN ('text'::regtype, 'text[]'::regtype)
+            ) AS reference ON field.atttypid IN ('text'::regtype, 'text[]'::regtype, 'boolean'::regtype)
             """
     }
 
@@ -178,12 +194,14 @@ package struct CatalogRow: Hashable, Sendable {
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
         var isWritable = true
-        /// The record type that a foreign key refers to, or the ids of an array.
+        /// The record type that a foreign key refers to, or the ids of an array or members of a relation.
         var referredType: String?
         var foreignKey: String?
         /// What the foreign key does when the record is deleted that the column refers to.
         var onDelete = DeleteRule.restrict
         var collation = TextCollation.bytes
+        /// The table of the members of a relation.
+        var members: String?
     }
 
     var relation: String
@@ -225,7 +243,8 @@ package struct CatalogRow: Hashable, Sendable {
             referredType: try result.decode(row: row, column: 7),
             foreignKey: try result.decode(row: row, column: 8),
             onDelete: try result.decode(row: row, column: 13, as: String?.self).flatMap(DeleteRule.init) ?? .restrict,
-            collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other
+            collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other,
+            members: try result.decode(row: row, column: 15)
         )
     }
 
@@ -254,7 +273,8 @@ extension RecordColumn {
             foreignKey: column.foreignKey,
             onDelete: column.onDelete,
             collation: column.collation,
-            home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) }
+            home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) },
+            members: column.members.flatMap { try? SQLIdentifier($0) }
         )
     }
 }

@@ -29,14 +29,36 @@ extension SchemaChange {
                     others.append("DROP TRIGGER IF EXISTS _check_parent ON \(try table(type, schema))")
                 }
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
+            case .renameRelation(let name, let newName, let type):
+                others.append(
+                    """
+                    SELECT \(schema)._rename_relation(\(literal: type.rawValue), \(literal: name.rawValue), \
+                    \(literal: newName.rawValue))
+                    """
+                )
+            case .deleteRelation(let name, let type):
+                others.append(
+                    "SELECT \(schema)._delete_relation(\(literal: type.rawValue), \(literal: name.rawValue))"
+                )
             }
         }
         if added.values.joined().contains(where: { PostGIS.isNeeded(by: $0.type) }) {
             statements.append(PostGIS.requirement)
         }
         // In the same order in every process, so that two changes never wait for each other's tables.
-        for (type, fields) in added.sorted(by: { $0.key < $1.key }) {
+        for (type, added) in added.sorted(by: { $0.key < $1.key }) {
             let table = try table(type, schema)
+            for field in added {
+                guard case .relation(let target) = field.type else { continue }
+                statements.append(
+                    """
+                    SELECT \(schema)._create_relation(\(literal: type.rawValue), \(literal: field.name.rawValue), \
+                    \(literal: target.rawValue))
+                    """
+                )
+            }
+            let fields = added.filter { if case .relation = $0.type { false } else { true } }
+            if fields.isEmpty { continue }
             let additions = try fields.map { try addition($0.name, $0.type, $0.rule, schema) }
             statements.append("ALTER TABLE \(table) \(additions.joined(separator: ", "))")
             for field in fields {

@@ -12,6 +12,10 @@ package enum SchemaChange: Hashable, Sendable {
     case renameField(FieldName, to: FieldName, of: RecordTypeName)
     /// `ALTER TABLE note DROP COLUMN title`
     case deleteField(FieldName, of: RecordTypeName)
+    /// `SELECT _rename_relation('post', 'likes', 'fans')`
+    case renameRelation(FieldName, to: FieldName, of: RecordTypeName)
+    /// `SELECT _delete_relation('post', 'likes')`
+    case deleteRelation(FieldName, of: RecordTypeName)
 }
 
 extension SchemaChange {
@@ -22,6 +26,8 @@ extension SchemaChange {
         case .createType: Self.locksPerType
         case .addField(_, let type, _, _): type.column.locks
         case .widenField, .renameField, .deleteField: 1
+        case .renameRelation: 4
+        case .deleteRelation: RelationColumn(target: .user).locks
         }
     }
 
@@ -44,7 +50,13 @@ package enum SchemaRequest: Sendable {
         case .save(let drafts):
             for draft in drafts {
                 types.insert(draft.id.type)
-                for case .reference(let target) in draft.fields.lazy.map(\.value) { types.insert(target.type) }
+                for value in draft.fields.lazy.map(\.value) {
+                    switch value {
+                    case .reference(let target): types.insert(target.type)
+                    case .relation(let target): types.insert(target)
+                    default: break
+                    }
+                }
                 for target in draft.operators.lazy.compactMap(\.change.reference) { types.insert(target.type) }
             }
         case .create(let wanted):

@@ -49,7 +49,7 @@ package struct SchemaPlan: Hashable, Sendable {
                 } else if let wanted = value.fieldType {
                     try refuseParent(name, of: type)
                     try need(Field(type: type, name: name), wanted)
-                    if case .reference(let target) = wanted { references[target] = name }
+                    if let target = wanted.target { references[target] = name }
                 }
             }
             // Whether an operator fits its field is a matter of its record alone (``BatchPlan``).
@@ -60,7 +60,7 @@ package struct SchemaPlan: Hashable, Sendable {
                 } else if let wanted = change.fieldType {
                     try refuseParent(name, of: type)
                     try need(Field(type: type, name: name), wanted)
-                    if case .reference(let target) = wanted { references[target] = name }
+                    if let target = wanted.target { references[target] = name }
                 }
             }
         }
@@ -140,7 +140,10 @@ package struct SchemaPlan: Hashable, Sendable {
             // Skygear's code for whatever keeps a field from being renamed.
             throw SkyrowError(.resourceNotFound, "The type \(type) has a field \(newName) already.")
         }
-        changes = [.renameField(field, to: newName, of: type)]
+        changes = [
+            table.isRelation(field)
+                ? .renameRelation(field, to: newName, of: type) : .renameField(field, to: newName, of: type)
+        ]
     }
 
     private mutating func planDeleting(
@@ -148,8 +151,8 @@ package struct SchemaPlan: Hashable, Sendable {
         _ type: RecordTypeName,
         in catalog: SchemaCatalog
     ) throws(SkyrowError) {
-        _ = try requireField(field, type, in: catalog)
-        changes = [.deleteField(field, of: type)]
+        let table = try requireField(field, type, in: catalog)
+        changes = [table.isRelation(field) ? .deleteRelation(field, of: type) : .deleteField(field, of: type)]
     }
 
     private func requireField(
@@ -259,5 +262,11 @@ package struct SchemaPlan: Hashable, Sendable {
             "There is no room for the fields \(names.joined(separator: ", ")), and \(advice).",
             info: ["arguments": .list(names.map { .string($0) })]
         )
+    }
+}
+
+extension RecordTable {
+    fileprivate func isRelation(_ field: FieldName) -> Bool {
+        if case .relation? = self[field]?.type { true } else { false }
     }
 }

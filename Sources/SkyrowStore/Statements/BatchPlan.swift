@@ -86,11 +86,12 @@ package struct BatchPlan: Sendable {
             }
         }
         for position in referring {
-            for value in writes[position].values {
-                guard case .reference(let target) = value, let first = firstWrite(of: target), first != position
-                else { continue }
-                dependencies[position].append(first)
+            var others: [Int] = []
+            _ = writes[position].refers { target in
+                if let first = firstWrite(of: target), first != position { others.append(first) }
+                return false
             }
+            dependencies[position] += others
         }
         units = groups(of: Array(writes.indices))
     }
@@ -118,10 +119,8 @@ package struct BatchPlan: Sendable {
     /// Whether one of some writes refers to one of others, itself apart.
     package func hasReferences(from positions: [Int], to targets: Set<Int>) -> Bool {
         positions.contains { position in
-            writes[position].values.contains { value in
-                guard case .reference(let id) = value, id != writes[position].id, let target = firstWrite(of: id) else {
-                    return false
-                }
+            writes[position].refers { id in
+                guard id != writes[position].id, let target = firstWrite(of: id) else { return false }
                 return targets.contains(target)
             }
         }

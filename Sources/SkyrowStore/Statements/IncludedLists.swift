@@ -44,6 +44,7 @@ struct IncludedLists {
     init(
         _ query: ResolvedQuery,
         _ resolver: Resolver<SchemaCatalog>,
+        _ root: QueryText,
         arrays: [Int: Int],
         _ access: RecordAccess
     ) {
@@ -51,8 +52,12 @@ struct IncludedLists {
         var statements: [ListStatement] = []
         for (place, list) in query.lists.enumerated() {
             let known = resolver.lists[place]
+            let owners = list.parent.map {
+                QueryText(root: resolver.lists[$0].type, joined: resolver.lists[$0].joinedTypes)
+            }
             var statement = ListStatement(
                 list,
+                members: (owners ?? root).members(of: list.column),
                 QueryText(root: known.type, joined: known.joinedTypes),
                 query.visibility,
                 access.variables
@@ -119,10 +124,12 @@ struct ListStatement {
     static let maximumIDs = 100_000
 
     let list: ResolvedRecordList
+    /// The table of the members where the list is a relation's.
+    let members: SQL?
     private let text: QueryText
     private let visibility: ResolvedVisibility
     private let variables: AccessVariables?
-    /// Whether somebody asks how many records each array leads to.
+    /// Whether it is asked how many records each list has.
     var countsRecords = false
     private var columns: [SQL] = []
     private var selections: [SelectedRecord: RecordSelection] = [:]
@@ -138,9 +145,15 @@ struct ListStatement {
     /// How many records the array leads to, where that is asked.
     var countColumn: Int? { countsRecords ? width + 2 : nil }
 
-    init(_ list: ResolvedRecordList, _ text: QueryText, _ visibility: ResolvedVisibility, _ variables: AccessVariables?)
-    {
+    init(
+        _ list: ResolvedRecordList,
+        members: SQL?,
+        _ text: QueryText,
+        _ visibility: ResolvedVisibility,
+        _ variables: AccessVariables?
+    ) {
         self.list = list
+        self.members = members
         self.text = text
         self.visibility = visibility
         self.variables = variables
@@ -174,10 +187,11 @@ struct ListStatement {
     }
 
     /// `FROM … WHERE …`, where `FROM` is followed by something else first, or by nothing.
-    private func source(_ others: SQL) -> SQL {
+    private func source(_ others: SQL, joining rows: SQL = "") -> SQL {
         var source: SQL = "FROM \(others)\(text.root.qualifiedName) AS \"r\""
         if !others.text.isEmpty { source += " ON \"r\".\"_id\" = \"o\".\"id\"" }
         for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility, variables))" }
+        source += rows
         let access = visibility.referenced.map { text.admission($0, join: nil, variables) }
         return source + " WHERE (\(access.joined(separator: " OR ")))"
     }
@@ -190,6 +204,33 @@ struct ListStatement {
         return """
             SELECT \(columns.joined(separator: ", ")) \(source("")) AND "r"."_id" = ANY(\(ids))\(order) \
             LIMIT \(Int64(most))
+            """
+    }
+
+    /// The statement for relations.
+    ///
+    /// ```sql
+    /// SELECT "x".* FROM unnest($1, $2) AS "o" ("owner", "id") CROSS JOIN LATERAL (
+    ///     SELECT "r"."_id", …, "o"."owner" AS "_o", row_number() OVER (ORDER BY <order>) AS "_p", count(*) OVER ()
+    ///     FROM "app"."user" AS "r" JOIN "app"."post.likes" AS "m" ON "m"."_to" = "r"."_id"
+    ///     WHERE <access> AND "m"."_from" = "o"."id" ORDER BY <order> LIMIT $3
+    /// ) AS "x" ORDER BY "x"."_o", "x"."_p" LIMIT $4
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - members: the table of the members.
+    ///   - owners: for each id, the number of the record that has the relation.
+    ///   - most: how many rows there are at most.
+    func sql(members: SQL, owners: [Int32], ids: [String], most: Int) -> SQL {
+        let order: SQL = list.sort.isEmpty ? "\"m\".\"_to\"" : text.order(list.sort)
+        let count: SQL = countsRecords ? ", count(*) OVER ()" : ""
+        return """
+            SELECT "x".* FROM unnest(\(owners), \(ids)) AS "o" ("owner", "id") CROSS JOIN LATERAL (\
+            SELECT \((columns + [""]).joined(separator: ", "))"o"."owner" AS "_o", \
+            row_number() OVER (ORDER BY \(order)) AS "_p"\(count) \
+            \(source("", joining: " JOIN \(members) AS \"m\" ON \"m\".\"_to\" = \"r\".\"_id\"")) \
+            AND "m"."_from" = "o"."id" ORDER BY \(order) LIMIT \(Int64(list.limit))) AS "x" \
+            ORDER BY "x"."_o", "x"."_p" LIMIT \(Int64(most))
             """
     }
 

@@ -112,7 +112,7 @@ struct QueryStatement {
         } else {
             var places: [Int: Int] = [:]
             for (place, list) in resolved.lists.enumerated() where list.parent == nil {
-                if let column = text.column(of: list.column, in: selection.plan) {
+                if text.members(of: list.column) == nil, let column = text.column(of: list.column, in: selection.plan) {
                     places[place] = column
                     continue
                 }
@@ -120,7 +120,7 @@ struct QueryStatement {
                 places[place] = nextColumn
                 nextColumn += 1
             }
-            lists = IncludedLists(resolved, resolver, arrays: places, access)
+            lists = IncludedLists(resolved, resolver, text, arrays: places, access)
         }
         cursor =
             if hasCursor, let cursors {

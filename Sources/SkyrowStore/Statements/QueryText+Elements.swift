@@ -82,7 +82,9 @@ extension QueryText {
 
     /// The records whose ids an array has, which the primary key finds.
     private func source(_ records: ResolvedElements.Records, in column: ResolvedColumn, of outer: QueryText) -> SQL {
-        "\(source(records.joins)) AND \(alias(nil)).\"_id\" = ANY(\(outer.key(column, ofIDsIn: records.idCollation)))"
+        if case .relation = column.kind { return source(members: column, records.joins, of: outer) }
+        return
+            "\(source(records.joins)) AND \(alias(nil)).\"_id\" = ANY(\(outer.key(column, ofIDsIn: records.idCollation)))"
     }
 
     static let elementColumn: SQLIdentifier = "value"

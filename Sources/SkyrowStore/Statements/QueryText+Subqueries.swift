@@ -82,12 +82,15 @@ extension QueryText {
     }
 
     /// `FROM … WHERE …` of the records of a query inside of another, as far as the caller may read them.
-    func source(_ joins: [ResolvedJoin]) -> SQL {
+    ///
+    /// - Parameter others: what is joined to them besides.
+    func source(_ joins: [ResolvedJoin], joining others: SQL = "") -> SQL {
         guard let visibility = subqueries.visibility else { return "WHERE false" }
         var sql: SQL = "FROM \(root.qualifiedName) AS \(alias(nil))"
         for (number, join) in joins.enumerated() {
             sql += " \(self.join(number, join, visibility, subqueries.variables))"
         }
+        sql += others
         let conditions = visibility.referenced.map { admission($0, join: nil, subqueries.variables) }
         return sql + " WHERE (\(conditions.joined(separator: " OR ")))"
     }

@@ -29,6 +29,7 @@ struct QueryText {
     /// `"r"."title"`, as it is stored.
     func stored(_ column: ResolvedColumn) -> SQL {
         if case .element(let depth) = column.place { return Self.element(atDepth: depth) }
+        if case .relation = column.kind { return "ARRAY[\(owner(of: column))]" }
         let alias = alias(column.join)
         var sql: SQL = "\(alias).\(identifier(column))"
         if case .array(let element) = column.kind { sql = self.column(column)?.inComparison(sql, of: element) ?? sql }
@@ -44,6 +45,7 @@ struct QueryText {
 
     private func unfolded(_ column: ResolvedColumn) -> SQL {
         if case .distance(let center) = column.reading { return distance(of: column, from: center) }
+        if case .members(let number, _) = column.reading { return memberCount(of: column, number) }
         let stored = read(stored(column), column.reading)
         return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
     }
@@ -194,6 +196,7 @@ struct QueryText {
         case .isFound(let column, let query): return isFound(column, by: query)
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
+        case .isMember(let column, let owner): return isMember(column, of: owner)
         case .any(let elements): return any(elements)
         case .all(let elements): return all(elements)
         }

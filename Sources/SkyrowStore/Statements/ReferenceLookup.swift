@@ -33,7 +33,8 @@ struct ReferenceLookup {
         }
         for group in unit {
             let members = Set(group.members)
-            let missed = open.filter { members.contains($0.position) }
+            // Of what a record refers to, and not of the members of its relations.
+            let missed = open.filter { members.contains($0.position) && $0.column.members == nil }
             guard !missed.isEmpty else { continue }
             let kept = try await keptReferences(missed, of: group, plan, on: runner)
             open.removeAll { kept.contains($0) }
@@ -44,10 +45,16 @@ struct ReferenceLookup {
     private func references(of group: BatchPlan.Group, _ plan: BatchPlan) -> [Reference] {
         group.members.flatMap { position -> [Reference] in
             let write = plan.writes[position]
-            return zip(write.columns, write.values).compactMap { column, value -> Reference? in
+            let references = zip(write.columns, write.values).compactMap { column, value -> Reference? in
                 guard case .reference(let target) = value else { return nil }
                 return Reference(position: position, column: group.table.columns[column], target: target)
             }
+            let members = write.operators.flatMap { one in
+                one.addedMembers.map {
+                    Reference(position: position, column: group.table.columns[one.column], target: $0)
+                }
+            }
+            return references + members
         }
     }
 

@@ -150,6 +150,11 @@ struct SaveStatement {
         case .index(let index): values.append(index)
         case .names(let names): values.append(names)
         case .number(let text): values.append(String(decoding: text.utf8, as: UTF8.self))
+        case .added(let members): values.append(members.map { storedReference($0, of: write) })
+        case .removed(let members):
+            // In a private database the id may be that of a record of its own, or of a public one.
+            let prefix = StoredID.prefix(of: database)
+            values.append(members.map(\.id) + (prefix.isEmpty ? [] : members.map { prefix + $0.id }))
         }
     }
 
@@ -160,7 +165,7 @@ struct SaveStatement {
         guard looksUpReferences else { return nil }
         let targets = group.shape.columns.compactMap { place -> SQLIdentifier?? in
             switch group.table.columns[place].type {
-            case .array(.reference(let type)) where looksUpElements, .reference(let type):
+            case .array(.reference(let type)) where looksUpElements, .reference(let type), .relation(let type):
                 return .some(catalog[type]?.identifier)
             default:
                 return nil
@@ -205,10 +210,7 @@ struct SaveStatement {
         guard plan.writes.count > 1 else { return false }
         return group.members.contains { member in
             let write = plan.writes[member]
-            return write.values.contains { value in
-                guard case .reference(let id) = value, case .pending = target(id, of: write) else { return false }
-                return true
-            }
+            return write.refers { id in if case .pending = target(id, of: write) { true } else { false } }
         }
     }
 
@@ -216,6 +218,10 @@ struct SaveStatement {
     /// is written by this request, and behind `~~` the id of one that may be.
     private func storedReference(_ value: RecordValue, of write: RecordWrite) -> String? {
         guard case .reference(let id) = value else { return nil }
+        return storedReference(id, of: write)
+    }
+
+    private func storedReference(_ id: RecordID, of write: RecordWrite) -> String {
         guard looksUpReferences else { return id.id }
         switch target(id, of: write) {
         case .elsewhere: return id.id

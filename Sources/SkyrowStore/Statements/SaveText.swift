@@ -59,18 +59,20 @@ struct SaveText: Hashable, Sendable {
 
     /// - Parameter condition: what must hold of the stored record `r`, in a statement that changes and does not create.
     func template(on table: RecordTable, if condition: StatementTemplate?) -> StatementTemplate {
-        switch shape.kind {
-        case .upsert:
-            """
-            \(insertion(table)) ON CONFLICT ("_id") DO UPDATE SET \(merge(table)) \
-            WHERE \(mergeCondition(table)) \
-            RETURNING \(table.wholeRow.columns)
-            """
-        case .insert:
-            "\(insertion(table)) ON CONFLICT (\"_id\") DO NOTHING RETURNING \(table.wholeRow.columns)"
-        case .update, .updateOfRevision:
-            update(table, if: condition)
-        }
+        let save: StatementTemplate =
+            switch shape.kind {
+            case .upsert:
+                """
+                \(insertion(table)) ON CONFLICT ("_id") DO UPDATE SET \(merge(table)) \
+                WHERE \(mergeCondition(table)) \
+                RETURNING \(table.wholeRow.columns)
+                """
+            case .insert:
+                "\(insertion(table)) ON CONFLICT (\"_id\") DO NOTHING RETURNING \(table.wholeRow.columns)"
+            case .update, .updateOfRevision:
+                update(table, if: condition)
+            }
+        return shape.operators.isEmpty ? save : relating(save, on: table)
     }
 
     // MARK: Insert
@@ -165,15 +167,23 @@ struct SaveText: Hashable, Sendable {
     /// The table that the elements of an array are references to, where they are looked up, and what of it the caller may
     /// read in its own database.
     private func elementTarget(of number: Int, in table: RecordTable) -> (target: SQL, own: AccessShape)? {
-        guard let references, let own = references.own else { return nil }
+        guard let references, let own = references.own, let target = target(at: number, of: references, in: table)
+        else {
+            return nil
+        }
+        return ("\(table.schema).\(target)", own)
+    }
+
+    /// The table that the column at a place among those that are written leads to.
+    func target(at number: Int, of references: References, in table: RecordTable) -> SQLIdentifier? {
         let place = shape.columns[..<number].count {
             switch table.columns[$0].type {
-            case .reference, .array(.reference): true
+            case .reference, .relation: true
+            case .array(.reference): references.own != nil
             default: false
             }
         }
-        guard let target = references.targets[place] else { return nil }
-        return ("\(table.schema).\(target)", own)
+        return references.targets[place]
     }
 
     /// A condition on who may write, and then that all operators can be applied: nothing is found out about the values of
@@ -289,10 +299,17 @@ struct SaveText: Hashable, Sendable {
                     input,
                     to: "\(table.schema).\(target)",
                     references,
-                    column: column,
-                    in: table
+                    isFromSameDatabase: column.onDelete == .cascade,
+                    kept: """
+                        (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
+                        WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(id(input, references))), 
+                        """
                 )
                 return (column, value)
+            case (.relation, _?):
+                // Its members are looked up where they are written.
+                _ = targets.popFirst()
+                return (column, "\(input)")
             case (.array(.reference), let references?):
                 guard let own = references.own, let target = targets.popFirst() ?? nil else {
                     return (column, "\(input)")
@@ -332,14 +349,19 @@ struct SaveText: Hashable, Sendable {
     ///
     /// A record that the same request may write, `~~<id>`, is taken as it is when there is none yet: the foreign key
     /// refuses it unless it has been written. One that is there is judged like any other.
-    private func reference(
+    ///
+    /// - Parameters:
+    ///   - isFromSameDatabase: whether a private record refers to no public one: it does not go with it, so by a reference that
+    ///     takes it along it belongs to its own.
+    ///   - kept: the reference that the record has, followed by a comma.
+    func reference(
         _ input: SQL,
         to target: SQL,
         _ references: References,
-        column: RecordColumn,
-        in table: RecordTable
+        isFromSameDatabase: Bool = false,
+        kept: SQL = ""
     ) -> StatementTemplate {
-        let id: SQL = references.hasPending ? "ltrim(\(input), '~')" : input
+        let id = id(input, references)
         var own = StatementTemplate()
         if let scope = references.own {
             own = """
@@ -355,18 +377,20 @@ struct SaveText: Hashable, Sendable {
                 THEN \(id)
                 """
         }
-        // A private record does not go with a public one, so by a reference that takes it along it belongs to its own.
         var shared = StatementTemplate()
-        if references.own == nil || column.onDelete != .cascade {
+        if references.own == nil || !isFromSameDatabase {
             shared = """
                 (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
                 AND \(references.shared.condition(on: "t", rows: .many, of: StatementParameter.shared))), 
                 """
         }
         return """
-            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\(shared)\
-            (SELECT "o".\(column.identifier) FROM \(table.qualifiedName) AS "o" \
-            WHERE "o"."_id" = "i"."_id" AND "o".\(column.identifier) = \(id)), '~') END
+            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\(shared)\(kept)'~') END
             """
+    }
+
+    /// The id that a reference is given by.
+    private func id(_ input: SQL, _ references: References) -> SQL {
+        references.hasPending ? "ltrim(\(input), '~')" : input
     }
 }

@@ -51,7 +51,10 @@ struct OperatedColumns {
         for (place, one) in all.enumerated() {
             columns.append(one.column)
             values.append(one.value)
-            if case .reference = table.columns[one.column].type { hasReferences = true }
+            switch table.columns[one.column].type {
+            case .reference, .relation: hasReferences = true
+            default: break
+            }
             guard var settled = one.change else { continue }
             settled.place = place
             operators.append(settled)

@@ -12,6 +12,8 @@ package enum OperatorFamily: Hashable, Sendable {
     case json
     /// Those of arrays.
     case array
+    /// `relate` and `unrelate`
+    case relation
 }
 
 /// What a statement's text depends on of an operator: its kind, and not its operands.
@@ -32,6 +34,8 @@ enum OperatorForm: Hashable, Sendable {
     case unsetMember
     /// On an array of one type.
     case array(ArrayOperatorForm)
+    /// Adds members to a relation, removes some, or both; those of `all` are one of these.
+    case members(adds: Bool, removes: Bool)
     case all([OperatorForm])
 
     /// How many values are bound for it, where the row has none for it.
@@ -42,7 +46,17 @@ enum OperatorForm: Hashable, Sendable {
         case .setElement: 2
         case .setMember, .computeMember: 3
         case .array(let form): form.operandCount
+        // Those to add and those to remove.
+        case .members: 2
         case .all(let forms): forms.reduce(0) { $0 + $1.operandCount }
+        }
+    }
+
+    /// Whether it changes nothing in the column itself where the record is there already.
+    var leavesColumn: Bool {
+        switch self {
+        case .setOnInsert, .members: true
+        default: false
         }
     }
 
@@ -63,7 +77,7 @@ enum OperatorForm: Hashable, Sendable {
         case .push, .addToSet: true
         case .array(let form): form.readsRow
         case .unset, .setOnInsert, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember,
-            .all:
+            .members, .all:
             false
         }
     }
@@ -75,7 +89,8 @@ enum OperatorForm: Hashable, Sendable {
         case .array(let form): form.addsNumbers
         case .all(let forms): forms.contains(where: \.isArithmetic)
         case .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember,
-            .unsetMember:
+            .unsetMember,
+            .members:
             false
         }
     }
@@ -87,7 +102,7 @@ enum OperatorForm: Hashable, Sendable {
     var makesLonger: Bool {
         switch self {
         case .push, .addToSet, .setElement, .setMember, .computeMember: true
-        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember: false
+        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember, .members: false
         case .array(let form): form.makesLonger
         case .all(let forms): forms.contains(where: \.makesLonger)
         }
@@ -99,7 +114,7 @@ enum OperatorForm: Hashable, Sendable {
         case .array(let form): form.element
         case .all(let forms): forms.lazy.compactMap(\.element).first
         case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember,
-            .computeMember, .unsetMember:
+            .computeMember, .unsetMember, .members:
             nil
         }
     }
@@ -113,7 +128,7 @@ enum OperatorForm: Hashable, Sendable {
             return predicate
         case .all(let forms): return forms.indices.contains(step) ? forms[step].predicate(ofStep: 0) : nil
         case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember,
-            .unsetMember:
+            .unsetMember, .members:
             return nil
         }
     }
@@ -132,6 +147,10 @@ struct SettledOperator: Sendable {
         case names([String])
         /// A number of any length.
         case number(JSONText)
+        /// Records that become members of a relation.
+        case added([RecordID])
+        /// Records that are no members of a relation any longer.
+        case removed([RecordID])
     }
 
     /// The place of the column in the table.

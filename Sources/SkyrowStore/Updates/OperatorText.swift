@@ -26,7 +26,7 @@ struct OperatorText {
 
     /// What the column becomes; nil when it stays as it is.
     func value(of column: SQL) -> StatementTemplate? {
-        guard let forms = chained else { return form == .setOnInsert ? nil : step(of: column).value }
+        guard let forms = chained else { return form.leavesColumn ? nil : step(of: column).value }
         guard forms.contains(where: { $0 != .setOnInsert }) else { return nil }
         return "(SELECT \"s\".\"x\" FROM (\(chain(forms, column))) AS \"s\")"
     }
@@ -47,7 +47,8 @@ struct OperatorText {
         case .all(let forms): forms
         // They name their operands many times.
         case .setMember, .computeMember, .unsetMember: [form]
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .array: nil
+        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .array, .members:
+            nil
         }
     }
 
@@ -151,7 +152,7 @@ private struct Step {
         case .unset, .all:
             // Of the column's type
             return "CASE WHEN false THEN \(x) END"
-        case .setOnInsert:
+        case .setOnInsert, .members:
             return "\(x)"
         case .push(at: .last):
             return "coalesce(\(x), '[]') || \(operand(0))"
@@ -240,7 +241,7 @@ private struct Step {
     /// Whether what is stored is what the operator is for; nil where all is.
     var condition: StatementTemplate? {
         switch form {
-        case .compute, .unset, .setOnInsert, .all: nil
+        case .compute, .unset, .setOnInsert, .members, .all: nil
         case .push, .addToSet, .pull, .pullWhere, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
         case .setElement:
             "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
@@ -263,7 +264,7 @@ private struct Step {
     var wholeCondition: StatementTemplate? {
         guard let condition else { return nil }
         switch form {
-        case .compute, .unset, .setOnInsert, .all, .pull, .pullWhere, .pop, .unsetMember:
+        case .compute, .unset, .setOnInsert, .members, .all, .pull, .pullWhere, .pop, .unsetMember:
             return condition
         case .push:
             return """

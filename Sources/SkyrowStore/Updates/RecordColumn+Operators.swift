@@ -47,6 +47,7 @@ extension RecordColumn {
         resolving resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> SettledOperator? {
         guard isWritable else { throw readOnly }
+        if case .relation(let target) = type { return try settledMembers(change, of: target, at: place, resolve) }
         var steps: [(change: FieldOperator, form: OperatorForm, operands: [SettledOperator.Operand])] = []
         for (number, step) in change.steps.enumerated() {
             do throws(SkyrowError) {
@@ -102,9 +103,9 @@ extension RecordColumn {
             switch family {
             case .json: return try settledInJSON(step, resolve)
             case .array: return try settledInArray(step, resolve)
-            case .none, .order, .arithmetic: throw unfit(step)
+            case .none, .order, .arithmetic, .relation: throw unfit(step)
             }
-        case .all:
+        case .relate, .unrelate, .all:
             throw unfit(step)
         }
     }
@@ -151,7 +152,7 @@ extension RecordColumn {
             )
         case .unsetMember(let path):
             return (step, .unsetMember, [.names(path.steps)])
-        case .compute, .unset, .setOnInsert, .all:
+        case .compute, .unset, .setOnInsert, .relate, .unrelate, .all:
             throw unfit(step)
         }
     }
@@ -193,7 +194,7 @@ extension RecordColumn {
                 FieldOperator(.setElement(index, operand)), form(.setElement),
                 [.index(index), .value(.array([operand]))]
             )
-        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .all:
+        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .relate, .unrelate, .all:
             throw unfit(step)
         }
     }
@@ -242,7 +243,7 @@ extension RecordColumn {
         }
     }
 
-    private func unfit(_ step: FieldOperator) -> SkyrowError {
+    func unfit(_ step: FieldOperator) -> SkyrowError {
         .invalidArgument("The operator \"\(step.name)\" does not fit: the field \(field) is of the type \(type.name).")
     }
 

@@ -20,13 +20,15 @@ extension FieldType {
         case .location: LocationColumn()
         case .geometry: GeometryColumn()
         case .array(let element): ArrayColumn(element: element)
+        case .relation(let target): RelationColumn(target: target)
         case .unknown(let name): UnknownColumn(name: name)
         }
     }
 
     /// The types in the order in which a column of the database is looked at.
     private static let columns: [any ColumnType.Type] = [
-        ReferenceColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self, NumberColumn.self,
+        ReferenceColumn.self, RelationColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self,
+        NumberColumn.self,
         BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
         GeometryColumn.self, ArrayColumn.self,
     ]
@@ -58,6 +60,7 @@ extension RowPlan.Kind {
         case .location: Self.location(bytes)
         case .geometry: .geometry(bytes)
         case .array: nil
+        case .relation: .relation(type: name)
         case .unknown: .unknown(name)
         }
     }

@@ -65,6 +65,12 @@ extension FieldOperator {
         case "unset_path":
             try members.require(["$path"])
             self.init(.unsetMember(try members.path()))
+        case "relate":
+            try members.require(["$val"])
+            self.init(.relate(try members.references()))
+        case "unrelate":
+            try members.require(["$val"])
+            self.init(.unrelate(try members.references()))
         case "all" where !isInAll:
             try members.require(["$val"])
             let operators = try members.operators { json throws(SkyrowError) in
@@ -167,6 +173,28 @@ private struct OperatorMembers {
                 }
             }
             return try json.storableJSON("$val")
+        }
+    }
+
+    /// References to members of a relation: an array, or one alone.
+    func references() throws(SkyrowError) -> [RecordID] {
+        func reference(_ json: JSONView) throws(SkyrowError) -> RecordID {
+            if json.isObject, case .reference(let target)? = try RecordValue(json, field: "$val") { return target }
+            throw SkyrowError.invalidArgument("The operator \"\(name)\" takes references.")
+        }
+        return try value { json throws(SkyrowError) in
+            guard json.isArray else { return [try reference(json)] }
+            guard json.count <= FieldOperator.Limits.elements else {
+                throw .invalidArgument("An operator has at most \(FieldOperator.Limits.elements) members.")
+            }
+            var references: [RecordID] = []
+            references.reserveCapacity(json.count)
+            for element in json.elements {
+                do throws(SkyrowError) { references.append(try reference(element)) } catch {
+                    throw error.at(references.count)
+                }
+            }
+            return references
         }
     }
 
@@ -332,6 +360,11 @@ extension JSONWriter {
         case .unsetMember(let path):
             key("$path")
             string(path.description)
+        case .relate(let members), .unrelate(let members):
+            key("$val")
+            beginArray()
+            for member in members { value(.reference(member)) }
+            endArray()
         case .all(let operators):
             key("$val")
             beginArray()

@@ -85,6 +85,16 @@ extension RecordPredicate {
             } catch {
                 throw error.at(2)
             }
+        case "related_to":
+            guard json.count == 3, let owner = rest.next(), let field = rest.next() else {
+                throw malformed("\"related_to\" takes a reference and the name of a relation.")
+            }
+            guard owner.isObject, case .reference(let target) = try literal(owner, at: 1) else {
+                throw malformed("\"related_to\" takes a reference and the name of a relation.").at(1)
+            }
+            do throws(SkyrowError) { self = .related(to: target, try FieldPath(key: field)) } catch {
+                throw error.at(2)
+            }
         case "any", "all":
             guard json.count == 3, let subject = rest.next(), let part = rest.next(),
                 let quantifier = Quantifier(rawValue: name)
@@ -360,6 +370,10 @@ extension JSONWriter {
             string(quantifier.rawValue)
             keyPath(path)
             self.predicate(part)
+        case .related(let owner, let path):
+            string("related_to")
+            literal(.reference(owner))
+            string(path.description)
         case .comparison(let comparison, let left, let right):
             string(comparison.rawValue)
             operand(left)

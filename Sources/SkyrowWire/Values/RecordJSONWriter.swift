@@ -88,6 +88,7 @@ extension JSONWriter {
         case .location(let value): location(value)
         case .geometry(let ewkb): geometry(ewkb: ewkb)
         case .array(let elements): array(elements)
+        case .relation(let type): relation(type)
         case .unknown(let type): unknown(type)
         }
     }

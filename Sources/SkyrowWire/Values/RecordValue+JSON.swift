@@ -43,8 +43,9 @@ extension RecordValue {
         case "bytes": try self.init(bytes: json, field: field())
         case "geo": try self.init(location: json, field: field())
         case "geojson": try self.init(geometry: json, field: field())
+        case "relation": try self.init(relation: json, field: field())
         case "unknown": return nil
-        case "asset", "relation":
+        case "asset":
             throw SkyrowError(
                 .notSupported,
                 "This server has no fields of the type \"\(type.string ?? "")\".",

@@ -74,9 +74,9 @@ extension SchemaFileChange {
     fileprivate var mark: String {
         switch self {
         case .common(.createType), .common(.addField), .createIndex: "+"
-        case .common(.deleteField), .deleteType, .deleteIndex: "-"
-        case .common(.widenField), .common(.renameField), .renameType, .convertField, .setDeleteRule, .setDefault,
-            .setComment, .repair:
+        case .common(.deleteField), .common(.deleteRelation), .deleteType, .deleteIndex: "-"
+        case .common(.widenField), .common(.renameField), .common(.renameRelation), .renameType, .convertField,
+            .setDeleteRule, .setDefault, .setComment, .repair:
             "~"
         }
     }

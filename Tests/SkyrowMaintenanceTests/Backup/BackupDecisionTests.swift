@@ -221,8 +221,3 @@ import Testing
         )
     }
 }
-
-private struct NoProgress: ProgressDisplay {
-    func report(_ done: Int) {}
-    func finish() {}
-}

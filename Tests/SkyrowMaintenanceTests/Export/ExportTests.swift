@@ -28,6 +28,7 @@ private struct LineSink: RecordSink {
         case .location(let location): line += "\(key.name)=\(location.latitude),\(location.longitude) "
         case .geometry(let ewkb): line += "\(key.name)=\(Array(ewkb)) "
         case .array(let elements): line += "\(key.name)[\(elements.count)] "
+        case .relation(let type): line += "\(key.name)~\(text(type)) "
         case .unknown(let type): line += "\(key.name)?\(text(type)) "
         }
     }

@@ -90,6 +90,7 @@ struct AgreementPredicates {
         if queries > 0, random.oneIn(10) { return found() }
         if random.oneIn(5) { return elements(depth: 1) }
         if lists > 0, random.oneIn(12) { return several() }
+        if lists > 0, random.oneIn(12) { return members() }
         let name = self.name()
         let keyPath = Operand.keyPath(path(name.path))
         if random.oneIn(12) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
@@ -135,7 +136,7 @@ struct AgreementPredicates {
             lists -= 1
             var part = random.oneIn(6) ? place("$", .reference(AgreementWorld.place)) : comparisonOfPlace(prefix: "")
             if random.oneIn(3) { part = .or([part, .not(comparisonOfPlace(prefix: "$."))]) }
-            return .elements(path(random.element(["places", "next.places"])), quantifier, part)
+            return .elements(path(random.element(["places", "next.places", "likes", "next.likes"])), quantifier, part)
         }
         let name = name { name in
             switch name.type {
@@ -195,7 +196,36 @@ struct AgreementPredicates {
     /// A key path that leads to several records.
     private mutating func several() -> Predicate {
         lists -= 1
-        return comparisonOfPlace(prefix: random.element(["places.", "next.places."]), isAmongSeveral: true)
+        return comparisonOfPlace(
+            prefix: random.element(["places.", "next.places.", "likes.", "next.likes."]),
+            isAmongSeveral: true
+        )
+    }
+
+    /// What is asked of a relation.
+    private mutating func members() -> Predicate {
+        lists -= 1
+        let relation = random.element(["likes", "next.likes", "friends"])
+        let target = relation == "friends" ? AgreementWorld.thing : AgreementWorld.place
+        let keyPath = Operand.keyPath(path(relation))
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2))))
+        case 1: return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
+        case 2: return .comparison(.in, keyPath, .list(list(5) { $0.reference(target) }))
+        case 3: return .comparison(.containsAny, keyPath, .list([reference(target), reference(target)]))
+        case 4:
+            let bound = RecordValue.integer(Int64.random(in: 0...3, using: &random))
+            return .comparison(random.element([.eq, .lt, .gte]), .function(.size, path(relation)), .value(bound))
+        case 5:
+            let owner = world.all(AgreementWorld.thing).compactMap {
+                try? RecordID(type: AgreementWorld.thing, id: StoredID.wireID(of: $0.storedID))
+            }
+            return .related(to: random.element(owner), path("friends"))
+        case 6: return .comparison(.contains, keyPath, .value(reference(target)))
+        default:
+            let value = Operand.value(reference(target))
+            return random.oneIn(3) ? .comparison(.eq, value, keyPath) : .comparison(.eq, keyPath, value)
+        }
     }
 
     private mutating func comparisonOfPlace(prefix: String, isAmongSeveral: Bool = false) -> Predicate {
@@ -236,10 +266,13 @@ struct AgreementPredicates {
             ("score", AgreementWorld.place, "height"), ("alias", AgreementWorld.thing, "nick"),
             ("next.place", AgreementWorld.place, nil), ("_owner_id", AgreementWorld.place, "_owner"),
             ("places", AgreementWorld.place, nil), ("labels", AgreementWorld.place, "title"),
-            ("counts", AgreementWorld.place, "rank"),
+            ("counts", AgreementWorld.place, "rank"), ("likes", AgreementWorld.place, nil),
         ]
-        let form = random.element(forms)
-        let isArray = ["places", "labels", "counts"].contains(form.field)
+        var form = random.element(forms)
+        if form.field == "likes" {
+            if lists == 0 { form = forms[0] } else { lists -= 1 }
+        }
+        let isArray = ["places", "labels", "counts", "likes"].contains(form.field)
         let own = form.type == AgreementWorld.place ? "place." : "next."
         let names = Self.names.filter { name in
             guard name.path.hasPrefix(own), name.path.split(separator: ".").count == 2 else { return false }
@@ -557,7 +590,7 @@ struct AgreementPredicates {
         case .boolean: return .boolean(Bool.random(using: &random))
         case .datetime: return .datetime(random.element(AgreementCorpus.instants))
         case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .json, .reference, .array, .location, .geometry, .unknown: return .null
+        case .json, .reference, .array, .location, .geometry, .relation, .unknown: return .null
         }
     }
 

@@ -43,6 +43,9 @@ struct AgreementWorld {
         ("code", .integer, "bigint UNIQUE"),
     ]
 
+    /// The relations of `thing`.
+    static let relations: [(name: String, target: RecordTypeName)] = [("likes", place), ("friends", thing)]
+
     /// The statements that make the tables.
     static var tables: String {
         func additions(_ fields: [(name: String, type: FieldType, sql: String)]) -> String {
@@ -52,6 +55,7 @@ struct AgreementWorld {
             SELECT _create_type('place'); ALTER TABLE place \(additions(placeFields));
             SELECT _create_type('thing'); ALTER TABLE thing \(additions(thingFields));
             CREATE INDEX ON thing USING gin (places);
+            SELECT _create_relation('thing', 'likes', 'place'); SELECT _create_relation('thing', 'friends', 'thing');
             """
     }
 
@@ -112,7 +116,21 @@ struct AgreementWorld {
                 default: value(type, sql, of: record, &random)
                 }
         }
+        guard type == Self.thing else { return record }
+        for (name, target) in Self.relations {
+            let targets = targets(target, of: record)
+            let members =
+                targets.isEmpty ? [] : (0..<Int.random(in: 0...4, using: &random)).map { _ in random.element(targets) }
+            record.fields[field(name)] = .array(Set(members).sorted().map { .text($0) })
+        }
         return record
+    }
+
+    /// The stored ids of the records of a type that a record may refer to: of its own database or the public one, those made
+    /// before it.
+    private func targets(_ type: RecordTypeName, of record: StoredRecord) -> [String] {
+        (records[type] ?? [:]).values.filter { $0.database == .everyone || $0.database == record.database }
+            .map(\.storedID).sorted()
     }
 
     private func value(
@@ -140,13 +158,9 @@ struct AgreementWorld {
             )
         case .location: return .scalar(.location(random.element(AgreementCorpus.spots)))
         case .geometry: return .scalar(.geometry(random.element(AgreementCorpus.geometries)))
-        case .unknown: return .opaque
+        case .relation, .unknown: return .opaque
         case .reference(let target):
-            // Of the record's own database or the public one, those made before it.
-            let targets = (records[target] ?? [:]).values.filter {
-                $0.database == .everyone || $0.database == record.database
-            }
-            return targets.map(\.storedID).sorted().randomElement(using: &random).map { .scalar(.text($0)) }
+            return targets(target, of: record).randomElement(using: &random).map { .scalar(.text($0)) }
         }
     }
 
@@ -179,6 +193,16 @@ struct AgreementWorld {
             for type in [RecordTypeName.user, Self.place, Self.thing] {
                 for record in all(type) { _ = try await transaction.query(try Self.insertion(of: record)) }
             }
+            for record in all(Self.thing) {
+                for (name, _) in Self.relations {
+                    guard case .array(let members)? = record.fields[field(name)] else { continue }
+                    let table = try SQLIdentifier("thing.\(name)")
+                    let ids = members.compactMap { if case .text(let id)? = $0 { id } else { nil as String? } }
+                    _ = try await transaction.query(
+                        "INSERT INTO app.\(table) SELECT \(record.storedID), unnest(\(ids))"
+                    )
+                }
+            }
         }
     }
 
@@ -194,7 +218,8 @@ struct AgreementWorld {
             \(record.revision ?? 0)
             """
         ]
-        for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+        let relations = Set(Self.relations.map { field($0.name) })
+        for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) where !relations.contains(name) {
             names.append("\(try SQLIdentifier(name.rawValue))")
             let sql: SQL =
                 switch value {

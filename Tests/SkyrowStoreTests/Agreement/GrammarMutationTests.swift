@@ -33,6 +33,10 @@ import Testing
         #"["near",{"$val":"place"},{"$type":"geo","$lng":1,"$lat":2},500]"#,
         #"["within_box",{"$val":"place"},{"$type":"geo","$lng":1,"$lat":2},{"$type":"geo","$lng":3,"$lat":4}]"#,
         #"["lt",["func","distance",{"$val":"place"},{"$type":"geo","$lng":1,"$lat":2}],10]"#,
+        #"["eq",{"$val":"friends"},{"$type":"ref","$id":"note/1"}]"#, #"["exists",{"$val":"next.friends"},false]"#,
+        #"["and",["related_to",{"$type":"ref","$id":"note/1"},"friends"],["contains_all",{"$val":"friends"},["1","2"]]]"#,
+        #"["any",{"$val":"friends"},["eq",["func","size",{"$val":"friends"}],3]]"#,
+        #"["like",{"$val":"friends.title"},"a%"]"#,
         #"["within_polygon",{"$val":"place"},[{"$type":"geo","$lng":1,"$lat":2},{"$type":"geo","$lng":3,"$lat":4},{"$type":"geo","$lng":1,"$lat":4}]]"#,
     ]
     private static let others = [
@@ -160,10 +164,31 @@ import Testing
         }
     }
 
+    /// The notes, which have a relation besides.
+    private static func catalog() throws -> SchemaCatalog {
+        let notes = SchemaCatalog.notes
+        let note = try #require(notes[type("note")])
+        let friends = RecordColumn(
+            field: field("friends"),
+            identifier: "friends",
+            type: .relation(note.name),
+            oid: .bool,
+            members: try SQLIdentifier("note.friends")
+        )
+        let related = RecordTable(
+            name: note.name,
+            schema: note.schema,
+            identifier: note.identifier,
+            columns: note.columns + [friends]
+        )
+        let others = notes.tables.values.filter { $0.name != note.name }
+        return SchemaCatalog(schema: notes.schema, version: notes.version, tables: others + [related])
+    }
+
     @Test(arguments: 0..<8) func everyQueryIsAStatementOrNamesWhatIsWrong(part: Int) throws {
         var random = SeededGenerator(seed: SeededGenerator.seedOfRun &* 8 &+ UInt64(part))
         let access = RecordAccess(Caller(kind: .user("bob"), roles: []), in: .everyone)
-        let catalog = SchemaCatalog.notes.visible(to: access.fields)
+        let catalog = try Self.catalog().visible(to: access.fields)
         var statements = 0
         for _ in 0..<Self.queriesEach {
             let form = Self.forms.randomElement(using: &random) ?? ""

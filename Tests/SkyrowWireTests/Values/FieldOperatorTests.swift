@@ -84,7 +84,7 @@ import Testing
 
     static let refused: [(String, String)] = [
         (#"{"$op":"frob","$val":1}"#, "f.$op"), (#"{"$op":7}"#, "f.$op"), (#"{"$op":null}"#, "f.$op"),
-        (#"{"$op":"relate","$val":[]}"#, "f.$op"), (#"{"$op":"INC","$val":1}"#, "f.$op"),
+        (#"{"$op":"relation","$val":[]}"#, "f.$op"), (#"{"$op":"INC","$val":1}"#, "f.$op"),
         (#"{"$op":"inc"}"#, "f"), (#"{"$op":"inc","$val":"1"}"#, "f.$val"), (#"{"$op":"inc","$val":null}"#, "f.$val"),
         (#"{"$op":"inc","$val":1,"$by":2}"#, "f.$by"), (#"{"$op":"inc","$val":1e999}"#, "f.$val"),
         (#"{"$op":"mul","$val":[2]}"#, "f.$val"), (#"{"$op":"min","$val":true}"#, "f.$val"),
@@ -108,6 +108,10 @@ import Testing
         (#"{"$op":"set_path","$path":"a","$val":{"$op":"inc","$val":1,"x":1}}"#, "f.$val.x"),
         (#"{"$op":"set_path","$path":"a.b","$val":\#(deep)}"#, "f.$val"),
         (#"{"$op":"unset_path","$path":"a","$val":1}"#, "f.$val"),
+        (#"{"$op":"relate"}"#, "f"), (#"{"$op":"relate","$val":["a"]}"#, "f.$val[0]"),
+        (#"{"$op":"relate","$val":[{"$type":"ref","$id":"post/1"},7]}"#, "f.$val[1]"),
+        (#"{"$op":"unrelate","$val":{"$type":"ref","$id":"post"}}"#, "f.$val"),
+        (#"{"$op":"unrelate","$val":[],"$at":0}"#, "f.$at"),
         (#"{"$op":"all","$val":[]}"#, "f.$val"), (#"{"$op":"all","$val":{"$op":"unset"}}"#, "f.$val"),
         (#"{"$op":"all","$val":[{"$op":"unset"},7]}"#, "f.$val[1]"),
         (#"{"$op":"all","$val":[{"$op":"unset"},{"a":1}]}"#, "f.$val[1].$op"),

@@ -96,6 +96,10 @@ private func numberPath(_ name: String) -> FieldPath {
             )
         ),
         (
+            "[\"related_to\",{\"$type\":\"ref\",\"$id\":\"post/1\"},\"likes\"]",
+            .related(to: id("post/1"), keyPath("likes"))
+        ),
+        (
             "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
             .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
         ),
@@ -174,6 +178,8 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"any\",\"a\",[\"eq\",\(path("$")),1]]", "predicate[1]"), ("[\"all\",\(path("a"))]", "predicate"),
             ("[\"any\",\(path("a")),[\"not\",[\"is\",1,2]]]", "predicate[2][1][0]"),
             ("[\"all\",[\"func\",\"size\",\(path("a"))],[\"eq\",\(path("$")),1]]", "predicate[1]"),
+            ("[\"related_to\",\"post/1\",\"likes\"]", "predicate[1]"),
+            ("[\"related_to\",{\"$type\":\"ref\",\"$id\":\"post/1\"},7]", "predicate[2]"),
             ("[\"in_query\",\(path("a")),[]]", "predicate[2]"), ("[\"in_query\",\(path("a"))]", "predicate"),
             ("[\"in_query\",\(path("a")),{}]", "predicate[2].record_type"),
             ("[\"in_query\",\(path("a")),{\"record_type\":\"_b\"}]", "predicate[2].record_type"),

@@ -83,7 +83,8 @@ private func nines(_ count: Int) -> String {
             (#"{"$type":null}"#, .invalidArgument),
             (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geojson","$val":{}}"#, .invalidArgument),
             (#"{"$type":"geojson"}"#, .invalidArgument), (#"{"$type":"asset","$name":"a"}"#, .notSupported),
-            (#"{"$type":"relation","$name":"_friend"}"#, .notSupported),
+            (#"{"$type":"relation","$name":"_friend"}"#, .invalidArgument),
+            (#"{"$type":"relation","$record_type":"_friend"}"#, .invalidArgument),
         ] as [(String, ErrorCode)]
     )
     func whatNoFieldCanHoldIsRefusedByName(text: String, code: ErrorCode) throws {

@@ -1,0 +1,63 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+// What is asked of the members of relations, which are rows of tables of their own.
+
+extension QueryText {
+    /// The stored id of the record whose relation a column is; NULL where the caller does not see the field.
+    func owner(of relation: ResolvedColumn) -> SQL {
+        let alias = alias(relation.join)
+        guard let owner = relation.onlyOwner else { return "\(alias).\"_id\"" }
+        return "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(alias).\"_id\" END)"
+    }
+
+    /// `"app"."post.likes"`, the table of the members; nil for a column that is no relation.
+    func members(of relation: ResolvedColumn) -> SQL? {
+        column(relation)?.members.map { "\(root.schema).\($0)" }
+    }
+
+    /// The members that the caller may read, of which this is the interpreter:
+    ///
+    /// ```sql
+    /// FROM "app"."user" AS "s1" JOIN "app"."post.likes" AS "m1" ON "m1"."_to" = "s1"."_id"
+    /// WHERE <access> AND "m1"."_from" = "r"."_id"
+    /// ```
+    func source(members relation: ResolvedColumn, _ joins: [ResolvedJoin], of outer: QueryText) -> SQL {
+        guard let members = outer.members(of: relation) else { return "WHERE false" }
+        let alias = SQLIdentifier(membersAt: number.map { $0 + 1 })
+        let rows: SQL = " JOIN \(members) AS \(alias) ON \(alias).\"_to\" = \(self.alias(nil)).\"_id\""
+        return "\(source(joins, joining: rows)) AND \(alias).\"_from\" = \(outer.owner(of: relation))"
+    }
+
+    /// How many members the caller may read; NULL where there is no such record.
+    func memberCount(of relation: ResolvedColumn, _ number: Int) -> SQL {
+        guard let inner = inner(number) else { return "NULL::bigint" }
+        return """
+            (CASE WHEN \(owner(of: relation)) IS NOT NULL THEN \
+            (SELECT count(*) \(inner.source(members: relation, [], of: self))) END)
+            """
+    }
+
+    /// `"r"."_id" IN (SELECT "m1"."_to" FROM "app"."post.likes" AS "m1" WHERE "m1"."_from" = $1) AND EXISTS (<owner>)`
+    ///
+    /// Of one owner PostgreSQL knows that no member is there twice, and walks along the primary key of the members for the
+    /// first records in the order of their ids.
+    func isMember(_ column: ResolvedColumn, of owner: ResolvedOwner) -> SQL {
+        guard let inner = inner(owner.number), let members = inner.members(of: owner.relation) else { return "false" }
+        let alias = SQLIdentifier(membersAt: owner.number + 1)
+        let isOwner = inner.condition(.hasID(owner.idColumn, [owner.wireID]))
+        if owner.idColumn.idForms == .plain, owner.relation.onlyOwner == nil {
+            return """
+                \(equated(column)) IN (SELECT \(alias)."_to" FROM \(members) AS \(alias) \
+                WHERE \(alias)."_from" = \(owner.wireID)) \
+                AND EXISTS (SELECT \(inner.source([])) AND \(isOwner))
+                """
+        }
+        return """
+            \(equated(column)) IN (SELECT \(alias)."_to" \
+            \(inner.source([], joining: " JOIN \(members) AS \(alias) ON \(alias).\"_from\" = \(inner.owner(of: owner.relation))")) \
+            AND \(isOwner))
+            """
+    }
+}

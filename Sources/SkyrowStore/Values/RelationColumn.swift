@@ -1,0 +1,42 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// `relation(type)`: a table with a row for each member, and a column that has no value and stands for it in the type's table.
+///
+/// A check that is always true names the table of the members, as that of an array names the type of its references
+/// (Documentation/Decisions/0045-relations.md).
+package struct RelationColumn: ColumnType {
+    package typealias Value = Bool
+
+    let target: RecordTypeName
+
+    package var sqlType: SQL { "boolean" }
+    package var comment: String { "Stands for a relation; its members are in a table of their own." }
+    /// The table of the members with its two indexes, keys and their triggers, and what the column adds to its own.
+    package var locks: Int64 { 16 }
+    package var kind: RowPlan.Kind { .relation }
+    package var kindName: String { target.rawValue }
+    package var operators: OperatorFamily { .relation }
+
+    package static func type(of column: CatalogRow.Column) -> FieldType? {
+        guard column.oid == .bool, column.members != nil, let referred = column.referredType else { return nil }
+        return (try? RecordTypeName(referred)).map { .relation($0) }
+    }
+
+    /// Every record has the relation, members or none.
+    package func selection(_ column: SQL, oid: PostgresOID) -> SQL { "true" }
+
+    package func value(of value: RecordValue) -> Bool? { nil }
+
+    package func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue {
+        if case .null = value { throw FieldMisfit("is a relation, whose members \"relate\" and \"unrelate\" change") }
+        return value
+    }
+
+    package func admission(of value: RecordValue) -> FieldAdmission {
+        value == .relation(target) ? .fits : .conflicts
+    }
+
+    /// What a client has read and sends back says nothing about the members.
+    package func accepted(_ value: RecordValue) throws(FieldMisfit) -> RecordValue? { nil }
+}

@@ -1,0 +1,44 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowMaintenance
+@testable import SkyrowStore
+
+/// What leads from record to record in files: parents as other references, and relations as arrays of them.
+@Suite(.timeLimit(.minutes(10))) struct ReferenceTransferTests {
+    private static let formats: [FileFormat] = [.csv, .json, .ndjson]
+
+    @Test(arguments: formats) func parentsAreExportedAndImported(format: FileFormat) async throws {
+        let folder = RecordType(
+            name: type("folder"),
+            fields: [.parent: .reference(type("folder")), field("title"): .string]
+        )
+        let rows = """
+            INSERT INTO folder (_id, _database, _parent, title) VALUES ('1', '_public', '2', 'x'),
+                ('2', '_public', NULL, 'y'), ('~ann/1', 'ann', '~ann/2', NULL), ('~ann/2', 'ann', NULL, NULL)
+            """
+        let question = "SELECT _id, _parent, title FROM folder ORDER BY _id"
+        let known = try await transfer([folder], as: format, rows: rows, question: question)[type("folder")]
+        #expect(known?.fields[.parent] == .reference(type("folder")) && known?.deleteRules[.parent] == .cascade)
+    }
+
+    @Test(arguments: formats) func membersAreExportedAndImported(format: FileFormat) async throws {
+        let types = [
+            RecordType(name: type("post"), fields: [field("title"): .string, field("tags"): .relation(type("tag"))]),
+            RecordType(name: type("tag"), fields: [field("related"): .relation(type("tag"))]),
+        ]
+        let rows = """
+            INSERT INTO tag (_id, _database) VALUES ('1', '_public'), ('a "b"', '_public'), ('~ann/1', 'ann');
+            INSERT INTO post (_id, _database, title) VALUES ('1', '_public', 'x'), ('2', '_public', NULL), ('~ann/1', 'ann', 'y');
+            INSERT INTO "post.tags" VALUES ('1', '1'), ('1', 'a "b"'), ('~ann/1', '~ann/1'), ('~ann/1', '1');
+            INSERT INTO "tag.related" VALUES ('1', '1'), ('1', 'a "b"')
+            """
+        let question = """
+            SELECT 'post', _from, _to FROM "post.tags" UNION ALL SELECT 'tag', _from, _to FROM "tag.related"
+            UNION ALL SELECT _id, title, tags::text FROM post ORDER BY 1, 2, 3
+            """
+        let known = try await transfer(types, as: format, rows: rows, question: question)
+        #expect(known[type("post")]?.fields[field("tags")] == .relation(type("tag")))
+    }
+}
