@@ -191,9 +191,8 @@ extension Resolver {
         case (.containsAll, .list(let values)) where !values.contains(.null):
             var parts: [ResolvedPredicate] = []
             for (number, value) in values.enumerated() {
-                do throws(SkyrowError) { parts.append(try member(.eq, .value(value))) } catch {
-                    throw error.path == "[\(place)]" ? error.at(number) : error
-                }
+                // At its place in the list, which an error names; null is passed over.
+                parts.append(try member(.in, .list(Array(repeating: .null, count: number) + [value])))
             }
             return .and(parts)
         case (_, .keyPath), (_, .function):
