@@ -31,6 +31,15 @@ public struct Field: Hashable, Sendable {
     /// How many metres a location is away from another one: `Field("at").distance(from: here) < 5000`, which holds at 5000 too.
     public func distance(from location: Location) -> Field { applying(.distance(location)) }
 
+    /// How well a text has the words that the query's only ``hasWords(_:)`` asks of it, for the order of records and as a number to
+    /// send along.
+    ///
+    /// ```swift
+    /// let query = try RecordQuery("film").filter(Field("title").hasWords("star wars"))
+    ///     .sorted(by: Field("title").rank, .descending)
+    /// ```
+    public var rank: Field { applying(.rank) }
+
     private func applying(_ function: FieldFunction) -> Field {
         var field = self
         field.function = function

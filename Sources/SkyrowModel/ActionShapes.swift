@@ -40,6 +40,7 @@ extension ActionCatalog {
                     JSONMember("name", .string(maximum: 63), isRequired: true),
                     JSONMember("type", .string(), isRequired: true),
                     JSONMember("on_delete", .oneOfStrings(DeleteRule.allCases.map(\.rawValue))),
+                    JSONMember("text", .oneOfStrings(TextLanguage.allCases.map(\.rawValue))),
                 ])
             ),
             isRequired: true

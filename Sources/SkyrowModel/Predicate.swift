@@ -93,6 +93,8 @@ public enum FieldFunction: Hashable, Sendable {
     case size
     /// How many metres a location is away from this one.
     case distance(Location)
+    /// How well a text has the words that the query's only `match` asks it for; for `sort` and `include` alone.
+    case rank
 
     /// The name behind `"func"`.
     package var name: String {
@@ -100,6 +102,7 @@ public enum FieldFunction: Hashable, Sendable {
         case .fold: "fold"
         case .size: "size"
         case .distance: "distance"
+        case .rank: "rank"
         }
     }
 }

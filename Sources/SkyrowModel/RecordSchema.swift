@@ -79,15 +79,19 @@ public struct RecordType: Hashable, Sendable {
     /// What becomes of the records when one is deleted that a reference leads to; ``DeleteRule/restrict`` for the references
     /// that are not here.
     public var deleteRules: [FieldName: DeleteRule]
+    /// How `match` finds the words of string fields; ``TextLanguage/words`` for those that are not here.
+    public var textLanguages: [FieldName: TextLanguage]
 
     public init(
         name: RecordTypeName,
         fields: [FieldName: FieldType] = [:],
-        deleteRules: [FieldName: DeleteRule] = [:]
+        deleteRules: [FieldName: DeleteRule] = [:],
+        textLanguages: [FieldName: TextLanguage] = [:]
     ) {
         self.name = name
         self.fields = fields
         self.deleteRules = deleteRules
+        self.textLanguages = textLanguages
     }
 }
 

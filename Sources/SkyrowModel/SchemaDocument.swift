@@ -46,6 +46,8 @@ package struct DocumentedField: Hashable, Sendable {
     package var comment: String?
     /// Of a reference, what becomes of the record when the one that it leads to is deleted.
     package var onDelete: DeleteRule
+    /// Of a string, how `match` finds its words.
+    package var textLanguage: TextLanguage
 
     package init(
         _ type: FieldType,
@@ -53,7 +55,8 @@ package struct DocumentedField: Hashable, Sendable {
         renamedFrom: FieldName? = nil,
         defaultValue: RecordValue? = nil,
         comment: String? = nil,
-        onDelete: DeleteRule = .restrict
+        onDelete: DeleteRule = .restrict,
+        textLanguage: TextLanguage = .words
     ) {
         self.type = type
         self.isGenerated = isGenerated
@@ -61,6 +64,7 @@ package struct DocumentedField: Hashable, Sendable {
         self.defaultValue = defaultValue
         self.comment = comment
         self.onDelete = onDelete
+        self.textLanguage = textLanguage
     }
 
     /// Whether a field of this type can have that default: a value of its own type, of json the empty array or object.

@@ -1,3 +1,4 @@
+import SkyrowModel
 import Testing
 
 @testable import SkyrowQuery
@@ -65,8 +66,21 @@ import Testing
         let query = try WordQuery(row.question)
         #expect(query.tsquery == row.tsquery, "\(row.question)")
         #expect(query.hasWords == !row.tsquery.isEmpty)
-        for text in row.matching { #expect(query.matches(text), "\(row.question) in \(text)") }
-        for text in row.others { #expect(!query.matches(text), "\(row.question) in \(text)") }
+        for text in row.matching { #expect(query.matches(text) == true, "\(row.question) in \(text)") }
+        for text in row.others { #expect(query.matches(text) == false, "\(row.question) in \(text)") }
+    }
+
+    /// Terms go as they are, in quotes, to PostgreSQL, which parts them.
+    @Test(arguments: [
+        ("Stars", "'Stars'"), ("don't -re-do", "('don''t' & !('re-do'))"), ("wor* --x", "('wor':* & !('-x'))"),
+        ("\"a new hope\"", "'a new hope'"), ("a \"b c", "('a' & 'b c')"), ("-\"b c\" or d", "(!('b c') | 'd')"),
+        ("x\"b c\"y*", "('x' & 'b c' & 'y':*)"), ("\"or\" or or", "('or' | 'or')"), ("a\\b", "'a\\\\b'"),
+        ("foo@bar.com", "'foo@bar.com'"), ("\"\" - \"!\" a", "'a'"), ("\"", ""), ("'", ""),
+        ("a or \"\" or b", "('a' | 'b')"),
+    ])
+    func aQuestionInALanguageKeepsItsTerms(question: String, tsquery: String) throws {
+        let query = try WordQuery(question, in: .english)
+        #expect(query.tsquery == tsquery && query.matches("a") == nil, "\(question)")
     }
 
     @Test func whatIsTooMuchIsRefused() throws {
@@ -76,5 +90,7 @@ import Testing
             #expect(throws: WordQueryMisfit.self) { try WordQuery(text) }
         }
         _ = try WordQuery(String(repeating: "x", count: 1024))
+        _ = try WordQuery("\"\(words(32))\"", in: .english)
+        #expect(throws: WordQueryMisfit.self) { try WordQuery("\"\(words(33))\"", in: .english) }
     }
 }

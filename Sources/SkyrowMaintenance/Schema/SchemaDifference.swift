@@ -61,7 +61,7 @@ extension SchemaFileChange {
         case .common(.createType): 2
         case .common(.addField): 3
         case .deleteIndex: 4
-        case .common(.widenField), .convertField, .setDeleteRule: 5
+        case .common(.widenField), .convertField, .setDeleteRule, .setTextLanguage: 5
         case .setDefault: 6
         case .common(.deleteField), .common(.deleteRelation): 7
         case .deleteType: 8

@@ -18,6 +18,8 @@ extension SchemaFileChange {
             try conversion.statements(field, of: type, in: schema)
         case .setDeleteRule(let rule, let field, let target, let names, let type):
             try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema)
+        case .setTextLanguage(let language, let field, let names, let type):
+            try Self.setTextLanguage(language, field, replacing: names, of: type, in: schema)
         case .setDefault(let value, let field, let type):
             [try Self.setDefault(value, field, SchemaChange.table(type, schema))]
         case .setComment(let text, nil, let type):
@@ -60,6 +62,21 @@ extension SchemaFileChange {
         }
         let parts = (drops + ["ADD FOREIGN KEY (\(column)) \(reference)"]).joined(separator: ", ")
         return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
+    }
+
+    /// The indexes of words that were asked for are dropped and asked for again; those of psql's making stay.
+    private static func setTextLanguage(
+        _ language: TextLanguage,
+        _ field: FieldName,
+        replacing names: [String],
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) throws -> [SQL] {
+        let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
+        let check = language.check(of: try SQLIdentifier(field.rawValue)).map { ["ADD \($0)" as SQL] } ?? []
+        let parts = (drops + check).joined(separator: ", ")
+        return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
+            + SchemaChange.rebuildIndexesOfWords(field, of: type, in: schema)
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

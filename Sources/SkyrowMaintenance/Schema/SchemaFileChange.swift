@@ -14,6 +14,9 @@ package enum SchemaFileChange: Hashable, Sendable {
     /// `ALTER TABLE note DROP CONSTRAINT note_category_fkey, ADD FOREIGN KEY (category) REFERENCES … ON DELETE CASCADE …`, in
     /// the place of the foreign keys of these names.
     case setDeleteRule(DeleteRule, FieldName, to: RecordTypeName, replacing: [String], of: RecordTypeName)
+    /// `ALTER TABLE note DROP CONSTRAINT note_title_check, ADD CHECK (…)`, in the place of the checks of these names; its indexes of
+    /// words are built anew.
+    case setTextLanguage(TextLanguage, FieldName, replacing: [String], of: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
     case setDefault(RecordValue?, FieldName, of: RecordTypeName)
     /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table
@@ -32,7 +35,7 @@ extension SchemaFileChange {
         switch self {
         case .common(let change): change.locks
         case .deleteType: SchemaChange.locksPerType
-        case .convertField, .setDeleteRule, .repair: 4
+        case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex: 1
         }
     }
@@ -64,8 +67,8 @@ extension SchemaFileChange {
                 // What the table has besides, and what refers to it.
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
-            case .renameType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
-                .repair:
+            case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
+                .deleteIndex, .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -76,8 +79,8 @@ extension SchemaFileChange {
     private var isRename: Bool {
         switch self {
         case .renameType, .common(.renameField), .common(.renameRelation): true
-        case .common, .deleteType, .convertField, .setDeleteRule, .setDefault, .setComment, .createIndex, .deleteIndex,
-            .repair:
+        case .common, .deleteType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
+            .createIndex, .deleteIndex, .repair:
             false
         }
     }

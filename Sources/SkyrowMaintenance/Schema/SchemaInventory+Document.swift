@@ -14,6 +14,7 @@ extension SchemaInventory {
                     documented.defaultValue = RecordValue(defaultExpression: defaultValue, type: field.type)
                 }
                 documented.onDelete = field.column.onDelete
+                documented.textLanguage = field.column.textLanguage
                 let isAccountField = TypeRules.builtIn(name).requiredFields.contains(fieldName)
                 if !isAccountField, let comment = field.details.comment, comment != field.type.column.comment {
                     documented.comment = comment

@@ -104,7 +104,13 @@ extension SchemaInventory {
             let isValidated = try result.decode(row: row, column: 3, as: Bool.self)
             let column = try result.decode(row: row, column: 5, as: String?.self)
             if try result.decode(row: row, column: 2, as: Bool.self) {
-                try update(result, row) { $0.checks.append(InventoryCheck(name: name, isValidated: isValidated)) }
+                let keepsLanguage = try result.decode(row: row, column: 6, as: Bool.self)
+                let check = InventoryCheck(
+                    name: name,
+                    isValidated: isValidated,
+                    languageOf: keepsLanguage ? column.flatMap { try? FieldName($0) } : nil
+                )
+                try update(result, row) { $0.checks.append(check) }
             } else if let column, let field = try? FieldName(column) {
                 let key = InventoryForeignKey(
                     name: name,
@@ -228,7 +234,7 @@ private func triggerQuery(_ schema: PostgresName) -> SQL {
 /// Checks, and foreign keys of one column.
 private func constraintQuery(_ schema: PostgresName) -> SQL {
     """
-    SELECT relname, conname, contype = 'c', convalidated, condeferrable, attname
+    SELECT relname, conname, contype = 'c', convalidated, condeferrable, attname, coalesce(\(TextLanguage.isKept), false)
     FROM \(relations(schema))
     JOIN pg_catalog.pg_constraint ON conrelid = relation.oid
     LEFT JOIN pg_catalog.pg_attribute ON attrelid = conrelid AND attnum = conkey[1] AND cardinality(conkey) = 1

@@ -101,6 +101,8 @@ package struct InventoryTrigger: Hashable, Sendable {
 package struct InventoryCheck: Hashable, Sendable {
     package var name: String
     package var isValidated = true
+    /// The field whose language it keeps.
+    package var languageOf: FieldName?
 }
 
 /// A foreign key of one field.

@@ -129,7 +129,8 @@ struct TableComparison {
             refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
         } else {
             refuseCascade(wanted, field)
-            add(.common(.addField(field, wanted.type, wanted.onDelete, to: name)))
+            let attributes = FieldAttributes(onDelete: wanted.onDelete, textLanguage: wanted.textLanguage)
+            add(.common(.addField(field, wanted.type, attributes, to: name)))
             if let defaultValue = wanted.defaultValue { add(.setDefault(defaultValue, field, of: name)) }
             if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
         }
@@ -141,6 +142,7 @@ struct TableComparison {
         with column: InventoryField,
         named formerField: FieldName
     ) {
+        compareTextLanguage(wanted, named: field, with: column, named: formerField)
         let isConverted = convert(wanted, named: field, with: column, named: formerField)
         if !isConverted { compareDeleteRule(wanted, named: field, with: column, named: formerField) }
         if !column.isGenerated {
@@ -173,6 +175,18 @@ struct TableComparison {
         let keys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
         rekeyed.insert(formerField)
         add(.setDeleteRule(wanted.onDelete, field, to: target, replacing: keys, of: name))
+    }
+
+    /// Gives a text another language where the file says so, and none where it is to become something else.
+    private mutating func compareTextLanguage(
+        _ wanted: DocumentedField,
+        named field: FieldName,
+        with column: InventoryField,
+        named formerField: FieldName
+    ) {
+        guard !column.isGenerated, wanted.textLanguage != column.column.textLanguage else { return }
+        let checks = table.checks.filter { $0.languageOf == formerField }.map(\.name)
+        add(.setTextLanguage(wanted.textLanguage, field, replacing: checks, of: name))
     }
 
     private mutating func refuseCascade(_ wanted: DocumentedField, _ field: FieldName) {

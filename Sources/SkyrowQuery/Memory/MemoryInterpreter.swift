@@ -181,7 +181,9 @@ private struct RecordView {
         case .pattern(let column, let pattern):
             return text(of: column) { LikePattern(pattern).matches($0) }
         case .match(let column, let words):
-            return text(of: column) { words.matches($0) }
+            // Of a language the database has to say.
+            if words.language.needsDatabase { return .unknown }
+            return text(of: column) { words.matches($0) ?? false }
         case .regex(let column, let pattern):
             return text(of: column) { pattern.matches($0) }
         case .suffix(let column, let suffix):

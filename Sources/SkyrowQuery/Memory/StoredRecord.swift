@@ -83,6 +83,8 @@ extension StoredValue {
         case (.array(let elements), .count): return .scalar(.integer(Int64(elements.count)))
         case (.scalar(.location(let location)), .distance(let center)):
             return .scalar(.number(location.distance(to: center)))
+        case (.scalar(.text(let text)), .rank(let words)):
+            return words.matches(text).map { .scalar(.number($0 ? 1 : 0)) }
         case (.json(let text), _): return text.read(as: reading)
         default: return nil
         }
@@ -104,7 +106,7 @@ extension JSONText {
     fileprivate func read(as reading: ResolvedColumn.Reading) -> StoredValue? {
         switch reading {
         case .stored: return .json(self)
-        case .count, .distance, .members: return nil
+        case .count, .distance, .members, .rank: return nil
         case .inside(let steps): return value(at: steps).map { .json($0) }
         case .typed(let steps, let type): return value(at: steps)?.scalar(type).map { .scalar($0) }
         case .size(let steps): return value(at: steps)?.arrayCount.map { .scalar(.integer($0)) }

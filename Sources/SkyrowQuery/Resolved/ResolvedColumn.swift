@@ -20,6 +20,8 @@ package struct ResolvedColumn: Hashable, Sendable {
     /// Whether an id is compared in the form that clients see and not as it is stored.
     package var readsWireID = false
     package var collation = TextCollation.bytes
+    /// How `match` finds the words of a text.
+    package var language = TextLanguage.words
     /// What of the column's value is compared; ``kind`` is the kind of that.
     package var reading = Reading.stored
     /// Whether a text is compared in lower case.
@@ -44,6 +46,8 @@ package struct ResolvedColumn: Hashable, Sendable {
         case members(number: Int, of: RecordTypeName)
         /// How many metres a location is away from this one.
         case distance(Location)
+        /// How well a text has the words that are asked for, a number.
+        case rank(WordQuery)
     }
 
     /// The row of the table of operators that the column belongs to.

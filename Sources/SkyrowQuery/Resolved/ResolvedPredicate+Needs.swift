@@ -1,3 +1,5 @@
+internal import SkyrowModel
+
 extension ResolvedPredicate {
     /// Whether the database alone answers it: ``MemoryInterpreter`` says unknown of such a condition.
     package var needsDatabase: Bool {
@@ -7,8 +9,9 @@ extension ResolvedPredicate {
         case .isFound(_, let query), .isNotFound(_, let query): query.predicate?.needsDatabase ?? false
         case .any(let elements), .all(let elements): elements.predicate.needsDatabase
         case .place(let column, .polygon): column.kind == .geometry
+        case .match(_, let words): words.language.needsDatabase
         case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex,
-            .match, .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array, .isMember:
+            .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array, .isMember:
             false
         }
     }

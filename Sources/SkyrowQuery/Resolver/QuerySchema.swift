@@ -46,16 +46,20 @@ package struct QueryField: Hashable, Sendable {
     package var collation: TextCollation
     /// As what the values of a json field are read; nil for JSON.
     package var jsonType: JSONValueType?
+    /// How `match` finds the words of a string.
+    package var language: TextLanguage
 
     package init(
         position: Int,
         type: FieldType,
         collation: TextCollation = .bytes,
-        jsonType: JSONValueType? = nil
+        jsonType: JSONValueType? = nil,
+        language: TextLanguage = .words
     ) {
         self.position = position
         self.type = type
         self.collation = collation
         self.jsonType = jsonType
+        self.language = language
     }
 }

@@ -174,7 +174,8 @@ extension Resolver {
             place: .field(name, position: field.position),
             kind: ValueKind(field.type),
             idForms: targetIDForms,
-            collation: field.collation
+            collation: field.collation,
+            language: field.language
         )
         if let type = field.jsonType { column = column.reading(type, at: []) }
         if type.isVisibleToOwnerOnly(name, of: access.fields) {

@@ -155,8 +155,9 @@ extension Resolver {
         }
         guard !text.hasNUL else { throw SkyrowError.literalInvalid("a string without NUL", path).at(2) }
         do throws(WordQueryMisfit) {
-            let words = try WordQuery(text)
+            let words = try WordQuery(text, in: column.language)
             // Words are in lower case whatever their text is.
+            matched = (column.unfolded, words)
             return words.hasWords ? .match(column.unfolded, words) : .constant(column, false)
         } catch {
             throw .predicateInvalid(error.reason, path).at(2)
@@ -325,6 +326,8 @@ extension ResolvedColumn {
         case .distance(let center):
             guard kind == .location else { throw .predicateInvalid("Only a location has a distance.", path) }
             return distance(from: center)
+        case .rank:
+            throw .predicateInvalid("A rank is for \"sort\" and \"include\" alone.", path)
         }
     }
 }

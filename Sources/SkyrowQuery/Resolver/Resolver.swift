@@ -39,6 +39,9 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
+    /// The text that words are asked of, and those, by the last condition of that kind.
+    var matched: (column: ResolvedColumn, words: WordQuery)?
+
     /// What the key paths of a predicate begin at.
     enum PathStart {
         /// The record that is asked about.
@@ -116,7 +119,7 @@ package struct Resolver<Schema: QuerySchema> {
         var column: ResolvedColumn
         if let function = key.function {
             column = try self.column(path)
-            do throws(SkyrowError) { column = try self.function(function, of: path) } catch { throw error.at(2) }
+            do throws(SkyrowError) { column = try number(function, of: column, path) } catch { throw error.at(2) }
         } else {
             column = try self.column(path)
         }
@@ -133,19 +136,40 @@ package struct Resolver<Schema: QuerySchema> {
         }
     }
 
-    /// The distance that is sent along.
+    /// The number that is sent along.
     mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
-        let (column, path) = try subject(
-            inclusion.function.map { .function($0, inclusion.keyPath) } ?? .keyPath(inclusion.keyPath)
-        )
+        let path = inclusion.keyPath
+        var column: ResolvedColumn
+        do throws(SkyrowError) {
+            column = try self.column(path)
+            if let function = inclusion.function { column = try number(function, of: column, path) }
+        } catch {
+            throw error.at(2)
+        }
         guard column.kind == .number else {
             throw SkyrowError(
                 .notSupported,
-                "Of the functions, \"include\" takes \"distance\" alone.",
+                "Of the functions, \"include\" takes \"distance\" and \"rank\".",
                 info: ["arguments": .list([.string("include"), .string(path.description)])]
             ).at(1)
         }
         return column
+    }
+
+    /// A function of a column in an order or an inclusion, where there is a rank too.
+    private mutating func number(
+        _ function: FieldFunction,
+        of column: ResolvedColumn,
+        _ path: KeyPath
+    ) throws(SkyrowError) -> ResolvedColumn {
+        guard case .rank = function else { return try self.function(function, of: path) }
+        guard use.words == 1, let matched, matched.column == column else {
+            throw .recordQueryInvalid("A rank is that of the query's only \"match\", and of its field.", path)
+        }
+        var rank = column
+        rank.kind = .number
+        rank.reading = .rank(matched.words)
+        return rank
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.

@@ -1,12 +1,15 @@
+package import SkyrowModel
+
 /// Why a text is no question about words; a sentence.
 package struct WordQueryMisfit: Error, Hashable, Sendable {
     package var reason: String
 }
 
-/// A question about the words of a text: `star -trek wars*`, `star or stars`.
+/// A question about the words of a text: `star -trek wars*`, `star or stars`, and of a language `"a new hope"`.
 ///
 /// All words are asked for, `or` joins the two beside it, `-` excludes and `*` goes on. Any text is one; signs that part
-/// words part them here too.
+/// words part them here too. Of a language PostgreSQL parts the terms and brings words to their stems, so that it alone
+/// answers the question.
 package struct WordQuery: Hashable, Sendable {
     package static let maximumBytes = 1024
     package static let maximumWords = 32
@@ -19,61 +22,80 @@ package struct WordQuery: Hashable, Sendable {
         case any([Part])
     }
 
+    package let language: TextLanguage
     /// nil for a text without words, which is found nowhere.
     private let root: Part?
 
-    /// Throws ``WordQueryMisfit`` for a text that is too long, and for one with a phrase.
-    package init(_ text: String) throws(WordQueryMisfit) {
+    /// Throws ``WordQueryMisfit`` for a text that is too long, and for one with a phrase where there is no language.
+    package init(_ text: String, in language: TextLanguage = .words) throws(WordQueryMisfit) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw WordQueryMisfit(reason: "The text of \"match\" has at most \(Self.maximumBytes) bytes.")
         }
-        guard !text.unicodeScalars.contains("\"") else {
-            throw WordQueryMisfit(reason: "Words are found wherever they stand, so that there are no phrases.")
+        guard language != .words || !text.unicodeScalars.contains("\"") else {
+            throw WordQueryMisfit(reason: "A field without a language has no phrases; its \"text\" is \"none\".")
         }
-        let terms = text.unicodeScalars.split { $0.properties.isWhitespace }.map { Substring($0) }
+        self.language = language
+        let terms = WordTerm.all(in: text)
         var groups: [[Part]] = []
         var count = 0
         var isAlternative = false
         for (place, term) in terms.enumerated() {
-            if !groups.isEmpty, place + 1 < terms.count, !isAlternative, term == "or" || term == "OR" {
+            if !groups.isEmpty, place + 1 < terms.count, !isAlternative, term.isOr {
                 isAlternative = true
                 continue
             }
             defer { isAlternative = false }
-            let words = Words.words(of: String(term))
-            guard let last = words.last else { continue }
+            let words = Words.words(of: term.text)
+            guard !words.isEmpty else { continue }
             count += words.count
             guard count <= Self.maximumWords else {
                 throw WordQueryMisfit(reason: "\"match\" takes at most \(Self.maximumWords) words.")
             }
-            var parts = words.dropLast().map { Part.word($0) }
-            parts.append(term.hasSuffix("*") ? .beginning(last) : .word(last))
-            let all = parts.count == 1 ? parts[0] : .all(parts)
-            let part = term.hasPrefix("-") ? .not(all) : all
+            let all = Self.part(of: term, words, in: language)
+            let part = term.isExcluded ? .not(all) : all
             if isAlternative { groups[groups.count - 1].append(part) } else { groups.append([part]) }
         }
         let all = groups.map { $0.count == 1 ? $0[0] : Part.any($0) }
         root = all.isEmpty ? nil : all.count == 1 ? all[0] : .all(all)
     }
 
+    /// A term as PostgreSQL parts it, or the words of it.
+    private static func part(of term: WordTerm, _ words: [String], in language: TextLanguage) -> Part {
+        if language.needsDatabase { return term.goesOn ? .beginning(term.text) : .word(term.text) }
+        var parts = words.map { Part.word($0) }
+        if term.goesOn, let last = words.last { parts[parts.count - 1] = .beginning(last) }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
     /// Whether it has a word.
     package var hasWords: Bool { root != nil }
 
-    /// The question as PostgreSQL's `tsquery`; a word has no character that means anything there.
+    /// The question as the text of PostgreSQL's `tsquery`. All that a client sends stands in quotes, so that no text is a
+    /// syntax error.
     package var tsquery: String { root.map(Self.text) ?? "" }
 
     private static func text(of part: Part) -> String {
         switch part {
-        case .word(let word): "'\(word)'"
-        case .beginning(let word): "'\(word)':*"
+        case .word(let word): quoted(word)
+        case .beginning(let word): "\(quoted(word)):*"
         case .not(let part): "!(\(text(of: part)))"
         case .all(let parts): "(" + parts.map(text).joined(separator: " & ") + ")"
         case .any(let parts): "(" + parts.map(text).joined(separator: " | ") + ")"
         }
     }
 
-    /// Whether a text has the words.
-    package func matches(_ text: String) -> Bool {
+    private static func quoted(_ word: String) -> String {
+        var text = "'"
+        for scalar in word.unicodeScalars {
+            if scalar == "'" || scalar == "\\" { text.unicodeScalars.append(scalar) }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "'"
+    }
+
+    /// Whether a text has the words; nil where the database has to say.
+    package func matches(_ text: String) -> Bool? {
+        if language.needsDatabase { return nil }
         guard let root else { return false }
         return Self.holds(root, Words.words(of: text))
     }
@@ -87,4 +109,61 @@ package struct WordQuery: Hashable, Sendable {
         case .any(let parts): parts.contains { holds($0, words) }
         }
     }
+}
+
+/// What stands between white space in a question about words, or between quotes.
+private struct WordTerm {
+    /// Without the sign before it, those behind it and its quotes.
+    var text = ""
+    var isPhrase = false
+    var isExcluded = false
+    var goesOn = false
+
+    /// A quote that is not closed ends with the text.
+    static func all(in text: String) -> [WordTerm] {
+        var terms: [WordTerm] = []
+        var term = String.UnicodeScalarView()
+        var isPhrase = false
+        var isExcluded = false
+        func end() {
+            defer { term = String.UnicodeScalarView() }
+            if isPhrase {
+                terms.append(WordTerm(text: String(term), isPhrase: true, isExcluded: isExcluded))
+            } else if !term.isEmpty {
+                terms.append(WordTerm(plain: String(term)))
+            }
+        }
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" {
+                let excludes = term.elementsEqual("-".unicodeScalars)
+                if !isPhrase, excludes { term = String.UnicodeScalarView() }
+                end()
+                isPhrase.toggle()
+                isExcluded = excludes
+            } else if !isPhrase, scalar.properties.isWhitespace {
+                end()
+            } else {
+                term.append(scalar)
+            }
+        }
+        end()
+        return terms
+    }
+
+    private init(text: String, isPhrase: Bool, isExcluded: Bool) {
+        self.text = text
+        self.isPhrase = isPhrase
+        self.isExcluded = isExcluded
+    }
+
+    private init(plain term: String) {
+        isExcluded = term.hasPrefix("-")
+        goesOn = term.hasSuffix("*")
+        var rest = Substring(term)
+        if isExcluded { rest = rest.dropFirst() }
+        while rest.hasSuffix("*") { rest = rest.dropLast() }
+        text = String(rest)
+    }
+
+    var isOr: Bool { !isPhrase && !isExcluded && !goesOn && (text == "or" || text == "OR") }
 }

@@ -269,15 +269,19 @@ private struct QueryFacts {
         _ message: String,
         _ index: IndexDefinition
     ) -> [QueryExplanation.Advice] {
-        let isGeometry = index.fields.first.flatMap { try? FieldName($0.name) }.flatMap { table[$0] }?.type == .geometry
-        return table.indexes.contains { $0.serves(index, isGeometry: isGeometry) }
+        let column = index.fields.first.flatMap { try? FieldName($0.name) }.flatMap { table[$0] }
+        return table.indexes.contains { $0.serves(index, on: column) }
             ? [] : [QueryExplanation.Advice(reason, message, index: index)]
     }
 }
 
 extension TableIndex {
     /// Whether it is for all rows and begins with what a definition asks for.
-    fileprivate func serves(_ definition: IndexDefinition, isGeometry: Bool) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - definition: what is asked for.
+    ///   - column: the first of its fields; nil for metadata.
+    fileprivate func serves(_ definition: IndexDefinition, on column: RecordColumn?) -> Bool {
         guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }
         let pairs = zip(keys, definition.fields)
         let isSame = pairs.allSatisfy { key, field in
@@ -285,13 +289,15 @@ extension TableIndex {
                 && key.form == (definition.kind == .text ? .words : field.isFolded ? .fold : .column)
         }
         let isOfGeometry =
-            keys[0].column == definition.fields.first?.name && keys[0].form == (isGeometry ? .column : .geometry)
+            keys[0].column == definition.fields.first?.name
+            && keys[0].form == (column?.type == .geometry ? .column : .geometry)
         switch definition.kind {
         case .order:
             let isForward = pairs.allSatisfy { $0.isDescending == ($1.direction == .descending) }
             let isBackward = pairs.allSatisfy { $0.isDescending != ($1.direction == .descending) }
             return method == "btree" && isSame && (isForward || isBackward)
-        case .contains, .text: return method == "gin" && isSame
+        case .contains: return method == "gin" && isSame
+        case .text: return method == "gin" && isSame && keys[0].language == column?.textLanguage
         case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
         case .near: return method == "gist" && isSame
         case .box: return method == "gist" && isOfGeometry

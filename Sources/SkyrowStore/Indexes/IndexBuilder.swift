@@ -178,19 +178,24 @@ package struct IndexBuilder: Sendable {
         let definition = try row.required
         let columns = try await session.query(
             """
-            SELECT attname::text, attcollation <> 0 FROM pg_catalog.pg_attribute
+            SELECT attname::text, attcollation <> 0, \(TextLanguage.ofAttribute("field")) FROM pg_catalog.pg_attribute AS field
             JOIN pg_catalog.pg_class ON pg_class.oid = attrelid JOIN pg_catalog.pg_type ON pg_type.oid = atttypid
             WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(row.schema.name)))
                 AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0
                 AND (attcollation <> 0 OR typname = 'geometry')
             """
         )
-        let hasCollation: [Bool] = try columns.decodeColumn(1)
-        let names = zip(try columns.decodeColumn(0, as: String.self), hasCollation)
-        var surroundings = IndexSurroundings(
-            texts: Set(names.filter { $0.1 }.map(\.0)),
-            geometries: Set(names.filter { !$0.1 }.map(\.0))
-        )
+        var surroundings = IndexSurroundings()
+        for row in 0..<columns.rowCount {
+            let column = try columns.decode(row: row, column: 0, as: String.self)
+            if try columns.decode(row: row, column: 1, as: Bool.self) {
+                surroundings.texts.insert(column)
+            } else {
+                surroundings.geometries.insert(column)
+            }
+            let language = try columns.decode(row: row, column: 2, as: String?.self)
+            surroundings.languages[column] = language.flatMap(TextLanguage.init)
+        }
         if let name = definition.neededExtension {
             let home = try await session.query(
                 """

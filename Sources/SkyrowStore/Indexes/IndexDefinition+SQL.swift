@@ -7,12 +7,20 @@ package struct IndexSurroundings: Hashable, Sendable {
     package var texts: Set<String>
     /// The columns that are geometries as they are.
     package var geometries: Set<String>
+    /// The languages of the texts that have one.
+    package var languages: [String: TextLanguage]
     /// The schema of the extension that the kind needs; nil for none.
     package var home: SQLIdentifier?
 
-    package init(texts: Set<String> = [], geometries: Set<String> = [], home: SQLIdentifier? = nil) {
+    package init(
+        texts: Set<String> = [],
+        geometries: Set<String> = [],
+        languages: [String: TextLanguage] = [:],
+        home: SQLIdentifier? = nil
+    ) {
         self.texts = texts
         self.geometries = geometries
+        self.languages = languages
         self.home = home
     }
 }
@@ -57,7 +65,9 @@ extension IndexDefinition {
         case .contains, .near:
             return columns.map { "\($0.column)" }
         case .text:
-            return columns.map { "\(schema)._words(\($0.column))" }
+            return columns.map { field, column in
+                (surroundings.languages[field.name] ?? .words).words(of: "\(column)", in: schema)
+            }
         case .trigram:
             let home = try surroundings.required
             return columns.map { field, column in

@@ -24,6 +24,8 @@ package struct TableIndex: Hashable, Sendable {
         package var isDescending = false
         /// Whether missing values come first, as they do in a descending order unless it says otherwise.
         package var nullsFirst = false
+        /// Of words, the language whose stems they are.
+        package var language = TextLanguage.words
         /// The operator class, `gin_trgm_ops`; empty for a btree.
         package var operators: String
         /// Whether it has the order of the column's type and collation.
@@ -184,10 +186,12 @@ extension TableIndex {
                             SELECT 'column:' || attname FROM pg_catalog.pg_attribute
                             WHERE attrelid = indrelid AND attnum = number
                         ) ELSE (
-                            SELECT CASE proname WHEN '_fold' THEN 'fold:' WHEN '_words' THEN 'words:' ELSE 'geometry:' END || attname
+                            SELECT CASE proname WHEN '_fold' THEN 'fold:' WHEN '_words' THEN 'words' || coalesce(
+                                '/' || \(TextLanguage.name(ofBytes: "words[2]")), ''
+                            ) || ':' ELSE 'geometry:' END || attname
                             FROM regexp_matches(indexprs::text, \(call), 'g') WITH ORDINALITY AS part (words, position)
                             JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid
-                            JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = words[2]::integer
+                            JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = words[3]::integer
                             WHERE position = expressions AND proname IN ('_fold', '_words', 'geometry')
                                 AND regexp_replace(indexprs::text, \(call), '', 'g') ~ '^[() ]*$'
                         ) END,
@@ -214,26 +218,33 @@ extension TableIndex {
         """
     }
 
-    /// The call of a function with a column, in a tree of PostgreSQL: the number of the function and that of the column.
+    /// The call of a function with a column, in a tree of PostgreSQL: the number of the function, of a language before the column
+    /// the bytes of its number, and the number of the column.
     private static let call: SQL = """
-        '\\{FUNCEXPR :funcid (\\d+) [^{}]*:args \\(\\{VAR :varno 1 :varattno (\\d+) [^{}]*\\}\\) :location -?\\d+\\}'
+        \(literal: #"\{FUNCEXPR :funcid (\d+) [^{}]*:args \((?:"# + TextLanguage.constant
+            + #" )?\{VAR :varno 1 :varattno (\d+) [^{}]*\}\) :location -?\d+\}"#)
         """
 }
 
 extension TableIndex.Key {
     fileprivate init(_ json: JSONView) {
-        // "fold:title", the options and the operator class.
+        // "fold:title" or "words/english:title", the options and the operator class.
         let parts = Array(json.elements)
         let words = (parts.first?.string ?? "").split(separator: ":", maxSplits: 1).map(String.init)
+        let kind = (words.first ?? "").split(separator: "/", maxSplits: 1).map(String.init)
         let option = parts.count > 1 ? parts[1].wholeNumber ?? 0 : 0
         // pg_index.h: INDOPTION_DESC is 1, INDOPTION_NULLS_FIRST 2.
         self.init(
             words.count == 2 ? words[1] : nil,
-            form: words.first.flatMap(Form.init) ?? .other,
+            form: kind.first.flatMap(Form.init) ?? .other,
             isDescending: option & 1 != 0,
             nullsFirst: option & 2 != 0,
             operators: parts.count > 2 ? parts[2].string ?? "" : ""
         )
+        // One that is not ours serves no query of ours.
+        if kind.count == 2 {
+            if let known = TextLanguage(rawValue: kind[1]) { language = known } else { form = .other }
+        }
         hasOrderOfColumn = parts.count > 3 && parts[3].boolean ?? false
     }
 }

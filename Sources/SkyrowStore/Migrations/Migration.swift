@@ -46,6 +46,11 @@ extension Migration {
         Migration(version: 13, name: "0013_parents", script: text(PackageResources._013_parents_sql)),
         Migration(version: 14, name: "0014_words", script: text(PackageResources._014_words_sql)),
         Migration(version: 15, name: "0015_relations", script: text(PackageResources._015_relations_sql)),
+        Migration(
+            version: 16,
+            name: "0016_text_languages",
+            script: text(PackageResources._016_text_languages_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -7,7 +7,12 @@ extension RecordTable: QueryRecordType {
     package func queryField(_ name: FieldName) -> QueryField? {
         guard let position = position(of: name) else { return nil }
         let column = columns[position]
-        return QueryField(position: position, type: column.type, collation: column.collation)
+        return QueryField(
+            position: position,
+            type: column.type,
+            collation: column.collation,
+            language: column.textLanguage
+        )
     }
 
     package var fieldPositions: [Int] { Array(columns.indices) }

@@ -20,6 +20,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let onDelete: DeleteRule
     /// The collation of a text column, `bytes` for a column of another type.
     package let collation: TextCollation
+    /// Of a string, how `match` finds its words.
+    package let textLanguage: TextLanguage
     /// The schema of the extension that the type of the column belongs to; nil for a type of PostgreSQL's.
     package let home: SQLIdentifier?
     /// The table of the members of a relation; nil for any other field.
@@ -38,6 +40,7 @@ package struct RecordColumn: Hashable, Sendable {
         foreignKey: String? = nil,
         onDelete: DeleteRule = .restrict,
         collation: TextCollation = .bytes,
+        textLanguage: TextLanguage = .words,
         home: SQLIdentifier? = nil,
         members: SQLIdentifier? = nil
     ) {
@@ -57,6 +60,7 @@ package struct RecordColumn: Hashable, Sendable {
             self.onDelete = .restrict
         }
         self.collation = collation
+        self.textLanguage = type == .string ? textLanguage : .words
         self.home = home
         self.members = members
         key = MemberKey(field.rawValue)
@@ -199,6 +203,10 @@ package final class RecordTable: Sendable {
             fields: Dictionary(columns.map { ($0.field, $0.type) }, uniquingKeysWith: { first, _ in first }),
             deleteRules: Dictionary(
                 columns.filter { $0.onDelete != .restrict }.map { ($0.field, $0.onDelete) },
+                uniquingKeysWith: { first, _ in first }
+            ),
+            textLanguages: Dictionary(
+                columns.filter { $0.textLanguage != .words }.map { ($0.field, $0.textLanguage) },
                 uniquingKeysWith: { first, _ in first }
             )
         )

@@ -85,7 +85,8 @@ extension SchemaCatalog {
                     JOIN pg_catalog.pg_namespace ON pg_namespace.oid = typnamespace
                     WHERE pg_type.oid = field.atttypid
                 ) END,
-                reference.members
+                reference.members,
+                CASE field.atttypid WHEN 'text'::regtype THEN \(TextLanguage.ofAttribute("field")) END
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -202,6 +203,8 @@ package struct CatalogRow: Hashable, Sendable {
         var collation = TextCollation.bytes
         /// The table of the members of a relation.
         var members: String?
+        /// How `match` finds the words of a text.
+        var textLanguage = TextLanguage.words
     }
 
     var relation: String
@@ -244,7 +247,8 @@ package struct CatalogRow: Hashable, Sendable {
             foreignKey: try result.decode(row: row, column: 8),
             onDelete: try result.decode(row: row, column: 13, as: String?.self).flatMap(DeleteRule.init) ?? .restrict,
             collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other,
-            members: try result.decode(row: row, column: 15)
+            members: try result.decode(row: row, column: 15),
+            textLanguage: try result.decode(row: row, column: 16, as: String?.self).flatMap(TextLanguage.init) ?? .words
         )
     }
 
@@ -273,6 +277,7 @@ extension RecordColumn {
             foreignKey: column.foreignKey,
             onDelete: column.onDelete,
             collation: column.collation,
+            textLanguage: column.textLanguage,
             home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) },
             members: column.members.flatMap { try? SQLIdentifier($0) }
         )

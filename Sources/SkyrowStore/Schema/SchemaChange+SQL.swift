@@ -5,14 +5,14 @@ extension SchemaChange {
     /// The statements that make several changes, one `ALTER TABLE` for all new fields of a type.
     package static func statements(for changes: [SchemaChange], in schema: SQLIdentifier) throws -> [SQL] {
         var statements: [SQL] = []
-        var added: [RecordTypeName: [(name: FieldName, type: FieldType, rule: DeleteRule)]] = [:]
+        var added: [RecordTypeName: [(name: FieldName, type: FieldType, attributes: FieldAttributes)]] = [:]
         var others: [SQL] = []
         for change in changes {
             switch change {
             case .createType(let type):
                 statements.append("SELECT \(schema)._create_type(\(literal: type.rawValue))")
-            case .addField(let name, let fieldType, let rule, let type):
-                added[type, default: []].append((name, fieldType, rule))
+            case .addField(let name, let fieldType, let attributes, let type):
+                added[type, default: []].append((name, fieldType, attributes))
             case .widenField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) ALTER COLUMN \(column) TYPE double precision")
@@ -59,7 +59,7 @@ extension SchemaChange {
             }
             let fields = added.filter { if case .relation = $0.type { false } else { true } }
             if fields.isEmpty { continue }
-            let additions = try fields.map { try addition($0.name, $0.type, $0.rule, schema) }
+            let additions = try fields.map { try addition($0.name, $0.type, $0.attributes, schema) }
             statements.append("ALTER TABLE \(table) \(additions.joined(separator: ", "))")
             for field in fields {
                 statements.append(try comment(field.name, field.type, table))
@@ -97,21 +97,53 @@ extension SchemaChange {
         """
     }
 
+    /// Drops the indexes of the kind `text` that a field was given, which an ``IndexBuilder`` then builds of its present words.
+    package static func rebuildIndexesOfWords(
+        _ field: FieldName,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) -> [SQL] {
+        let condition: SQL = """
+            type = \(literal: type.rawValue) AND kind = 'text' AND fields = ARRAY[\(literal: field.rawValue)] \
+            AND state <> 'deleting'
+            """
+        return [
+            """
+            DO $index$
+            DECLARE
+                index_name text;
+            BEGIN
+                FOR index_name IN SELECT name FROM \(schema)._index WHERE \(condition) LOOP
+                    EXECUTE format('DROP INDEX IF EXISTS %I.%I', \(literal: schema.name), index_name);
+                END LOOP;
+            END $index$
+            """,
+            """
+            UPDATE \(schema)._index SET state = 'building', attempts = 0, has_begun = false, reason = NULL,
+                duplicates = NULL, sql_state = NULL, changed_at = now()
+            WHERE \(condition)
+            """,
+            "SELECT pg_notify(\(literal: IndexBuilder.channel.name), \(literal: schema.name))",
+        ]
+    }
+
     private static func addition(
         _ name: FieldName,
         _ type: FieldType,
-        _ rule: DeleteRule,
+        _ attributes: FieldAttributes,
         _ schema: SQLIdentifier
     ) throws -> SQL {
         if case .unknown = type {
             throw SkyrowError(.incompatibleSchema, "A field of an unknown type can be made in psql only.")
         }
         let column = try SQLIdentifier(name.rawValue)
-        var definition = try type.column.definition(of: column, in: schema)
-        if case .reference(let target) = type {
-            definition = try ReferenceColumn(target: target, onDelete: rule).definition(of: column, in: schema)
-        }
-        return "ADD COLUMN \(column) \(definition)"
+        let columnType: any ColumnType =
+            switch type {
+            case .reference(let target): ReferenceColumn(target: target, onDelete: attributes.onDelete)
+            case .string: TextColumn(language: attributes.textLanguage)
+            default: type.column
+            }
+        return "ADD COLUMN \(column) \(try columnType.definition(of: column, in: schema))"
     }
 
     private static func comment(_ name: FieldName, _ type: FieldType, _ table: SQL) throws -> SQL {

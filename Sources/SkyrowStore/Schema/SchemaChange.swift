@@ -5,7 +5,7 @@ package enum SchemaChange: Hashable, Sendable {
     /// `SELECT _create_type('note')`
     case createType(RecordTypeName)
     /// `ALTER TABLE note ADD COLUMN title text`
-    case addField(FieldName, FieldType, DeleteRule = .restrict, to: RecordTypeName)
+    case addField(FieldName, FieldType, FieldAttributes = FieldAttributes(), to: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars TYPE double precision`: an integer field met a fraction.
     case widenField(FieldName, of: RecordTypeName)
     /// `ALTER TABLE note RENAME COLUMN title TO name`
@@ -16,6 +16,19 @@ package enum SchemaChange: Hashable, Sendable {
     case renameRelation(FieldName, to: FieldName, of: RecordTypeName)
     /// `SELECT _delete_relation('post', 'likes')`
     case deleteRelation(FieldName, of: RecordTypeName)
+}
+
+/// What is said of a new field besides its name and type.
+package struct FieldAttributes: Hashable, Sendable {
+    /// Of a reference, what becomes of a record when the one that it leads to is deleted.
+    package var onDelete: DeleteRule
+    /// Of a string, how `match` finds its words.
+    package var textLanguage: TextLanguage
+
+    package init(onDelete: DeleteRule = .restrict, textLanguage: TextLanguage = .words) {
+        self.onDelete = onDelete
+        self.textLanguage = textLanguage
+    }
 }
 
 extension SchemaChange {

@@ -7,7 +7,7 @@ package struct SchemaPlan: Hashable, Sendable {
 
     private var newTypes: [RecordTypeName] = []
     private var newFields: [Field: FieldType] = [:]
-    private var deleteRules: [Field: DeleteRule] = [:]
+    private var attributes: [Field: FieldAttributes] = [:]
     private var widened: Set<Field> = []
 
     private struct Field: Hashable {
@@ -100,6 +100,10 @@ package struct SchemaPlan: Hashable, Sendable {
                 let field = Field(type: type.name, name: name)
                 if name == .parent { try RecordType.checkParent(wanted, type.deleteRules[name]) }
                 let rule = name == .parent ? .cascade : type.deleteRules[name]
+                let language = type.textLanguages[name]
+                guard language == nil || wanted == .string else {
+                    throw .invalidArgument("Only a string has \"text\".", "text")
+                }
                 if rule == .cascade, TypeRules.builtIn(type.name).origin == .accounts {
                     throw .invalidArgument(
                         "Profiles go with their accounts alone, so \(name) cannot cascade.",
@@ -108,10 +112,18 @@ package struct SchemaPlan: Hashable, Sendable {
                 }
                 if let column = table?[name] {
                     guard column.type == wanted else { throw conflict(field, column.type, wanted) }
-                    guard rule == nil || rule == column.onDelete else { throw otherRule(field, column.onDelete) }
+                    guard rule == nil || rule == column.onDelete else {
+                        throw otherAttribute(field, "the rule \(column.onDelete.rawValue)")
+                    }
+                    guard language == nil || language == column.textLanguage else {
+                        throw otherAttribute(field, "the text \(column.textLanguage.rawValue)")
+                    }
                 } else {
                     try need(field, wanted)
-                    deleteRules[field] = rule
+                    attributes[field] = FieldAttributes(
+                        onDelete: rule ?? .restrict,
+                        textLanguage: language ?? .words
+                    )
                 }
             }
         }
@@ -208,7 +220,9 @@ package struct SchemaPlan: Hashable, Sendable {
     private mutating func settle() {
         changes = newTypes.map { .createType($0) }
         let fields = newFields.sorted { ($0.key.type, $0.key.name) < ($1.key.type, $1.key.name) }
-        changes += fields.map { .addField($0.key.name, $0.value, deleteRules[$0.key] ?? .restrict, to: $0.key.type) }
+        changes += fields.map { field, type in
+            .addField(field.name, type, attributes[field] ?? FieldAttributes(), to: field.type)
+        }
         changes += widened.sorted { ($0.type, $0.name) < ($1.type, $1.name) }.map { .widenField($0.name, of: $0.type) }
     }
 
@@ -242,10 +256,10 @@ package struct SchemaPlan: Hashable, Sendable {
         )
     }
 
-    private func otherRule(_ field: Field, _ known: DeleteRule) -> SkyrowError {
+    private func otherAttribute(_ field: Field, _ known: String) -> SkyrowError {
         SkyrowError(
             .incompatibleSchema,
-            "The reference \(field.name) of \(field.type) has the rule \(known.rawValue); change it with a schema file.",
+            "The field \(field.name) of \(field.type) has \(known); change it with a schema file.",
             info: ["arguments": .list([.string(field.name.rawValue)])]
         )
     }

@@ -8,7 +8,7 @@ extension QueryText {
     /// What a query compares of a stored value.
     func read(_ stored: SQL, _ reading: ResolvedColumn.Reading) -> SQL {
         switch reading {
-        case .stored, .distance, .members: return stored
+        case .stored, .distance, .members, .rank: return stored
         case .inside(let steps): return "NULLIF(\(Self.value(of: stored, at: steps)), 'null')"
         case .typed(let steps, .string):
             let value = Self.value(of: stored, at: steps)

@@ -46,6 +46,7 @@ struct QueryText {
     private func unfolded(_ column: ResolvedColumn) -> SQL {
         if case .distance(let center) = column.reading { return distance(of: column, from: center) }
         if case .members(let number, _) = column.reading { return memberCount(of: column, number) }
+        if case .rank(let words) = column.reading { return rank(of: words, in: column) }
         let stored = read(stored(column), column.reading)
         return column.readsWireID ? "(\(StoredID.wireIDExpression(stored)))" : stored
     }
@@ -178,7 +179,7 @@ struct QueryText {
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
         case .match(let column, let words):
-            return "\(root.schema).\"_words\"(\(value(column))) @@ \(words.tsquery)::tsquery"
+            return has(words, column)
         case .regex(let column, let pattern): return matching(column, pattern)
         case .suffix(let column, let text) where hasTrigrams(column, for: text):
             return "\(equated(column)) LIKE \("%" + text.escapedForPattern)"

@@ -3,6 +3,9 @@ package import SkyrowPostgres
 
 /// `string`: `text COLLATE "C"`, a text of any length without NUL.
 package struct TextColumn: ColumnType {
+    /// How `match` finds the words of a new column.
+    var language = TextLanguage.words
+
     package var sqlType: SQL { "text COLLATE \"C\"" }
     package var comment: String { "A text." }
     package var kind: RowPlan.Kind { .text }
@@ -10,6 +13,10 @@ package struct TextColumn: ColumnType {
 
     package static func type(of column: CatalogRow.Column) -> FieldType? {
         column.oid == .text ? .string : nil
+    }
+
+    package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? {
+        language.check(of: column)
     }
 
     package func value(of value: RecordValue) -> String? {

@@ -41,6 +41,9 @@ extension RecordType {
             if let rule = field["on_delete"], !rule.isNull {
                 deleteRules[fieldName] = try DeleteRule(json: rule, of: fieldType)
             }
+            if let language = field["text"], !language.isNull {
+                textLanguages[fieldName] = try TextLanguage(json: language, of: fieldType)
+            }
             if fieldName == .parent { try RecordType.checkParent(fieldType, deleteRules[fieldName]) }
         }
     }
@@ -57,6 +60,18 @@ extension DeleteRule {
             throw .invalidArgument("Only a reference has \"on_delete\".", "on_delete")
         }
         self = rule
+    }
+}
+
+extension TextLanguage {
+    /// Reads `text` of a field; throws `108 InvalidArgument` for a language that there is not, and for what is no string.
+    init(json: JSONView, of type: FieldType) throws(SkyrowError) {
+        guard let language = json.string.flatMap(TextLanguage.init(rawValue:)) else {
+            let names = TextLanguage.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidArgument("\"text\" is one of \(names).", "text")
+        }
+        guard type == .string else { throw .invalidArgument("Only a string has \"text\".", "text") }
+        self = language
     }
 }
 
@@ -93,6 +108,7 @@ extension RecordSchema {
                 // A server may be newer than its client.
                 recordType.fields[fieldName] = (try? FieldType(name: text)) ?? .unknown(text)
                 recordType.deleteRules[fieldName] = field["on_delete"]?.string.flatMap(DeleteRule.init(rawValue:))
+                recordType.textLanguages[fieldName] = field["text"]?.string.flatMap(TextLanguage.init(rawValue:))
             }
             types[type] = recordType
         }
@@ -150,6 +166,10 @@ extension JSONWriter {
                 if let rule = type.deleteRules[name], rule != .restrict {
                     key("on_delete")
                     string(rule.rawValue)
+                }
+                if let language = type.textLanguages[name], language != .words {
+                    key("text")
+                    string(language.rawValue)
                 }
                 endObject()
             }

@@ -56,7 +56,7 @@ extension DocumentedType {
 extension DocumentedField {
     fileprivate static func read(_ object: FileObject) throws(SkyrowError) -> (FieldName, DocumentedField) {
         let members = try object.members(of: [
-            "name", "type", "sql_type", "generated", "default", "comment", "renamed_from", "on_delete",
+            "name", "type", "sql_type", "generated", "default", "comment", "renamed_from", "on_delete", "text",
         ])
         guard let nameText = try object.text(members, "name"), let typeText = try object.text(members, "type") else {
             throw object.fault("needs the members \"name\" and \"type\"")
@@ -76,6 +76,11 @@ extension DocumentedField {
         if let rule = members["on_delete"], !rule.isNull {
             field.onDelete = try reading(at: object.place) { () throws(SkyrowError) in
                 try DeleteRule(json: rule, of: type)
+            }
+        }
+        if let language = members["text"], !language.isNull {
+            field.textLanguage = try reading(at: object.place) { () throws(SkyrowError) in
+                try TextLanguage(json: language, of: type)
             }
         }
         if field.renamedFrom == .parent || name == .parent && field.renamedFrom != nil {

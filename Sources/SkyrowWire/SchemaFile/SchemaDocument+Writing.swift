@@ -38,6 +38,7 @@ extension DocumentedField {
         var members = ["\"name\": \(quoted(name.rawValue))", "\"type\": \(quoted(type.name))"]
         if case .unknown(let sqlType) = type { members.append("\"sql_type\": \(quoted(sqlType))") }
         if onDelete != .restrict { members.append("\"on_delete\": \(quoted(onDelete.rawValue))") }
+        if textLanguage != .words { members.append("\"text\": \(quoted(textLanguage.rawValue))") }
         if isGenerated { members.append("\"generated\": true") }
         if let renamedFrom { members.append("\"renamed_from\": \(quoted(renamedFrom.rawValue))") }
         if let defaultValue {

@@ -262,7 +262,7 @@ struct FunctionOfPath {
 
     init(_ json: JSONView) throws(SkyrowError) {
         var rest = json.elements.dropFirst().makeIterator()
-        guard let name = rest.next()?.string, ["fold", "size", "distance"].contains(name) else {
+        guard let name = rest.next()?.string, ["fold", "size", "distance", "rank"].contains(name) else {
             throw SkyrowError(.notSupported, "There is no function of this name in queries.").at(1)
         }
         let isDistance = name == "distance"
@@ -279,7 +279,7 @@ struct FunctionOfPath {
             throw error.at(2)
         }
         guard isDistance else {
-            function = name == "fold" ? .fold : .size
+            function = name == "fold" ? .fold : name == "size" ? .size : .rank
             return
         }
         guard json.count == 4, let center = rest.next() else { throw form.at(3) }

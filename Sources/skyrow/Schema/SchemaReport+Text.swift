@@ -76,7 +76,8 @@ extension SchemaFileChange {
         case .common(.createType), .common(.addField), .createIndex: "+"
         case .common(.deleteField), .common(.deleteRelation), .deleteType, .deleteIndex: "-"
         case .common(.widenField), .common(.renameField), .common(.renameRelation), .renameType, .convertField,
-            .setDeleteRule, .setDefault, .setComment, .repair:
+            .setDeleteRule, .setTextLanguage,
+            .setDefault, .setComment, .repair:
             "~"
         }
     }

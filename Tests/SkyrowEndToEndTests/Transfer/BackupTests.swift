@@ -35,7 +35,7 @@ import Testing
         SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
         WHERE tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'app'::regnamespace) AND NOT tgisinternal ORDER BY 1, 2;
         SELECT proname, md5(prosrc), translate(proconfig::text, '\"', ''), obj_description(oid, 'pg_proc') FROM pg_proc
-        WHERE pronamespace = 'app'::regnamespace AND proname <> '_revision' ORDER BY 1;
+        WHERE pronamespace = 'app'::regnamespace AND proname <> '_revision' ORDER BY 1, 2;
         SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'app' ORDER BY 1;
         SELECT pg_get_viewdef('shown'::regclass);
         """#
@@ -45,9 +45,11 @@ import Testing
         SET search_path = app; SET client_min_messages = warning;
         CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;
         ALTER TABLE note ADD price numeric(10, 3), ADD judged boolean GENERATED ALWAYS AS (score IS NOT NULL) STORED,
-            ADD CONSTRAINT cheap CHECK (price < 100);
+            ADD CONSTRAINT cheap CHECK (price < 100),
+            ADD CONSTRAINT spoken CHECK (title IS NULL OR 'pg_catalog.english'::regconfig IS NOT NULL);
         UPDATE note SET price = 1.50 WHERE _id = '1';
         CREATE INDEX by_title ON note USING gin (title public.gin_trgm_ops);
+        CREATE INDEX by_words ON note USING gin (_words('pg_catalog.english', title));
         COMMENT ON INDEX by_title IS 'Found by parts.';
         COMMENT ON TABLE note IS 'What ann''s people note; \.
         COPY "app"."note" ("_id") FROM stdin;';
@@ -125,7 +127,8 @@ import Testing
             let after = try await target.psql(Self.contents)
             #expect(Self.difference(before, after) == [])
             #expect(
-                before.contains("by_title") && before.contains("editor") && before.contains("Found by parts.") == false
+                before.contains("by_title") && before.contains("by_words") && before.contains("spoken")
+                    && before.contains("editor") && before.contains("Found by parts.") == false
             )
             #expect(try await target.psql("SELECT count(*) FROM app._session") == (withSessions ? "1" : "0"))
             #expect(try await target.psql("SELECT obj_description('app.by_title'::regclass)") == "Found by parts.")

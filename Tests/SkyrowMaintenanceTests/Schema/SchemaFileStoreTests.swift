@@ -126,6 +126,51 @@ import Testing
         }
     }
 
+    @Test func theLanguageOfATextIsThatOfTheFile() async throws {
+        try await withStore { fixture in
+            try await fixture.psql("SELECT _create_type('film'); ALTER TABLE film ADD title text COLLATE \"C\"")
+            try await fixture.store.cache.reload()
+            try await fixture.keep(draft("film/1", ["title": "He runs"]))
+            let index = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
+            let name = try await fixture.store.createIndex(IndexCreateRequest(index)).name
+            let builder = IndexBuilder(client: fixture.store.client, logger: .quiet) { ["app"] }
+            #expect(try await builder.pass())
+            var document = try await fixture.store.schemaDocument()
+            for language in [TextLanguage.english, .german, .words, .simple] {
+                document.types[type("film")]?.fields[field("title")]?.textLanguage = language
+                let report = try await apply(document, to: fixture)
+                #expect(!report.difference.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
+                #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+                #expect(try await fixture.store.schemaDocument() == document)
+                #expect(fixture.store.cache.current[type("film")]?[field("title")]?.textLanguage == language)
+                let state = "SELECT state, (SELECT count(*) FROM pg_class WHERE relname = name) FROM _index"
+                #expect(try await fixture.psql(state) == "building|0")
+                #expect(try await builder.pass())
+                try await fixture.store.cache.reload()
+                let key = fixture.store.cache.current[type("film")]?.index(named: name)?.keys.first
+                #expect(key?.form == .words && key?.language == language)
+                #expect(try await fixture.psql(state) == "ready|1")
+            }
+            // A new field, one of another name, and a text that becomes something else.
+            document.types[type("film")]?.fields[field("name")] = DocumentedField(.string, textLanguage: .english)
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            var renamed = DocumentedField(.string, renamedFrom: field("name"), textLanguage: .french)
+            document.types[type("film")]?.fields[field("name")] = nil
+            document.types[type("film")]?.fields[field("label")] = renamed
+            _ = try await apply(document, to: fixture)
+            renamed.renamedFrom = nil
+            document.types[type("film")]?.fields[field("label")] = renamed
+            #expect(try await fixture.store.schemaDocument() == document)
+            document.types[type("film")]?.fields[field("label")] = DocumentedField(.integer)
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            document.types[type("film")]?.fields[field("label")] = renamed
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+        }
+    }
+
     @Test func renamesKeepTheDataAndTombstonesFollow() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(

@@ -95,7 +95,7 @@ import Testing
             (#"{"record_types":{"a":{}}}"#, "record_types.a has no member \"fields\"."),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b","type":"string","defualt":1}]}}}"#,
-                "record_types.a.fields[0] has a member \"defualt\"; there are: name, type, sql_type, generated, default, comment, renamed_from, on_delete."
+                "record_types.a.fields[0] has a member \"defualt\"; there are: name, type, sql_type, generated, default, comment, renamed_from, on_delete, text."
             ),
             (
                 #"{"record_types":{"a":{"fields":[{"name":"b"}]}}}"#,

@@ -152,7 +152,7 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"in\",\(path("a")),1]", .invalidArgument), ("[\"in\",1,\(path("a"))]", .invalidArgument),
             ("[\"in\",\(path("a")),\(path("b"))]", .invalidArgument), ("[\"in\",[1],\(path("a"))]", .invalidArgument),
             ("[\"func\",\"userRelation\",\(path("_owner")),{}]", .invalidArgument),
-            ("[\"lt\",[\"func\",\"rank\",\(path("p"))],1]", .notSupported),
+            ("[\"lt\",[\"func\",\"median\",\(path("p"))],1]", .notSupported),
             ("[\"eq\",\(path("p")),{\"$type\":\"geojson\",\"$val\":1}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"seq\"}]", .invalidArgument),
             ("[\"eq\",\(path("p")),{\"$type\":\"unknown\"}]", .invalidArgument),
@@ -198,7 +198,7 @@ private func numberPath(_ name: String) -> FieldPath {
             ("[\"in\",\(path("a")),1]", "predicate[2]"),
             ("[\"in\",1,\(path("a"))]", "predicate[1]"), ("[\"in\",\(path("a")),\(path("b"))]", "predicate[2]"),
             ("[\"func\",\"userRelation\",\(path("_owner")),{}]", "predicate[0]"),
-            ("[\"lt\",[\"func\",\"rank\",\(path("p"))],1]", "predicate[1][1]"),
+            ("[\"lt\",[\"func\",\"median\",\(path("p"))],1]", "predicate[1][1]"),
             ("[\"and\",[\"eq\",\(path("p")),1e400]]", "predicate[1][2]"),
             ("[\"eq\",\(path("a..b")),1]", "predicate[1]"), ("[\"eq\",1,\(path("a..b"))]", "predicate[2]"),
         ]

@@ -1,0 +1,37 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+// Words of texts, as they are written or by the stems of a language.
+
+extension QueryText {
+    /// `"app"._words("r"."title") @@ $1::tsquery`, in the form that an index of the kind `text` serves.
+    func has(_ words: WordQuery, _ column: ResolvedColumn) -> SQL {
+        "\(words.language.words(of: value(column), in: root.schema)) @@ \(Self.question(words))"
+    }
+
+    /// How well a text has the words, a number; NULL where there is no text.
+    ///
+    /// Words without a language have no places in a text by which they could be ranked, so that all texts are ranked alike that have
+    /// them.
+    func rank(of words: WordQuery, in column: ResolvedColumn) -> SQL {
+        var text = column
+        text.kind = .string
+        text.reading = .stored
+        let value = value(text)
+        guard words.hasWords else { return "(CASE WHEN \(value) IS NOT NULL THEN 0::double precision END)" }
+        if words.language.needsDatabase {
+            let stems = words.language.words(of: value, in: root.schema)
+            return "ts_rank_cd(\(stems), \(Self.question(words)))::double precision"
+        }
+        return """
+            (CASE WHEN \(value) IS NOT NULL THEN \
+            CASE WHEN \(has(words, text)) THEN 1::double precision ELSE 0::double precision END END)
+            """
+    }
+
+    private static func question(_ words: WordQuery) -> SQL {
+        words.language.needsDatabase
+            ? "to_tsquery(\(words.language.configuration), \(words.tsquery))" : "\(words.tsquery)::tsquery"
+    }
+}
