@@ -29,7 +29,7 @@ package final class ActionService: Service, Sendable {
     let passwords: PasswordHasher
     let guesses: Mutex<GuessLimiter>
     package let rateLimiter: RateLimiter
-    package let reads: ReadAdmission
+    package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
 
     /// - Parameters:
@@ -117,7 +117,7 @@ package final class ActionService: Service, Sendable {
 /// What the applications of a process have together, so that many of them take no more of the machine than one.
 package struct SharedCapacity: Sendable {
     let passwords: PasswordHasher
-    let reads: ReadAdmission
+    let reads: ReadQueues
 
     /// - Parameter observe: what becomes of observations about passwords.
     init(
@@ -126,7 +126,7 @@ package struct SharedCapacity: Sendable {
         observe: @escaping @Sendable (Observation) -> Void
     ) {
         passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
-        reads = ReadAdmission(configuration.reads)
+        reads = ReadQueues(configuration.reads)
     }
 
     /// That of an application, for others.

@@ -20,6 +20,7 @@ package struct ServiceConfiguration: Sendable {
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
     package var reads: ReadLimits
+    package var scans: ScanPolicy
 
     package init(
         keys: (api: Secret, master: Secret)? = nil,
@@ -31,7 +32,8 @@ package struct ServiceConfiguration: Sendable {
         passwords: PasswordConfiguration = PasswordConfiguration(),
         accounts: AccountPolicy = AccountPolicy(),
         rateLimits: RateLimits = .none,
-        reads: ReadLimits = ReadLimits()
+        reads: ReadLimits = ReadLimits(),
+        scans: ScanPolicy = .allow
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -43,6 +45,7 @@ package struct ServiceConfiguration: Sendable {
         self.accounts = accounts
         self.rateLimits = rateLimits
         self.reads = reads
+        self.scans = scans
     }
 }
 

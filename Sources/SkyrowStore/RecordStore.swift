@@ -30,6 +30,8 @@ package final class RecordStore: Sendable {
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
+    /// The numbers of rows of large tables.
+    let sizes = Mutex<[String: Double]>([:])
     let knownTimeZones = Mutex<Set<String>?>(nil)
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
 
@@ -74,6 +76,7 @@ package final class RecordStore: Sendable {
         self.versions.withLock { $0 = versions }
         _ = try await cursorKeys()
         try await cache.reload()
+        try await readSizes()
         try await ensureLoginKeys()
     }
 
@@ -133,6 +136,7 @@ package final class RecordStore: Sendable {
                 }
                 if let part = previous.map({ current.changes(since: $0) }) ?? .everything { found(part) }
             }
+            try? await readSizes()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
     }

@@ -89,11 +89,12 @@ struct ServiceFixture: Sendable {
 func withService(
     _ mode: SchemaMode = .development,
     passwords: PasswordConfiguration = ServiceFixture.cheapHashing,
+    scans: ScanPolicy = .allow,
     test: String = #function,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
     try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
-        try await withRunningService(mode, on: database, passwords: passwords, body)
+        try await withRunningService(mode, on: database, passwords: passwords, scans: scans, body)
     }
 }
 
@@ -101,6 +102,7 @@ private func withRunningService(
     _ mode: SchemaMode,
     on database: TemporaryDatabase,
     passwords: PasswordConfiguration,
+    scans: ScanPolicy = .allow,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
     try await withPostgresClient(database.url, logger: .quiet) { client in
@@ -114,7 +116,8 @@ private func withRunningService(
                 keys: (api: Secret("api"), master: Secret("master")),
                 passwords: passwords,
                 // Shorter than what is asked of people.
-                accounts: AccountPolicy(minimumPasswordLength: 1)
+                accounts: AccountPolicy(minimumPasswordLength: 1),
+                scans: scans
             ),
             clock: clock.clock,
             logger: .quiet,

@@ -27,6 +27,7 @@ import Testing
                         let error = try await service.call(method, members.replacing("#", with: "20"))["error"]
                         #expect(error["code"].integer == 122 && error["data"]["name"].string == "ResponseTimeout")
                         #expect(error["data"]["info"]["arguments"].elements.map(\.string) == ["timeout_ms"])
+                        #expect(error["data"]["info"]["cost_class"].string == "indexed")
                     }
                     try await waiting(until: "no statement of the service waits for the table") {
                         let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"

@@ -1,15 +1,15 @@
 import Synchronization
 
 /// What a service has in memory, for metrics.
-package struct ActionStatistics: Hashable, Sendable {
+package struct ActionStatistics: Sendable {
     /// The sessions that are remembered.
     package let rememberedSessions: Int
     /// How often a remembered one was used.
     package let sessionHits: Int
     /// The passwords that are being hashed or wait for it.
     package let waitingPasswords: Int
-    /// The reads that are performed, and those that wait for their client's turn.
-    package let reads: ReadCounts
+    /// The reads that are performed, and those that wait for their client's turn, by the queue that they are in.
+    package let reads: [(queue: String, ReadCounts)]
 }
 
 extension ActionService {
@@ -19,7 +19,7 @@ extension ActionService {
             rememberedSessions: count,
             sessionHits: hits,
             waitingPasswords: passwords.waiting,
-            reads: reads.counts
+            reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]
         )
     }
 }

@@ -3,8 +3,12 @@ import Synchronization
 
 /// How many reads run at once, and how many may wait.
 package struct ReadLimits: Hashable, Sendable {
-    /// Reads that run at once.
+    /// Reads that run at once, those of the classes `join` and `scan` apart.
     package var running: Int
+    /// Reads of the class `join` that run at once.
+    package var joins: Int
+    /// Reads of the class `scan` that run at once.
+    package var scans: Int
     /// Reads that wait for their turn.
     package var waiting: Int
     /// The part of both that one client may have.
@@ -14,11 +18,15 @@ package struct ReadLimits: Hashable, Sendable {
 
     package init(
         running: Int = 256,
+        joins: Int = 64,
+        scans: Int = 16,
         waiting: Int = 4096,
         share: ClientShare = ClientShare(),
         patience: Duration = .seconds(10)
     ) {
         self.running = running
+        self.joins = joins
+        self.scans = scans
         self.waiting = waiting
         self.share = share
         self.patience = patience

@@ -21,8 +21,9 @@ extension ActionService {
             }
         return try await observed(action) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .writing, by: caller)
-            if !caller.isMaster { try await reads.enter(client) }
-            defer { if !caller.isMaster { reads.leave(client) } }
+            let turn = ReadTurn(of: client, in: reads)
+            if !caller.isMaster { try await turn.enter() }
+            defer { turn.leave() }
             let claim = try IdempotencyClaim(
                 key: request.idempotencyKey,
                 action: action,
@@ -31,10 +32,16 @@ extension ActionService {
                 request: request.fingerprintSource,
                 caller: caller
             )
-            guard let claim, !request.isDryRun else { return .fresh(try await store.change(request, with: access)) }
+            guard let claim, !request.isDryRun else {
+                return try await admitting(caller, turn) { admit async throws(SkyrowError) in
+                    .fresh(try await self.store.change(request, with: access, admitting: admit))
+                }
+            }
             if let replay: WriteResult<BulkResult> = try await replay(of: claim) { return replay }
             // Before the transaction, so that a read that takes long holds no connection of a writer.
-            let found = try await store.find(request, with: access)
+            let found = try await admitting(caller, turn) { admit async throws(SkyrowError) in
+                try await self.store.find(request, with: access, admitting: admit)
+            }
             return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
                 try await self.store.change(found, request, with: access, transaction: transaction)
             }

@@ -14,24 +14,37 @@ extension ActionService {
     }
 
     /// `record:query`
-    package func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    package func query(
+        _ request: QueryRequest,
+        by caller: Caller,
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> QueryResult {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                try await self.store.query(request.query, with: access)
+            return try await admitting(caller, turn) { admit async throws(SkyrowError) in
+                try await within(request.timeLimit) { () async throws(SkyrowError) in
+                    try await self.store.query(request.query, with: access, admitting: admit)
+                }
             }
         }
     }
 
     /// `record:aggregate`
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
     package func aggregate(
         _ request: AggregateRequest,
-        by caller: Caller
+        by caller: Caller,
+        turn: ReadTurn? = nil
     ) async throws(SkyrowError) -> AggregateResult {
         try await observed(.recordAggregate) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                try await self.store.aggregate(request.query, with: access)
+            return try await admitting(caller, turn) { admit async throws(SkyrowError) in
+                try await within(request.timeLimit) { () async throws(SkyrowError) in
+                    try await self.store.aggregate(request.query, with: access, admitting: admit)
+                }
             }
         }
     }

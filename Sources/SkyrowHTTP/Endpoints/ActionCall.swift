@@ -13,6 +13,8 @@ struct ActionCall: Sendable {
         let caller: Caller
         let sender: ActionDispatcher.Sender
         let requestID: RequestID
+        /// The one that the call has among the reads; nil for a write and for the master key.
+        var turn: ReadTurn?
     }
 
     private let perform: @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult
@@ -44,7 +46,7 @@ struct ActionCall: Sendable {
             let request = try QueryRequest(parameters: parameters, rules: rules)
             guard let mode = request.explanation else {
                 self.init { service, context async throws(SkyrowError) in
-                    .query(try await service.query(request, by: context.caller))
+                    .query(try await service.query(request, by: context.caller, turn: context.turn))
                 }
                 return
             }
@@ -54,7 +56,7 @@ struct ActionCall: Sendable {
         case .recordAggregate:
             let request = try AggregateRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
-                .aggregate(try await service.aggregate(request, by: context.caller))
+                .aggregate(try await service.aggregate(request, by: context.caller, turn: context.turn))
             }
         case .recordUpdate:
             self.init(try BulkRequest(updateParameters: parameters, rules: rules), deletes: false)

@@ -90,18 +90,23 @@ struct ActionDispatcher: Sendable {
     /// Waits for the client's turn, if the call is a read; the master key waits for none.
     private func performInContext(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
         guard call.description.cost == .read, case .success(let known) = call.caller, known?.isMaster != true else {
-            return await authenticateAndRun(call, context: context)
+            return await authenticateAndRun(call, nil, context: context)
         }
+        let turn = ReadTurn(of: call.sender.client, in: service.reads)
         do throws(SkyrowError) {
-            try await service.reads.enter(call.sender.client)
+            try await turn.enter()
         } catch {
             return (.failed(error.reported(as: context.id)), known?.userID)
         }
-        defer { service.reads.leave(call.sender.client) }
-        return await authenticateAndRun(call, context: context)
+        defer { turn.leave() }
+        return await authenticateAndRun(call, turn, context: context)
     }
 
-    private func authenticateAndRun(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
+    private func authenticateAndRun(
+        _ call: PreparedCall,
+        _ turn: ReadTurn?,
+        context: RequestContext
+    ) async -> (Outcome, UserID?) {
         let id = context.id
         let caller: Caller
         switch call.caller {
@@ -121,7 +126,10 @@ struct ActionDispatcher: Sendable {
         do throws(SkyrowError) {
             let action = try call.call.get()
             let sender = call.sender
-            let result = try await action(service, ActionCall.Context(caller: caller, sender: sender, requestID: id))
+            let result = try await action(
+                service,
+                ActionCall.Context(caller: caller, sender: sender, requestID: id, turn: turn)
+            )
             return (.succeeded(result), caller.userID)
         } catch {
             return (.failed(error.reported(as: id).about(call.action, limit: context.account.limit)), caller.userID)

@@ -173,8 +173,13 @@ enum MetricCatalog {
             .counter,
             "Logins and signups turned away because too many passwords wait."
         ),
-        Entry("skyrow_reads_running", .gauge, "Reads that are performed."),
-        Entry("skyrow_reads_waiting", .gauge, "Reads that wait for their client's turn."),
+        Entry(
+            "skyrow_reads_running",
+            .gauge,
+            ["queue"],
+            "Reads that are performed, by class: `indexed`, `join`, `scan`."
+        ),
+        Entry("skyrow_reads_waiting", .gauge, ["queue"], "Reads that wait for their client's turn, by class."),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
         Entry(
             "skyrow_purged_idempotency_keys_total",

@@ -18,11 +18,11 @@ extension MetricFamily {
     }
 
     /// One series a queue.
-    static func queues(
+    static func queues<Statistics>(
         _ name: String,
         _ kind: MetricKind,
-        _ statistics: [(queue: String, PostgresStatistics.Queue)],
-        _ value: (PostgresStatistics.Queue) -> MetricValue
+        _ statistics: [(queue: String, Statistics)],
+        _ value: (Statistics) -> MetricValue
     ) -> MetricFamily {
         let series = statistics.map { queue, statistics in
             MetricSeries(labels: [MetricLabel(name: "queue", value: queue)], value: value(statistics))

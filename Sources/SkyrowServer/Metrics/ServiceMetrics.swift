@@ -88,8 +88,8 @@ struct ServiceMetrics: Sendable {
         return [
             .gauge("skyrow_applications_open", applications.allOpen.count),
             .gauge("skyrow_password_queue_length", statistics.waitingPasswords),
-            .gauge("skyrow_reads_running", statistics.reads.running),
-            .gauge("skyrow_reads_waiting", statistics.reads.waiting),
+            .queues("skyrow_reads_running", .gauge, statistics.reads) { .integer(Int64($0.running)) },
+            .queues("skyrow_reads_waiting", .gauge, statistics.reads) { .integer(Int64($0.waiting)) },
         ]
     }
 

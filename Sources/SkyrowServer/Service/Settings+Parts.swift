@@ -88,10 +88,13 @@ extension ServiceConfiguration {
             rateLimits: RateLimits(settings),
             reads: ReadLimits(
                 running: settings.pools.maximumReads,
+                joins: settings.pools.joinConcurrency,
+                scans: settings.pools.scanConcurrency ?? max(System.coreCount, 2),
                 waiting: settings.pools.maximumQueue,
                 share: ClientShare(percent: settings.listening.clientShare),
                 patience: settings.times.acquire
-            )
+            ),
+            scans: settings.pools.scans
         )
     }
 }

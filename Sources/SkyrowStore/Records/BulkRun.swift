@@ -37,7 +37,8 @@ struct BulkRun {
             request.match,
             table: table.visible(to: access.fields),
             catalog: catalog.visible(to: access.fields),
-            access: access
+            access: access,
+            size: store.size(of: table.name)
         )
         switch request.change {
         case .update(let changes, _):
@@ -47,6 +48,9 @@ struct BulkRun {
             plan = nil
         }
     }
+
+    /// What finding the records costs.
+    var cost: QueryCost { statement.cost }
 
     /// A record that matches.
     struct Match: Sendable {

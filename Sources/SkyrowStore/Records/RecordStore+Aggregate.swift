@@ -8,9 +8,12 @@ extension RecordStore {
     /// Groups are of the records that may be read. Throws `108 InvalidArgument`, `111 NotSupported` or `120
     /// RecordQueryInvalid` for a question that has no meaning, `124 RecordQueryDenied` for one that names a field which is
     /// hidden, and what the database failed with.
+    ///
+    /// - Parameter admit: asked before the records are.
     package func aggregate(
         _ query: AggregateQuery,
-        with access: RecordAccess
+        with access: RecordAccess,
+        admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> AggregateResult {
         guard 0...AggregateQuery.maximumLimit ~= query.limit else {
             throw .invalidArgument("A limit is 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
@@ -26,7 +29,14 @@ extension RecordStore {
                     }
                     return AggregateResult(groups: [EmptyGroup(of: query.aggregates)])
                 }
-                let statement = try AggregateStatement(query, table: table, catalog: catalog, access: access)
+                let statement = try AggregateStatement(
+                    query,
+                    table: table,
+                    catalog: catalog,
+                    access: access,
+                    size: self.size(of: query.type)
+                )
+                try await admit?(statement.cost)
                 let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
                 return statement.read(result)
             }

@@ -8,10 +8,17 @@ extension RecordStore {
     /// `108`, `111`, `120` or `124` for a predicate without a meaning and for changes that do not fit the type, `108` with
     /// `info.count` where more records match than the request allows, `115 AtomicOperationFailure` with the errors by record
     /// id where one of them cannot be changed, and what the database failed with.
-    package func change(_ request: BulkRequest, with access: RecordAccess) async throws(SkyrowError) -> BulkResult {
+    ///
+    /// - Parameter admit: asked before the records are looked for.
+    package func change(
+        _ request: BulkRequest,
+        with access: RecordAccess,
+        admitting admit: QueryCost.Admission? = nil
+    ) async throws(SkyrowError) -> BulkResult {
         try access.requireWriting()
         return try await reporting {
             try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
+                try await admit?(run.cost)
                 guard !request.isDryRun else { return try await run.preview() }
                 let matches = try await run.matches()
                 return try await self.client.withTransaction { try await run.change(matches, on: .transaction($0)) }
@@ -22,11 +29,18 @@ extension RecordStore {
     /// Finds what matches, for a change in a transaction that begins afterwards.
     ///
     /// Throws as `change` does before it writes.
-    package func find(_ request: BulkRequest, with access: RecordAccess) async throws(SkyrowError) -> FoundRecords {
+    ///
+    /// - Parameter admit: asked before the records are looked for.
+    package func find(
+        _ request: BulkRequest,
+        with access: RecordAccess,
+        admitting admit: QueryCost.Admission? = nil
+    ) async throws(SkyrowError) -> FoundRecords {
         try access.requireWriting()
         return try await reporting {
             try await withBulkRun(request, access, else: FoundRecords(matches: [])) { run in
-                FoundRecords(matches: try await run.matches())
+                try await admit?(run.cost)
+                return FoundRecords(matches: try await run.matches())
             }
         }
     }

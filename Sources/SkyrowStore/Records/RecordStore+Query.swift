@@ -10,9 +10,12 @@ extension RecordStore {
     /// query, `110 ResourceNotFound` for a page without records that is required to have some, `108`, `111 NotSupported`
     /// or `120 RecordQueryInvalid` for a query that has no meaning, `124 RecordQueryDenied` for one that names a field
     /// which is hidden, and what the database failed with.
+    ///
+    /// - Parameter admit: asked before the records are.
     package func query(
         _ query: RecordQuery,
-        with access: RecordAccess
+        with access: RecordAccess,
+        admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> QueryResult {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
@@ -27,8 +30,10 @@ extension RecordStore {
                     table: table,
                     catalog: self.cache.current.visible(to: access.fields),
                     access: access,
-                    cursors: try await self.cursorKeys()
+                    cursors: try await self.cursorKeys(),
+                    size: self.size(of: query.type)
                 )
+                try await admit?(statement.cost)
                 let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
                 var estimate: Int?
                 if let question = statement.estimate {

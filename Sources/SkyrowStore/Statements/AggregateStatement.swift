@@ -11,20 +11,25 @@ internal import SkyrowQuery
 /// ```
 struct AggregateStatement {
     let sql: SQL
+    let cost: QueryCost
     private let plan: RowPlan
     private let limit: Int
 
     /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    ///
+    /// - Parameter size: how many records the type has.
     init(
         _ query: AggregateQuery,
         table: RecordTable,
         catalog: SchemaCatalog,
-        access: RecordAccess
+        access: RecordAccess,
+        size: Double = 0
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         let resolved = try resolver.resolve(query)
         let text = QueryText(table, resolver, access)
         let condition = resolved.records.predicate.map { text.matches($0) } ?? SQL()
+        cost = QueryCost(resolved.records, text, in: access.database, size: size, isAggregate: true)
         let source = QueryStatement.source(resolved.records, text, condition, access.variables)
         let groups = try GroupTable(resolved.members, of: table)
         let answer = QueryText(root: groups.table, joined: [])

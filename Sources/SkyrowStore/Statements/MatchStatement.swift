@@ -17,13 +17,17 @@ struct MatchStatement {
     /// `FROM … WHERE …`
     private let source: SQL
     private let write: SQL
+    let cost: QueryCost
 
     /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
+    ///
+    /// - Parameter size: how many records the type has.
     init(
         _ match: RecordMatch,
         table: RecordTable,
         catalog: SchemaCatalog,
-        access: RecordAccess
+        access: RecordAccess,
+        size: Double = 0
     ) throws(SkyrowError) {
         var query = RecordQuery(type: table.name)
         if case .predicate(let predicate) = match { query.predicate = predicate }
@@ -32,7 +36,11 @@ struct MatchStatement {
         let text = QueryText(table, resolver, access)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         var source = QueryStatement.source(resolved, text, condition, access.variables)
-        if case .ids(let ids) = match {
+        switch match {
+        case .predicate:
+            cost = QueryCost(resolved, text, in: access.database, size: size)
+        case .ids(let ids):
+            cost = QueryCost(ofIDsIn: table.name)
             source += " AND \"r\".\"_id\" = ANY(\(ids.map { StoredID($0.id, in: access.database).text }))"
         }
         self.source = source

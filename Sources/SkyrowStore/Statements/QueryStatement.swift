@@ -47,13 +47,16 @@ struct QueryStatement {
     let estimate: SQL?
     /// What brings the records that arrays of references lead to.
     let lists: IncludedLists?
+    let cost: QueryCost
     /// How many records the page has at most; the statement asks for one more, which shows whether the page is cut.
     private let limit: Int
     private let fields: FieldAccess
     private let query: RecordQuery
     private let cursor: CursorPlan?
 
-    /// - Parameter cursors: the keys of cursors; without them there are none, and none is accepted.
+    /// - Parameters:
+    ///   - cursors: the keys of cursors; without them there are none, and none is accepted.
+    ///   - size: how many records the type has.
     ///
     /// Throws `108`, `111`, `120` or `124` for what cannot be asked; the resolver finds all but cursors of other queries.
     init(
@@ -61,12 +64,14 @@ struct QueryStatement {
         table: RecordTable,
         catalog: SchemaCatalog,
         access: RecordAccess,
-        cursors: CursorKeys? = nil
+        cursors: CursorKeys? = nil,
+        size: Double = 0
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         var resolved = try resolver.resolve(query)
         let text = QueryText(table, resolver, access)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
+        cost = QueryCost(resolved, text, in: access.database, size: size)
         let values = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, cursors)
         let order = resolved.isBackwards ? resolved.sort.map(\.reversed) : resolved.sort
 

@@ -1,3 +1,4 @@
+package import SkyrowActions
 package import SkyrowSystem
 
 /// How the service uses its database.
@@ -45,6 +46,44 @@ package struct PoolSettings: SettingGroup {
         unit: "count",
         "How many reads are performed at once, of one client its `client-share`; more wait for their turn."
     )
+
+    package let joinConcurrency = Setting.integer(
+        "query-join-concurrency",
+        64,
+        in: 1...1_000_000,
+        unit: "count",
+        """
+        How many queries that lead through several records or more than four references are performed at once, beside \
+        `maximum-reads`; more wait for their turn.
+        """
+    )
+
+    package let scanConcurrency = Setting<Int?>(
+        "query-scan-concurrency",
+        nil,
+        shown: "auto",
+        .text("count"),
+        mustBe: "a whole number from 1 to 1000000, or 'auto'",
+        """
+        How many queries for which no index serves and more than 10,000 records are read are performed at once, beside \
+        `maximum-reads`; more wait for their turn. `auto` is one a processor, and two at least.
+        """
+    ) { text in
+        if text == "auto" { return .some(nil) }
+        return Int(text).flatMap { (1...1_000_000).contains($0) ? .some($0) : nil }
+    }
+
+    package let scans = Setting<ScanPolicy>(
+        "query-scans",
+        .allow,
+        shown: ScanPolicy.allow.rawValue,
+        .choice("scans", of: ScanPolicy.allCases.map(\.rawValue)),
+        mustBe: "allow or large-refused",
+        """
+        Whether queries for which no index serves are performed; with `large-refused` those over types of more than 100,000 \
+        records are refused with 120 to all but the master key.
+        """
+    ) { ScanPolicy(rawValue: $0) }
 
     package let maximumQueue = Setting.integer(
         "maximum-queue",

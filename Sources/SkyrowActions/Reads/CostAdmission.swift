@@ -1,0 +1,77 @@
+package import SkyrowModel
+package import SkyrowStore
+import Synchronization
+
+/// Which scans are made (`query-scans`).
+package enum ScanPolicy: String, Hashable, Sendable, CaseIterable {
+    case allow
+    /// Those of large types are made for the master key alone.
+    case largeRefused = "large-refused"
+
+    /// Types with more records are large.
+    private static let largeType = 100_000.0
+
+    /// Throws `120 RecordQueryInvalid` for a scan that is not made, with the index that would serve.
+    func admit(_ cost: QueryCost, by caller: Caller) throws(SkyrowError) {
+        guard self == .largeRefused, !caller.isMaster, cost.costClass == .scan, cost.size > Self.largeType else {
+            return
+        }
+        throw SkyrowError(
+            .recordQueryInvalid,
+            "No index leads to these records of \(cost.type), which are many.\(cost.advice)",
+            info: cost.info
+        )
+    }
+}
+
+extension ActionService {
+    /// Asks a question under the turn of its class, which the master key does not wait for.
+    ///
+    /// `122 ResponseTimeout` says the class of the question, and the index that would serve it.
+    func admitting<Success>(
+        _ caller: Caller,
+        _ turn: ReadTurn?,
+        _ body: (@escaping QueryCost.Admission) async throws(SkyrowError) -> Success
+    ) async throws(SkyrowError) -> Success {
+        let known = KnownCost()
+        let scans = configuration.scans
+        do throws(SkyrowError) {
+            return try await body { cost async throws(SkyrowError) in
+                known.cost.withLock { $0 = cost }
+                try scans.admit(cost, by: caller)
+                if !caller.isMaster { try await turn?.move(to: cost.costClass) }
+            }
+        } catch {
+            guard error.code == .responseTimeout, let cost = known.cost.withLock({ $0 }) else { throw error }
+            var explained = SkyrowError(
+                error.code,
+                "\(error.message) It is of the cost class \(cost.costClass.rawValue).\(cost.advice)",
+                info: error.info
+            )
+            explained.info.merge(cost.info) { own, _ in own }
+            throw explained
+        }
+    }
+}
+
+/// The cost of a question from when it is found out.
+private final class KnownCost: Sendable {
+    let cost = Mutex<QueryCost?>(nil)
+}
+
+extension QueryCost {
+    /// A sentence about the index that would serve; empty where none is known.
+    fileprivate var advice: String {
+        guard let index else { return "" }
+        let fields = index.fields.map(\.name).joined(separator: ", ")
+        return " An index of \(index.type) of the kind \(index.kind.rawValue) on \(fields) would serve."
+    }
+
+    fileprivate var info: [String: ErrorInfo] {
+        var info: [String: ErrorInfo] = ["cost_class": .string(costClass.rawValue)]
+        guard let index else { return info }
+        info["index_kind"] = .string(index.kind.rawValue)
+        info["index_fields"] = .list(index.fields.map { .string($0.name) })
+        return info
+    }
+}

@@ -1,0 +1,27 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+internal import Synchronization
+
+extension RecordStore {
+    /// How many records a type has, as PostgreSQL counted them last; zero where they are few, or were never counted.
+    func size(of type: RecordTypeName) -> Double {
+        sizes.withLock { $0[type.rawValue] ?? 0 }
+    }
+
+    /// Reads how many rows the large tables have.
+    package func readSizes() async throws {
+        let result = try await client.read(
+            """
+            SELECT relname::text, reltuples::double precision FROM pg_catalog.pg_class
+            WHERE reltuples > \(QueryAdvice.largeTable) AND relkind IN ('r', 'p') AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            )
+            """
+        )
+        let names: [String] = try result.decodeColumn(0)
+        let rows: [Double] = try result.decodeColumn(1)
+        let found = Dictionary(zip(names, rows)) { first, _ in first }
+        sizes.withLock { $0 = found }
+    }
+}
