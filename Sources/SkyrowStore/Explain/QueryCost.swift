@@ -99,8 +99,15 @@ extension QueryText {
             .json(let column, .containsAny):
             return hasIndex(of: column) { $0.method == "gin" }
         case .place(let column, .within): return hasIndex(of: column) { $0.method == "gist" }
-        case .place(let column, _): return hasIndex(of: column, form: .geometry) { $0.method == "gist" }
-        case .any(let elements): return sharedElement(elements) != nil
+        case .place(let column, _), .covers(let column, _):
+            return hasIndex(of: column, form: column.kind == .geometry ? .column : .geometry) { $0.method == "gist" }
+        // The members of a record, and the records of a member, have an index each.
+        case .isMember: return true
+        case .any(let elements):
+            if case .relation = elements.column.kind, case .hasID = elements.predicate {
+                return elements.column.join == nil
+            }
+            return sharedElement(elements) != nil
         case .array, .json, .not, .none, .unknown, .isMissing, .isPresent, .constant, .columns, .isNotFound, .all:
             return false
         }
