@@ -184,8 +184,8 @@ import Testing
 
     @Test func recordsOfOneRequestBecomeMembers() async throws {
         try await withPosts { f in
-            let self_ = RecordType(name: type("person"), fields: [field("friends"): .relation(type("person"))])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [self_]))
+            let person = RecordType(name: type("person"), fields: [field("friends"): .relation(type("person"))])
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [person]))
             for atomic in [false, true] {
                 let drafts = [
                     draft("person/a\(atomic)", applying: ["friends": .relate([id("person/b\(atomic)")])]),

@@ -2,21 +2,21 @@
 -- names the table of the members: PostgreSQL keeps the object and not its name.
 
 CREATE FUNCTION _members(type text, field text) RETURNS regclass LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN (
+SET search_path FROM CURRENT AS $$
     SELECT to_regclass((regexp_match(pg_get_expr(conbin, conrelid), '''([^'']+)''::regclass IS NOT NULL'))[1])
     FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
     WHERE conrelid = format('%I', type)::regclass AND contype = 'c' AND attname = field
         AND atttypid = 'boolean'::regtype
     ORDER BY conname LIMIT 1
-);
+$$;
 COMMENT ON FUNCTION _members(text, text) IS 'The table of the members of a relation: SELECT _members(''post'', ''likes'').';
 
-CREATE FUNCTION _members_name(type text, field text) RETURNS text LANGUAGE sql IMMUTABLE STRICT
-RETURN CASE
-    WHEN length(type) + length(field) < 63 THEN type || '.' || field
-    ELSE left(type, 24) || '.' || left(field, 24) || '_' || left(md5(type || '.' || field), 12)
-END;
+CREATE FUNCTION _members_name(type text, field text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT CASE
+        WHEN length(type) + length(field) < 63 THEN type || '.' || field
+        ELSE left(type, 24) || '.' || left(field, 24) || '_' || left(md5(type || '.' || field), 12)
+    END
+$$;
 COMMENT ON FUNCTION _members_name(text, text) IS 'The name of the table of the members of a relation; no type has a name with a dot.';
 
 CREATE FUNCTION _describe_relation(type text, field text, target text) RETURNS void LANGUAGE plpgsql
@@ -89,13 +89,12 @@ COMMENT ON FUNCTION _delete_relation(text, text) IS
 
 -- All relations of a type, by the names of their fields.
 CREATE FUNCTION _relations(type text) RETURNS SETOF text LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-BEGIN ATOMIC
+SET search_path FROM CURRENT AS $$
     SELECT attname::text FROM pg_attribute
     WHERE attrelid = format('%I', type)::regclass AND atttypid = 'boolean'::regtype AND NOT attisdropped
         AND _members(type, attname::text) IS NOT NULL
-    ORDER BY attname;
-END;
+    ORDER BY attname
+$$;
 COMMENT ON FUNCTION _relations(text) IS 'The relations of a record type: SELECT _relations(''post'').';
 
 CREATE FUNCTION _rename_relations(type text) RETURNS void LANGUAGE plpgsql

@@ -59,6 +59,11 @@ import Testing
         INSERT INTO _session (token_hash, user_id) VALUES ('\x0102', 'ann');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';
+        SELECT _create_relation('note', 'likes', 'note');
+        INSERT INTO "note.likes" SELECT a._id, b._id FROM note AS a JOIN note AS b ON a._database = b._database;
+        ALTER TABLE note ADD _parent text COLLATE "C" REFERENCES note ON DELETE CASCADE DEFERRABLE;
+        SELECT _keep_parent('note');
+        UPDATE note SET _parent = (SELECT max(_id) FROM note AS b WHERE b._database = note._database AND b._id > note._id);
         """#
 
     /// Runs `body` with a database of nasty records and an empty one.
