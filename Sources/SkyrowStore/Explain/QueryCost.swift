@@ -145,10 +145,10 @@ extension QueryText {
             guard index.isValid, index.keys.count > place, index.keys[place].column == name.name,
                 index.keys[place].form == form
             else { return false }
+            guard isFit(index) else { return false }
+            guard let condition = index.condition else { return true }
             // What is compared is not NULL.
-            let isOfValues =
-                index.condition == "(\(name.name) IS NOT NULL)" || index.condition == "(\(name.quoted) IS NOT NULL)"
-            return (index.condition == nil || isOfValues) && isFit(index)
+            return condition == "(\(name.name) IS NOT NULL)" || condition == "(\(name.quoted) IS NOT NULL)"
         }
     }
 }
