@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func whoeverMayWriteTheRecordChangesItsMembers() async throws {
+    @Test func aCallerWhoMayWriteTheRecordChangesItsMembers() async throws {
         try await withPosts { f in
             // ann reads bob's post and does not write it.
             let refused = try await f.outcomes([draft("post/b", applying: ["tags": .relate(tags("red"))])])[0]

@@ -198,7 +198,7 @@ extension Resolver {
         case (_, .keyPath), (_, .function):
             throw Self.twoPaths(other, at: place)
         default:
-            // What has no meaning is told by the table of operators, and a wrong literal by the comparison.
+            // The table of operators refuses what has no meaning, the comparison a wrong literal.
             let column = list.column
             return try Comparison(column, list.path, row, literalAt: place).refusal(of: comparison, other)
         }

@@ -15,14 +15,11 @@ extension RecordStore {
         with access: RecordAccess,
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> BulkResult {
-        try access.requireWriting()
-        return try await reporting {
-            try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
-                try await admit?(run.cost)
-                guard !request.isDryRun else { return try await run.preview() }
-                let matches = try await run.matches()
-                return try await self.client.withTransaction { try await run.change(matches, on: .transaction($0)) }
-            }
+        try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
+            try await admit?(run.cost)
+            guard !request.isDryRun else { return try await run.preview() }
+            let matches = try await run.matches()
+            return try await self.client.withTransaction { try await run.change(matches, on: .transaction($0)) }
         }
     }
 
@@ -36,12 +33,9 @@ extension RecordStore {
         with access: RecordAccess,
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> FoundRecords {
-        try access.requireWriting()
-        return try await reporting {
-            try await withBulkRun(request, access, else: FoundRecords(matches: [])) { run in
-                try await admit?(run.cost)
-                return FoundRecords(matches: try await run.matches())
-            }
+        try await withBulkRun(request, access, else: FoundRecords(matches: [])) { run in
+            try await admit?(run.cost)
+            return FoundRecords(matches: try await run.matches())
         }
     }
 
@@ -52,11 +46,8 @@ extension RecordStore {
         with access: RecordAccess,
         transaction: PostgresTransaction
     ) async throws(SkyrowError) -> BulkResult {
-        try access.requireWriting()
-        return try await reporting {
-            try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
-                try await run.change(found.matches, on: .transaction(transaction))
-            }
+        try await withBulkRun(request, access, else: BulkResult(withoutTable: request)) { run in
+            try await run.change(found.matches, on: .transaction(transaction))
         }
     }
 
@@ -65,11 +56,14 @@ extension RecordStore {
         _ access: RecordAccess,
         else withoutTable: Result,
         _ body: (BulkRun) async throws -> Result
-    ) async throws -> Result {
-        _ = try await table(of: request.type)
-        return try await withCatalog { catalog in
-            guard let table = catalog[request.type] else { return withoutTable }
-            return try await body(try BulkRun(request, self, table, catalog, access))
+    ) async throws(SkyrowError) -> Result {
+        try access.requireWriting()
+        return try await reporting {
+            _ = try await table(of: request.type)
+            return try await withCatalog { catalog in
+                guard let table = catalog[request.type] else { return withoutTable }
+                return try await body(try BulkRun(request, self, table, catalog, access))
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ struct AgreementPredicates {
     /// How often words may still be asked for.
     private var wordQueries = 8
     /// How often they may still lead to several records.
-    private var lists = RecordPredicate.maximumLists
+    var lists = RecordPredicate.maximumLists
     /// How many conditions `near` may still be made: one a predicate, and none where it would give the order.
     var nears = 0
 
@@ -24,7 +24,7 @@ struct AgreementPredicates {
     }
 
     /// What may be compared with what.
-    private struct Name {
+    struct Name {
         var path: String
         var type: FieldType
         /// The kind of id, where it is one.
@@ -57,7 +57,7 @@ struct AgreementPredicates {
         caller.userID != nil || caller.isMaster || !(name.path.hasSuffix("email") || name.path.hasSuffix("username"))
     }
 
-    private mutating func name(_ fits: (Name) -> Bool = { _ in true }) -> Name {
+    mutating func name(_ fits: (Name) -> Bool = { _ in true }) -> Name {
         random.element(Self.names.filter { isOpen($0) && fits($0) })
     }
 
@@ -73,7 +73,7 @@ struct AgreementPredicates {
         }
     }
 
-    private mutating func parts(_ size: Int) -> [Predicate] {
+    mutating func parts(_ size: Int) -> [Predicate] {
         if random.oneIn(40) { return [] }
         var parts: [Predicate] = []
         var left = size - 1
@@ -85,7 +85,7 @@ struct AgreementPredicates {
         return parts
     }
 
-    private mutating func comparison() -> Predicate {
+    mutating func comparison() -> Predicate {
         if random.oneIn(6) { return pair() }
         if queries > 0, random.oneIn(10) { return found() }
         if random.oneIn(5) { return elements(depth: 1) }
@@ -129,135 +129,8 @@ struct AgreementPredicates {
         return random.oneIn(4) ? .comparison(comparison, value, keyPath) : .comparison(comparison, keyPath, value)
     }
 
-    /// What is asked of the elements of an array.
-    private mutating func elements(depth: Int) -> Predicate {
-        let quantifier = random.element(Predicate.Quantifier.allCases)
-        if lists > 0, random.oneIn(4) {
-            lists -= 1
-            var part = random.oneIn(6) ? place("$", .reference(AgreementWorld.place)) : comparisonOfPlace(prefix: "")
-            if random.oneIn(3) { part = .or([part, .not(comparisonOfPlace(prefix: "$."))]) }
-            return .elements(path(random.element(["places", "next.places", "likes", "next.likes"])), quantifier, part)
-        }
-        let name = name { name in
-            switch name.type {
-            case .array(.reference), .unknown: false
-            case .array, .json: true
-            default: false
-            }
-        }
-        guard case .array(let element) = name.type else {
-            let inside = random.oneIn(2) ? name.path : "\(name.path).\(random.element(AgreementCorpus.jsonPaths))"
-            if depth < Predicate.maximumElementDepth, random.oneIn(5) {
-                var inner = elementsOfJSON(depth: depth + 1)
-                if random.oneIn(2) { inner = .none([inner]) }
-                return .elements(path(inside), quantifier, inner)
-            }
-            return .elements(path(inside), quantifier, ofElement(.json))
-        }
-        return .elements(path(name.path), quantifier, ofElement(element.fieldType))
-    }
-
-    private mutating func elementsOfJSON(depth: Int) -> Predicate {
-        let inside = random.oneIn(2) ? "$" : "$.\(random.element(AgreementCorpus.jsonPaths))"
-        let quantifier = random.element(Predicate.Quantifier.allCases)
-        guard depth < Predicate.maximumElementDepth, random.oneIn(3) else {
-            return .elements(path(inside), quantifier, ofElement(.json))
-        }
-        return .elements(path(inside), quantifier, elementsOfJSON(depth: depth + 1))
-    }
-
-    /// A comparison of an element with a literal of its type, and perhaps a second one.
-    private mutating func ofElement(_ type: FieldType) -> Predicate {
-        let part = oneOfElement(type)
-        return switch Int.random(in: 0..<6, using: &random) {
-        case 0: .not(part)
-        case 1: .and([part, oneOfElement(type)])
-        case 2: .or([part, .not(oneOfElement(type))])
-        default: part
-        }
-    }
-
-    private mutating func oneOfElement(_ type: FieldType) -> Predicate {
-        let element = Name(path: "$", type: type)
-        let keyPath = Operand.keyPath(path("$"))
-        if random.oneIn(6) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
-        if random.oneIn(8) { return .comparison(random.element([.eq, .gt]), keyPath, .value(.null)) }
-        switch type {
-        case .json: return json(element)
-        case .string where random.oneIn(2): return text(element, isPlain: true)
-        default: break
-        }
-        if random.oneIn(4) {
-            return .comparison(random.oneIn(3) ? .nin : .in, keyPath, .list(list(5) { $0.literal(element) }))
-        }
-        return .comparison(random.element([.eq, .neq, .gt, .gte, .lt, .lte]), keyPath, .value(literal(element)))
-    }
-
-    /// A key path that leads to several records.
-    private mutating func several() -> Predicate {
-        lists -= 1
-        return comparisonOfPlace(
-            prefix: random.element(["places.", "next.places.", "likes.", "next.likes."]),
-            isAmongSeveral: true
-        )
-    }
-
-    /// What is asked of a relation.
-    private mutating func members() -> Predicate {
-        lists -= 1
-        let relation = random.element(["likes", "next.likes", "friends"])
-        let target = relation == "friends" ? AgreementWorld.thing : AgreementWorld.place
-        let keyPath = Operand.keyPath(path(relation))
-        switch Int.random(in: 0..<8, using: &random) {
-        case 0: return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2))))
-        case 1: return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
-        case 2: return .comparison(.in, keyPath, .list(list(5) { $0.reference(target) }))
-        case 3: return .comparison(.containsAny, keyPath, .list([reference(target), reference(target)]))
-        case 4:
-            let bound = RecordValue.integer(Int64.random(in: 0...3, using: &random))
-            return .comparison(random.element([.eq, .lt, .gte]), .function(.size, path(relation)), .value(bound))
-        case 5:
-            let owner = world.all(AgreementWorld.thing).compactMap {
-                try? RecordID(type: AgreementWorld.thing, id: StoredID.wireID(of: $0.storedID))
-            }
-            return .related(to: random.element(owner), path("friends"))
-        case 6: return .comparison(.contains, keyPath, .value(reference(target)))
-        default:
-            let value = Operand.value(reference(target))
-            return random.oneIn(3) ? .comparison(.eq, value, keyPath) : .comparison(.eq, keyPath, value)
-        }
-    }
-
-    private mutating func comparisonOfPlace(prefix: String, isAmongSeveral: Bool = false) -> Predicate {
-        let fields = AgreementWorld.placeFields
-        let (name, type) = random.element(
-            fields.map { ($0.name, $0.type) } + [("home.rank", .integer), ("home.home.title", .string)]
-        )
-        return place(prefix + name, type, isAmongSeveral: isAmongSeveral)
-    }
-
-    private mutating func place(_ name: String, _ type: FieldType, isAmongSeveral: Bool = false) -> Predicate {
-        let keyPath = Operand.keyPath(path(name))
-        if random.oneIn(5) { return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2)))) }
-        if random.oneIn(8) { return .comparison(.eq, keyPath, .value(.null)) }
-        if type == .location {
-            return isAmongSeveral
-                ? .place(path(name), .inPolygon(polygon())) : place(Name(path: name, type: type))
-        }
-        if case .reference(let target) = type {
-            return .comparison(isAmongSeveral || random.oneIn(2) ? .eq : .neq, keyPath, .value(reference(target)))
-        }
-        let value = literal(Name(path: "place.\(name.split(separator: ".").last ?? "")", type: type))
-        if random.oneIn(5) { return .comparison(.in, keyPath, .list([value, .null])) }
-        if isAmongSeveral, random.oneIn(5) { return .between(keyPath, value, value) }
-        let comparisons: [ComparisonOperator] = [.eq, .gt, .gte, .lt, .lte] + (isAmongSeveral ? [] : [.neq])
-        let comparison = random.element(comparisons)
-        return random.oneIn(4)
-            ? .comparison(comparison, .value(value), keyPath) : .comparison(comparison, keyPath, .value(value))
-    }
-
     /// A value that is looked up among those of a query.
-    private mutating func found() -> Predicate {
+    mutating func found() -> Predicate {
         queries -= 1
         let forms: [(field: String, type: RecordTypeName, key: String?)] = [
             ("place", AgreementWorld.place, nil), ("next", AgreementWorld.thing, nil),
@@ -309,93 +182,12 @@ struct AgreementPredicates {
     }
 
     /// A list of some values, `null` among them now and then.
-    private mutating func list(_ bound: Int, _ value: (inout Self) -> RecordValue) -> [RecordValue] {
+    mutating func list(_ bound: Int, _ value: (inout Self) -> RecordValue) -> [RecordValue] {
         (0..<Int.random(in: 0..<bound, using: &random)).map { _ in random.oneIn(8) ? .null : value(&self) }
     }
 
-    // MARK: Places
-
-    /// What is asked of a location.
-    private mutating func place(_ name: Name) -> Predicate {
-        let field = path(name.path)
-        if nears > 0, random.oneIn(4) {
-            nears -= 1
-            return near(field)
-        }
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0:
-            let values = list(4) { .location($0.random.element(AgreementCorpus.spots)) }
-            return .comparison(random.element([.in, .nin]), .keyPath(field), .list(values))
-        case 1:
-            let value: RecordValue = random.oneIn(8) ? .null : .location(random.element(AgreementCorpus.spots))
-            return .comparison(random.element([.eq, .neq]), .keyPath(field), .value(value))
-        case 2:
-            let center = location()
-            let bound = Operand.value(.number(radius(around: center)))
-            let distance = Operand.function(.distance(center), field)
-            let comparison = random.element([ComparisonOperator.lt, .lte, .gt, .gte, .eq, .neq])
-            return random.oneIn(3) ? .comparison(comparison, bound, distance) : .comparison(comparison, distance, bound)
-        case 3:
-            // The numbers decide, so that edges are alike.
-            let corners = [
-                random.element(AgreementCorpus.spots),
-                random.oneIn(2) ? location() : random.element(AgreementCorpus.spots),
-            ]
-            .sorted { $0.latitude < $1.latitude }
-            return .place(field, .inBox(southWest: corners[0], northEast: corners[1]))
-        default:
-            return .place(field, .inPolygon(polygon()))
-        }
-    }
-
-    /// What is asked of a geometry, but for what the database alone answers.
-    private mutating func geometry(_ field: KeyPath) -> Predicate {
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0:
-            let value: RecordValue = random.oneIn(8) ? .null : .geometry(random.element(AgreementCorpus.geometries))
-            return .comparison(random.element([.eq, .neq]), .keyPath(field), .value(value))
-        case 1:
-            let corners = [random.element(AgreementCorpus.spots), location()].sorted { $0.latitude < $1.latitude }
-            return .place(field, .inBox(southWest: corners[0], northEast: corners[1]))
-        default:
-            let value = Operand.value(.location(location()))
-            return random.oneIn(3)
-                ? .comparison(.in, value, .keyPath(field)) : .comparison(.contains, .keyPath(field), value)
-        }
-    }
-
-    mutating func near(_ field: KeyPath) -> Predicate {
-        let center = location()
-        return .place(field, .near(center, radius: random.oneIn(3) ? nil : radius(around: center)))
-    }
-
-    /// Anywhere, and not on the edge of anything.
-    private mutating func location() -> Location {
-        let latitude = Double.random(in: -90...90, using: &random)
-        let longitude = Double.random(in: -180...180, using: &random)
-        return (try? Location(latitude: latitude, longitude: longitude)) ?? AgreementCorpus.locations[0]
-    }
-
-    /// A number of metres at which there is no location.
-    private mutating func radius(around center: Location) -> Double {
-        while true {
-            let radius = random.oneIn(8) ? 0 : Double.random(in: 0...20_200_000, using: &random)
-            if AgreementCorpus.spots.allSatisfy({ abs($0.distance(to: center) - radius) > 1e-3 }) { return radius }
-        }
-    }
-
-    /// A polygon, now and then with a hole or across the meridian of 180 degrees.
-    private mutating func polygon() -> [[Location]] {
-        while true {
-            let rings = (0..<(random.oneIn(4) ? 2 : 1)).map { _ in
-                (0..<Int.random(in: 3...7, using: &random)).map { _ in location() }
-            }
-            if (try? PlacePolygon(rings, path("at"))) != nil { return rings }
-        }
-    }
-
     /// What is asked of a text, or of its lower case.
-    private mutating func text(_ name: Name, isPlain: Bool) -> Predicate {
+    mutating func text(_ name: Name, isPlain: Bool) -> Predicate {
         let folds = isPlain && random.oneIn(3)
         let subject: Operand = folds ? .function(.fold, path(name.path)) : .keyPath(path(name.path))
         if isPlain, wordQueries > 0, random.oneIn(8) {
@@ -423,7 +215,7 @@ struct AgreementPredicates {
     }
 
     /// What is asked of a JSON field or of a value inside of it.
-    private mutating func json(_ name: Name) -> Predicate {
+    mutating func json(_ name: Name) -> Predicate {
         let field = path(name.path)
         if random.oneIn(6) {
             return .comparison(.in, .value(.string(random.element(AgreementCorpus.names))), .keyPath(field))
@@ -452,7 +244,7 @@ struct AgreementPredicates {
     }
 
     /// A value inside JSON that is read as one of a type.
-    private mutating func typed(_ inside: inout KeyPath) -> Predicate {
+    mutating func typed(_ inside: inout KeyPath) -> Predicate {
         let type = random.element(JSONValueType.allCases)
         inside.jsonType = type
         switch type {
@@ -468,13 +260,13 @@ struct AgreementPredicates {
         }
     }
 
-    private mutating func jsonLiteral() -> RecordValue {
+    mutating func jsonLiteral() -> RecordValue {
         random.oneIn(2)
             ? random.element(AgreementCorpus.jsonLiterals) : AgreementCorpus.json(random.element(AgreementCorpus.json))
     }
 
     /// What is asked of an array of one type.
-    private mutating func array(_ name: Name, _ element: ElementType) -> Predicate {
+    mutating func array(_ name: Name, _ element: ElementType) -> Predicate {
         let keyPath = Operand.keyPath(path(name.path))
         if random.oneIn(8) {
             let bound = RecordValue.integer(Int64.random(in: 0...3, using: &random))
@@ -494,7 +286,7 @@ struct AgreementPredicates {
         return .comparison(comparison, keyPath, .list(values))
     }
 
-    private mutating func single(_ element: ElementType) -> RecordValue {
+    mutating func single(_ element: ElementType) -> RecordValue {
         switch element {
         case .string: return .string(random.element(AgreementCorpus.texts))
         case .integer:
@@ -511,7 +303,7 @@ struct AgreementPredicates {
     }
 
     /// An array: that of a record without what it has not, or a new one.
-    private mutating func whole(_ name: Name, _ element: ElementType) -> RecordValue {
+    mutating func whole(_ name: Name, _ element: ElementType) -> RecordValue {
         if random.oneIn(2), let field = try? FieldName(name.path),
             case .array(let elements)? = random.element(world.all(AgreementWorld.thing)).fields[field]
         {
@@ -532,7 +324,7 @@ struct AgreementPredicates {
     }
 
     /// Two key paths of types that compare.
-    private mutating func pair() -> Predicate {
+    mutating func pair() -> Predicate {
         let left = name { name in
             switch name.type {
             case .json, .array, .unknown: false
@@ -557,7 +349,7 @@ struct AgreementPredicates {
         return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
     }
 
-    private mutating func equality(_ keyPath: Operand, _ target: RecordTypeName) -> Predicate {
+    mutating func equality(_ keyPath: Operand, _ target: RecordTypeName) -> Predicate {
         if random.oneIn(3) {
             let count = Int.random(in: 0..<4, using: &random)
             return .comparison(.in, keyPath, .list((0..<count).map { _ in reference(target) }))
@@ -565,7 +357,7 @@ struct AgreementPredicates {
         return .comparison(random.element([.eq, .neq]), keyPath, .value(reference(target)))
     }
 
-    private mutating func reference(_ target: RecordTypeName) -> RecordValue {
+    mutating func reference(_ target: RecordTypeName) -> RecordValue {
         let ids = AgreementCorpus.ids.filter { (try? RecordID(type: target, id: $0)) != nil }
         let wireID =
             random.oneIn(3)
@@ -577,7 +369,7 @@ struct AgreementPredicates {
     // MARK: Literals
 
     /// Half of the literals are values of records.
-    private mutating func literal(_ name: Name) -> RecordValue {
+    mutating func literal(_ name: Name) -> RecordValue {
         if random.oneIn(2), let stored = stored(name) { return stored }
         switch name.type {
         case .string where name.id == .user: return .string(random.element(AgreementCorpus.users))
@@ -594,7 +386,7 @@ struct AgreementPredicates {
         }
     }
 
-    private mutating func stored(_ name: Name) -> RecordValue? {
+    mutating func stored(_ name: Name) -> RecordValue? {
         guard let last = name.path.split(separator: ".").last, let field = try? FieldName(String(last)) else {
             return nil
         }
@@ -612,7 +404,7 @@ struct AgreementPredicates {
         }
     }
 
-    private mutating func pattern(_ name: Name) -> String {
+    mutating func pattern(_ name: Name) -> String {
         if random.oneIn(3), case .string(let text)? = stored(name), text.utf8.count < 40, !text.contains("\\") {
             return random.element(["\(text)%", "%\(text)", text])
         }
