@@ -116,11 +116,18 @@ public struct RecordDatabase: Sendable {
         return try await client.call(.recordQuery) {
             $0.queryParameters(query, database: database)
         } read: { json throws(SkyrowError) in
+            var included: [RecordID: Record] = [:]
+            for (id, record) in json["included"]?.uniqueMembers ?? [] {
+                included[try RecordID(id)] = try Record(record)
+            }
             var records: [Record] = []
-            for record in json["records"].map({ Array($0.elements) }) ?? [] { records.append(try Record(record)) }
+            for record in json["records"].map({ Array($0.elements) }) ?? [] {
+                records.append(try Record(record, included: included))
+            }
             let count = json["info"]?["count"]?.wholeNumber
             return QueryPage(
                 records: records,
+                included: included,
                 count: count.flatMap { Int(exactly: $0) },
                 countKind: json["info"]?["count_kind"]?.string.flatMap { CountKind(rawValue: $0) },
                 cursor: json["info"]?["cursor"]?.string,
@@ -141,6 +148,8 @@ public struct RecordDatabase: Sendable {
 /// The result of a query.
 public struct QueryPage: Hashable, Sendable {
     public var records: [Record]
+    /// The records that these include, where the query asks for each of them once (`includingEachOnce`).
+    public var included: [RecordID: Record] = [:]
     /// How many records match before position, limit and offset; nil unless the query asked.
     public var count: Int?
     /// What the count is, when the query asked for an estimate.

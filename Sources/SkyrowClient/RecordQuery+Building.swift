@@ -65,6 +65,22 @@ extension RecordQuery {
         including(Inclusion.everyReference)
     }
 
+    /// With each included record once in the response, however many records include it.
+    ///
+    /// ```swift
+    /// let films = try await database.query(RecordQuery("film").including("author").includingEachOnce())
+    /// films.records[0].transient["author"]     // as without it
+    /// films.included[try RecordID("person/9")]
+    /// ```
+    ///
+    /// Responses are smaller where many records share a few others. A record has the fields that any of the inclusions which lead
+    /// to its type asks for.
+    public func includingEachOnce() -> RecordQuery {
+        var query = self
+        query.includeForm = .table
+        return query
+    }
+
     /// Each with the records that an array of references leads to, in `lists`, up to a limit for each.
     ///
     /// ```swift

@@ -75,6 +75,12 @@ extension ActionCatalog {
                 .nullable(.object([], others: .either([.named(.keyPath), .boolean, inclusion, .array(of: .any)])))
             ),
             ActionParameter(
+                "include_form",
+                "Where the included records are: nested in _transient, which is the default, or each once in a table beside the "
+                    + "records; JSON-RPC only.",
+                .nullable(.oneOfStrings(IncludeForm.allCases.map(\.rawValue)))
+            ),
+            ActionParameter(
                 "select",
                 "The user fields to send; all of them when missing.",
                 .nullable(.array(of: .string()))
@@ -108,6 +114,7 @@ extension ActionCatalog {
             timeLimit,
         ],
         result: .array(of: .named(.record)),
+        included: .object([], others: .named(.record)),
         info: .object([
             JSONMember("count", .integer(minimum: 0)),
             JSONMember("count_kind", .oneOfStrings(["exact", "estimate", "at_least"])),

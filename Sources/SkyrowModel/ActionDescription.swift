@@ -12,6 +12,8 @@ package final class ActionDescription: Sendable {
     /// Named parameters, those that must be there first.
     package let parameters: [ActionParameter]
     package let result: JSONShape
+    /// What JSON-RPC has beside the result in `included`, if anything is there.
+    package let included: JSONShape?
     /// What stands beside the result in `info`, if anything does.
     package let info: JSONShape?
     /// The codes a result or an entry of it may carry, besides those of `ActionCatalog.commonErrors`.
@@ -28,6 +30,7 @@ package final class ActionDescription: Sendable {
         requirement: ActionRequirement,
         parameters: [ActionParameter] = [],
         result: JSONShape,
+        included: JSONShape? = nil,
         info: JSONShape? = nil,
         errors: [ErrorCode],
         cost: ActionCost,
@@ -39,6 +42,7 @@ package final class ActionDescription: Sendable {
         self.requirement = requirement
         self.parameters = parameters
         self.result = result
+        self.included = included
         self.info = info
         self.errors = errors
         self.cost = cost

@@ -304,6 +304,8 @@ public struct RecordQuery: Hashable, Sendable {
     public var predicate: RecordPredicate?
     public var sort: [SortKey]
     public var include: [Inclusion]
+    /// Where the page has the included records.
+    public var includeForm = IncludeForm.nested
     /// The user fields to send; nil means all of them, an empty list only the reserved ones.
     public var desiredFields: [String]?
     /// The parameter that named the fields to send.

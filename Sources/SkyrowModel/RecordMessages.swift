@@ -82,6 +82,8 @@ package enum RecordOutcome: Sendable {
 /// The result of `record:query`.
 package struct QueryResult: Sendable {
     package var records: [any RecordSource]
+    /// The records that these include, each once, by the ids that stand in their places; nil where they are nested.
+    package var included: [IncludedRecord]?
     /// How many records match before position, limit and offset, when it was asked.
     package var count: Int?
     /// What the count is, when it may be an estimate.
@@ -107,5 +109,17 @@ package struct QueryResult: Sendable {
         self.hasMore = hasMore
         self.cursor = cursor
         self.isDescribed = isDescribed
+    }
+}
+
+/// A record that records of a page include.
+package struct IncludedRecord: Sendable {
+    /// `"person/9"`
+    package let id: String
+    package let source: any RecordSource
+
+    package init(id: String, source: any RecordSource) {
+        self.id = id
+        self.source = source
     }
 }

@@ -69,10 +69,12 @@ package protocol RecordSink {
     mutating func beginRecord()
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue)
     mutating func beginTransients()
-    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientNumber`, `missingTransient`, or some
-    /// records between `beginList` and `endList`.
+    /// Names what is included and follows: a record as `beginRecord … endRecord`, `transientID`, `transientNumber`,
+    /// `missingTransient`, or some records and ids between `beginList` and `endList`.
     mutating func transient(_ name: String)
     mutating func transientNumber(_ number: Double)
+    /// A record that stands elsewhere, by the UTF-8 of its type and its id.
+    mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
     mutating func missingTransient()
     /// - Parameter count: how many records there are, where that is said.
     mutating func beginList(count: Int?)
@@ -84,6 +86,9 @@ package protocol RecordSink {
 extension RecordSink {
     /// For sinks that take no inclusions.
     package mutating func transientNumber(_ number: Double) {}
+
+    /// For sinks that take no inclusions.
+    package mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {}
 
     package mutating func member(_ key: MemberKey, _ value: BorrowedValue) {
         key.encoded.withUnsafeBytes { member(BorrowedKey(encoded: $0), value) }

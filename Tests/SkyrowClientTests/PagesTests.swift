@@ -43,6 +43,30 @@ import Testing
         )
     }
 
+    @Test func includedRecordsStandInTheirPlaces() async throws {
+        let person = #"{"_id":"person/9","_type":"record","_access":null,"name":"Ada"}"#
+        let records = [1, 2].map {
+            #"{"_id":"film/\#($0)","_type":"record","_access":null,"_transient":{"author":"person/9","cast":["person/9"]}}"#
+        }
+        let info = #""info":{"cursor":null,"has_more":false}"#
+        let scripted = ScriptedClient([
+            .result(
+                "{\"records\":[\(records.joined(separator: ","))],\"included\":{\"person/9\":\(person)},\(info)}"
+            ),
+            .result("{\"records\":[],\(info)}"),
+        ])
+        let query = try RecordQuery("note").including("author").includingEachOnce()
+        let page = try await scripted.client.publicDatabase.query(query)
+        let ada = try #require(page.included[try RecordID("person/9")])
+        #expect(ada.fields[try FieldName("name")] == .string("Ada"))
+        #expect(page.records.map { $0.transient["author"] } == [ada, ada])
+        #expect(page.records.map { $0.lists["cast"]?.records } == [[ada], [ada]])
+        let empty = try await scripted.client.publicDatabase.query(RecordQuery("note"))
+        #expect(empty.included.isEmpty)
+        let include = #""include":{"author":{"$type":"keypath","$val":"author"}},"include_form":"table""#
+        #expect(sent(scripted) == ["{\(include),\"limit\":100}", #"{"limit":100}"#])
+    }
+
     @Test func pagesFollowEachOther() async throws {
         let scripted = ScriptedClient([
             .result(Self.page([1, 2], cursor: "a", hasMore: true)),

@@ -373,12 +373,19 @@ import Testing
             let long = number("12345678901234567890.5")
             let groups: [Group] = [
                 [
-                    "kind": .string("a"), "sum": number("0.4"), "avg": number("0.13333333333333333333"),
+                    "kind": .string("a"), "sum": number("0.4"), "avg": .number(0.4 / 3),
                     "least": number("0.1"), "most": number("0.2"), "values": .integer(2),
                 ],
                 ["kind": .string("b"), "values": .integer(0)],
-                ["kind": .string("c"), "sum": long, "avg": long, "least": long, "most": long, "values": .integer(1)],
-                ["kind": .string("d"), "sum": huge, "avg": huge, "least": huge, "most": huge, "values": .integer(1)],
+                [
+                    "kind": .string("c"), "sum": long, "avg": .number(12345678901234567890.5), "least": long,
+                    "most": long,
+                    "values": .integer(1),
+                ],
+                [
+                    "kind": .string("d"), "sum": huge, "avg": .number(.infinity), "least": huge, "most": huge,
+                    "values": .integer(1),
+                ],
                 ["values": .integer(0)],
             ]
             #expect(try await Self.groups(f, query) == groups)
@@ -403,6 +410,44 @@ import Testing
             ] as [(Aggregate.Function, KeyPath, ErrorCode)] {
                 let refused = AggregateQuery(type: type("note"), aggregates: [Aggregate("x", function, path)])
                 #expect(await Self.error(f, refused)?.code == code)
+            }
+        }
+    }
+
+    /// The average of decimals is a double like every average: rounded, never a failure, and compared as what is sent.
+    @Test func averagesOfValuesInsideJSONAreDoubles() async throws {
+        try await withRecords { f in
+            // No name of a path literal, so that the path is a bound value.
+            let rows: [(numbers: [String], average: Double)] = [
+                (["0.1"], 0.1), (["0.1", "0.2"], 0.15), (["1", "2", "2"], 5.0 / 3),
+                (["9007199254740993"], 9_007_199_254_740_992),
+                (["1.7976931348623157e308"], .greatestFiniteMagnitude), (["1.7976931348623158079e308"], .infinity),
+                (["-1e399"], -.infinity), (["1e399", "-1e399"], 0),
+                (["4.9406564584124654e-324"], .leastNonzeroMagnitude),
+                (["2.4703282292062328e-324"], .leastNonzeroMagnitude), (["2.4703282292062327e-324"], 0),
+                (["-1e-390"], 0),
+                (["-0.0"], 0), ([], .nan),
+            ]
+            for name in ["price", "the price"] {
+                var keyPath = path("tags.\(name)")
+                keyPath.jsonType = .number
+                for (numbers, average) in rows {
+                    let values = (numbers + ["\"x\""]).enumerated().map { #"('\#($0)', '{"\#(name)": \#($1)}')"# }
+                    try await f.psql(
+                        "DELETE FROM note; INSERT INTO note (_id, tags) VALUES \(values.joined(separator: ", "))"
+                    )
+                    var query = AggregateQuery(
+                        type: type("note"),
+                        groupKeys: [Self.key("stars")],
+                        aggregates: [Aggregate("avg", .average, keyPath)]
+                    )
+                    let expected: Group = average.isNaN ? [:] : ["avg": .number(average)]
+                    #expect(try await Self.groups(f, query) == [expected], "\(numbers)")
+                    guard average.isFinite else { continue }
+                    query.having = .compare(.eq, "avg", .number(average))
+                    query.sort = [SortKey(path("avg"), .descending)]
+                    #expect(try await Self.groups(f, query).count == 1, "\(numbers)")
+                }
             }
         }
     }

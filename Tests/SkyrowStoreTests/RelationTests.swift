@@ -79,7 +79,7 @@ import Testing
     @Test func itIsRenamedAndDeletedWithItsField() async throws {
         try await withPosts { f in
             try await f.apply(.relate(tags("red", "blue")), to: "tags", of: "post/1")
-            try await f.store.renameField(
+            _ = try await f.store.renameField(
                 SchemaRenameRequest(type: type("post"), field: field("tags"), newName: field("labels"))
             )
             #expect(
@@ -88,7 +88,7 @@ import Testing
             let tables: SQL =
                 "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'r' AND relname LIKE 'post.%'"
             #expect(try await f.store.client.read(tables).decode(row: 0, column: 0, as: String?.self) == "post.labels")
-            try await f.store.deleteField(SchemaDeleteRequest(type: type("post"), field: field("labels")))
+            _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("post"), field: field("labels")))
             #expect(try await f.store.client.read(tables).decode(row: 0, column: 0, as: String?.self) == nil)
             let left = try #require(try await f.store.recordSchema().types[type("post")])
             #expect(left.fields == [field("title"): .string])

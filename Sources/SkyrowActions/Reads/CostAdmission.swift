@@ -1,5 +1,5 @@
-package import SkyrowModel
-package import SkyrowStore
+internal import SkyrowModel
+internal import SkyrowStore
 import Synchronization
 
 /// Which scans are made (`query-scans`).

@@ -200,7 +200,8 @@ extension ActionDescription {
     /// JSON-RPC has no room beside the result, so `info` moves inside.
     fileprivate var rpcResult: JSONShape {
         guard let info else { return result }
-        return .object([JSONMember("records", result, isRequired: true), JSONMember("info", info)])
+        let table = included.map { [JSONMember("included", $0)] } ?? []
+        return .object([JSONMember("records", result, isRequired: true)] + table + [JSONMember("info", info)])
     }
 }
 

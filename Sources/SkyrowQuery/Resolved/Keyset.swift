@@ -1,4 +1,4 @@
-package import SkyrowModel
+internal import SkyrowModel
 
 /// The records behind a place in an order: what has to hold of their sort keys, and in which form to ask for it.
 ///

@@ -95,7 +95,7 @@ extension Resolver {
         let kind: ValueKind =
             switch aggregate.function {
             case .count, .countDistinct: .integer
-            case .average: column.kind == .decimal ? .decimal : .number
+            case .average: .number
             case .sum, .minimum, .maximum: column.kind
             }
         return .init(

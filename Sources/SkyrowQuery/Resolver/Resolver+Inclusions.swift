@@ -28,7 +28,10 @@ package struct InclusionList<Schema: QuerySchema> {
 }
 
 extension Resolver {
-    mutating func inclusions(_ inclusions: [Inclusion]) throws(SkyrowError) -> [ResolvedInclusion] {
+    mutating func inclusions(
+        _ inclusions: [Inclusion],
+        in form: IncludeForm
+    ) throws(SkyrowError) -> [ResolvedInclusion] {
         var result: [ResolvedInclusion] = []
         result.reserveCapacity(inclusions.count)
         for inclusion in expanded(inclusions) {
@@ -36,7 +39,30 @@ extension Resolver {
                 throw error.at("include.\(String(inclusion.name.prefix(64)))")
             }
         }
-        return result
+        switch form {
+        case .nested: return result
+        case .table: return sharingFields(result)
+        }
+    }
+
+    /// The inclusions, each with the fields that any of those asks for which lead to records of its type: a record that several
+    /// lead to is sent once.
+    private func sharingFields(_ inclusions: [ResolvedInclusion]) -> [ResolvedInclusion] {
+        var fields: [RecordTypeName: [Int]?] = [:]
+        for inclusion in inclusions {
+            guard let type = includedType(inclusion)?.name else { continue }
+            guard let others = fields[type] else {
+                fields.updateValue(inclusion.fields, forKey: type)
+                continue
+            }
+            let all = others.flatMap { others in inclusion.fields.map { Set(others).union($0).sorted() } }
+            fields.updateValue(all, forKey: type)
+        }
+        return inclusions.map { inclusion in
+            var inclusion = inclusion
+            if let type = includedType(inclusion)?.name, let shared = fields[type] { inclusion.fields = shared }
+            return inclusion
+        }
     }
 
     /// The inclusions with each reference of the type in the place of `*`, but for those under a name that has one already.

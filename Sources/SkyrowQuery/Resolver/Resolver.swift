@@ -68,7 +68,7 @@ package struct Resolver<Schema: QuerySchema> {
         let sort = try self.order(of: query)
         try checkPage(of: query)
         let comparedJoins = joins.count
-        let inclusions = try self.inclusions(query.include)
+        let inclusions = try self.inclusions(query.include, in: query.includeForm)
         let fields =
             query.desiredFields == nil
             ? try fields(of: root, without: query.omittedFields)

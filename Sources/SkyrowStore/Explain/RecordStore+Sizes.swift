@@ -1,4 +1,4 @@
-package import SkyrowModel
+internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 internal import Synchronization

@@ -107,8 +107,8 @@ package struct IndexRow: Hashable, Sendable {
         """
         WITH changed AS (
             UPDATE \(schema)._index SET state = \(record.state.rawValue), attempts = \(Int32(record.attempts)),
-                has_begun = \(record.hasBegun), reason = \(record.failure?.reason.rawValue),
-                duplicates = \(record.failure?.duplicates), sql_state = \(record.failure?.sqlState), changed_at = now()
+                has_begun = \(record.hasBegun), reason = \(record.failure?.reason.rawValue as String?),
+                duplicates = \(record.failure?.duplicates as Int64?), sql_state = \(record.failure?.sqlState as String?), changed_at = now()
             WHERE name = \(name) AND state = \(old.state.rawValue) AND attempts = \(Int32(old.attempts))
             RETURNING type
         )

@@ -1,5 +1,5 @@
 package import SkyrowModel
-package import SkyrowPostgres
+internal import SkyrowPostgres
 
 extension RecordStore {
     /// `schema:index:create`: notes what is wanted, which an ``IndexBuilder`` then builds.

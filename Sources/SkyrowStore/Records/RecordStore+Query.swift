@@ -66,6 +66,7 @@ extension QueryResult {
         if let (parameter, _) = query.position.cursor { throw .cursorInvalid(parameter) }
         if query.isRequired { throw .noMatch }
         self.init(records: [], isDescribed: query.isDescribed)
+        if query.includeForm == .table { included = [] }
         guard let counting = query.counting else { return }
         count = 0
         countKind = counting == .estimate ? .exact : nil

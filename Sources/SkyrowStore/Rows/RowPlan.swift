@@ -106,6 +106,11 @@ package final class RowPlan: Sendable {
         self.texts = SharedArray(texts)
     }
 
+    /// The member that has the id of the record, and as its name the type.
+    var idMember: LentMember? {
+        lentMembers.buffer.first { $0.kind == .id }
+    }
+
     /// The key of a member; valid as long as the plan.
     @inline(__always)
     func key(of member: LentMember) -> BorrowedKey {

@@ -10,6 +10,8 @@ package final class StoredRows: Sendable {
     let plan: RowPlan
     private let reader: FieldAccess
     fileprivate let lists: [IncludedList]
+    /// The included records that are sent once, beside the rows; nil where they are nested in these.
+    fileprivate let table: IncludedTable?
 
     /// - Parameters:
     ///   - reader: for whom the rows are.
@@ -19,6 +21,28 @@ package final class StoredRows: Sendable {
         self.plan = plan.fitting(result)
         self.reader = reader
         self.lists = lists
+        table = nil
+    }
+
+    /// The same rows with the ids of the included records in the place of these.
+    init(_ rows: StoredRows, naming table: IncludedTable) {
+        result = rows.result
+        plan = rows.plan
+        reader = rows.reader
+        lists = rows.lists
+        self.table = table
+    }
+
+    /// Calls the body with each record that a row includes, as often as the row includes it.
+    func forEachIncluded(in row: Int, _ body: (IncludedRow) -> Void) {
+        for inclusion in plan.inclusions {
+            guard let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) else { continue }
+            body(IncludedRow(rows: self, row: row, plan: included))
+        }
+        for list in lists {
+            guard let rows = list.rows else { continue }
+            for place in list.places[row] { body(IncludedRow(rows: rows, row: place, plan: rows.plan)) }
+        }
     }
 
     /// Whether the owner of the record in a row sees what is for owners alone.
@@ -87,11 +111,58 @@ package struct IncludedList: Sendable {
     /// How many there are for each, where that is said.
     let counts: [Int]?
 
-    fileprivate func emit(_ row: Int, into sink: inout some RecordSink) {
+    fileprivate func emit(_ row: Int, _ table: IncludedTable?, into sink: inout some RecordSink) {
         sink.transient(name)
         sink.beginList(count: counts?[row])
-        if let rows { for place in places[row] { rows[place].emit(into: &sink) } }
+        if let rows {
+            withExtendedLifetime(rows) {
+                for place in places[row] {
+                    if let table {
+                        IncludedRow(rows: rows, row: place, plan: rows.plan).emit(namedIn: table, into: &sink)
+                    } else {
+                        rows[place].emit(into: &sink)
+                    }
+                }
+            }
+        }
         sink.endList()
+    }
+}
+
+/// A record that travels with others: some columns of a row.
+///
+/// Three words, so that an `any RecordSource` holds it without an allocation.
+struct IncludedRow: RecordSource {
+    fileprivate let rows: StoredRows
+    fileprivate let row: Int
+    fileprivate let plan: RowPlan
+
+    func emit(into sink: inout some RecordSink) {
+        withExtendedLifetime(rows) { StoredRow(rows: rows, row: row).emit(plan, [], into: &sink) }
+    }
+
+    /// Emits the id alone, where the record stands in a table.
+    fileprivate func emit(namedIn table: IncludedTable, into sink: inout some RecordSink) {
+        if table.hasRecord(self), withID({ sink.transientID(type: $0, id: $1) }) { return }
+        StoredRow(rows: rows, row: row).emit(plan, [], into: &sink)
+    }
+
+    /// The stored id of the record.
+    var storedID: String? {
+        rows.result.withColumn(row, plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    /// The id that clients see, `"person/9"`.
+    func id(of stored: String) -> String {
+        let type = plan.idMember.map { String(decoding: plan.name(of: $0), as: UTF8.self) } ?? ""
+        return "\(type)/\(StoredID.wireID(of: stored))"
+    }
+
+    /// Lends the type and the id that clients see; false where there is none.
+    private func withID(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) -> Bool {
+        guard let member = plan.idMember, let stored = rows.result.unsafeBytes(row, member.column) else { return false }
+        body(plan.name(of: member), StoredID.wireID(of: stored))
+        return true
     }
 }
 
@@ -106,7 +177,7 @@ package struct StoredRow: RecordSource {
 
     package func emit(into sink: inout some RecordSink) {
         withExtendedLifetime(rows) {
-            emit(rows.plan, rows.lists, into: &sink)
+            emit(rows.plan, rows.lists, naming: rows.table, into: &sink)
         }
     }
 
@@ -121,7 +192,12 @@ package struct StoredRow: RecordSource {
         return try? rows.result.decode(row: row, column: member.column)
     }
 
-    private func emit(_ plan: RowPlan, _ lists: [IncludedList], into sink: inout some RecordSink) {
+    fileprivate func emit(
+        _ plan: RowPlan,
+        _ lists: [IncludedList],
+        naming table: IncludedTable? = nil,
+        into sink: inout some RecordSink
+    ) {
         let result = rows.result
         let hidesOwners = plan.hasOwnersMembers && !rows.isOwners(row, plan)
         sink.beginRecord()
@@ -144,12 +220,16 @@ package struct StoredRow: RecordSource {
                         sink.missingTransient()
                     }
                 } else if let included = inclusion.plan, !result.isNull(row: row, column: included.idColumn) {
-                    emit(included, [], into: &sink)
+                    if let table {
+                        IncludedRow(rows: rows, row: row, plan: included).emit(namedIn: table, into: &sink)
+                    } else {
+                        emit(included, [], into: &sink)
+                    }
                 } else {
                     sink.missingTransient()
                 }
             }
-            for list in lists { list.emit(row, into: &sink) }
+            for list in lists { list.emit(row, table, into: &sink) }
             sink.endTransients()
         }
         sink.endRecord()

@@ -1,4 +1,4 @@
-package import SkyrowModel
+internal import SkyrowModel
 package import SkyrowPostgres
 
 /// The extension that fields of the types `location` and `geometry` need.

@@ -147,12 +147,24 @@ extension QueryText {
             case .count: return "count(\(value))"
             case .countDistinct: return "count(DISTINCT \(value))"
             case .sum: return "sum(\(value))"
-            case .average where column.kind == .decimal: return "avg(\(value))"
+            case .average where column.kind == .decimal: return double("avg(\(value))")
             case .average: return "avg(\(value))::double precision"
             case .minimum: return least(value, column.kind, isGreatest: false)
             case .maximum: return least(value, column.kind, isGreatest: true)
             }
         }
+    }
+
+    /// A decimal as a double. A cast fails for those that are too large or too small, so they become an infinity and zero here, as
+    /// they are rounded.
+    ///
+    /// A bound value of an aggregate would make others of it where it stands again, so it stands once, in a query around it.
+    private func double(_ decimal: SQL) -> SQL {
+        """
+        (SELECT CASE WHEN abs("d"."v") >= 1.7976931348623158079e308 THEN sign("d"."v")::double precision * 'Infinity' \
+        WHEN abs("d"."v") <= 2.4703282292062327209e-324 THEN 0 ELSE "d"."v"::double precision END \
+        FROM (SELECT \(decimal) AS "v") AS "d")
+        """
     }
 
     /// PostgreSQL 15 has no least or greatest of booleans and bytes; the digits of bytes have the order of these.

@@ -298,12 +298,20 @@ struct QueryStatement {
         if isEmpty, query.isRequired {
             throw SkyrowError.noMatch
         }
-        let rows = StoredRows(result, plan: plan, for: fields, lists: lists)
+        var rows = StoredRows(result, plan: plan, for: fields, lists: lists)
+        let order = (0..<rowCount).map { query.position.isBackwards ? rowCount - 1 - $0 : $0 }
+        var table: IncludedTable?
+        if query.includeForm == .table {
+            let included = IncludedTable(of: rows, in: order)
+            rows = StoredRows(rows, naming: included)
+            table = included
+        }
         var records: [any RecordSource] = []
         records.reserveCapacity(rowCount)
-        for row in 0..<rowCount { records.append(rows[query.position.isBackwards ? rowCount - 1 - row : row]) }
+        for row in order { records.append(rows[row]) }
         let hasMore = limit > 0 && !isEmpty && result.rowCount > limit
         var answer = QueryResult(records: records, hasMore: hasMore, isDescribed: query.isDescribed)
+        answer.included = table?.records
         answer.cursor = try cursor.flatMap {
             rowCount == 0 ? nil : try self.cursor($0, at: rowCount - 1, in: result, hasMore)
         }

@@ -1,4 +1,4 @@
-package import SkyrowJSON
+internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 

@@ -49,7 +49,8 @@ extension JSONWriter {
     /// Writes a complete response.
     ///
     /// JSON-RPC has no room beside the result, so there `record:query` returns `{"records":[…],"info":{"cursor":…}}`
-    /// where v1 returns `{"result":[…],"info":{"cursor":…}}`; every other result is the same in both.
+    /// where v1 returns `{"result":[…],"info":{"cursor":…}}`; every other result is the same in both. A table of included records
+    /// is only there.
     package func response(_ result: ActionResult, in envelope: Envelope) {
         beginObject()
         switch envelope {
@@ -104,6 +105,7 @@ extension JSONWriter {
             beginObject()
             key("records")
             records(query.records)
+            if let included = query.included { self.included(included) }
             pageInfo(query)
             endObject()
         case .aggregate(let result): groups(result)

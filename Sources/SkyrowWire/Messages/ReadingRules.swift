@@ -12,6 +12,8 @@ package struct ReadingRules: Hashable, Sendable {
     package let unlimitedQueries: Bool
     /// The result of a query says more than its records only where the request asks about the page.
     package let describesPagesOnRequest: Bool
+    /// Included records may stand beside the records that include them.
+    package let takesIncludeTable: Bool
 
     /// JSON-RPC.
     package static let rpc = ReadingRules(
@@ -19,7 +21,8 @@ package struct ReadingRules: Hashable, Sendable {
         emptyPredicateIsNone: false,
         includeWithoutReferenceIsNull: false,
         unlimitedQueries: false,
-        describesPagesOnRequest: false
+        describesPagesOnRequest: false,
+        takesIncludeTable: true
     )
 
     /// The Skygear v1 envelope, whose clients cannot send `1.0` and send no limit.
@@ -28,6 +31,7 @@ package struct ReadingRules: Hashable, Sendable {
         emptyPredicateIsNone: true,
         includeWithoutReferenceIsNull: true,
         unlimitedQueries: true,
-        describesPagesOnRequest: true
+        describesPagesOnRequest: true,
+        takesIncludeTable: false
     )
 }

@@ -83,6 +83,17 @@ extension JSONWriter {
         endArray()
     }
 
+    /// The records that those of a page include: `"included":{"person/9":{…}}`
+    func included(_ records: [IncludedRecord]) {
+        key("included")
+        beginObject()
+        for record in records where refusal == nil {
+            key(record.id)
+            self.record(record.source)
+        }
+        endObject()
+    }
+
     /// The result of `auth:signup`, `auth:login`, `auth:password` and `me`.
     package func authResult(_ result: AuthResult) {
         beginObject()

@@ -24,7 +24,9 @@ extension Record {
     ///
     /// Values of a type that this version does not define are left out, so that a server may be newer than its client.
     /// Throws `108 InvalidArgument` when it has no id or a member of its own has a wrong form.
-    package init(_ json: JSONView) throws(SkyrowError) {
+    ///
+    /// - Parameter included: the records that stand elsewhere, where `_transient` has their ids.
+    package init(_ json: JSONView, included: [RecordID: Record] = [:]) throws(SkyrowError) {
         guard let id = json["_id"]?.string else { throw .invalidArgument("A record has the member _id.", "_id") }
         self.init(id: try RecordID(id))
         for (name, value) in json.uniqueMembers {
@@ -39,7 +41,7 @@ extension Record {
             case "_updated_by": updatedBy = value.string.map { UserID($0) }
             case "_revision": revision = value.wholeNumber
             case "_transient":
-                try readTransients(value)
+                try readTransients(value, included)
                 computed = Record.numbers(value)
             default:
                 guard let name = try? FieldName(name), !value.isNull else { continue }
@@ -48,25 +50,39 @@ extension Record {
         }
     }
 
-    private mutating func readTransients(_ json: JSONView) throws(SkyrowError) {
+    private mutating func readTransients(
+        _ json: JSONView,
+        _ included: [RecordID: Record]
+    ) throws(SkyrowError) {
         for (name, value) in json.uniqueMembers where value.number == nil {
             if let records = value.isArray ? value : value["records"], value["_id"] == nil {
                 lists[name] = RecordList(
-                    try Record.all(in: records),
+                    try Record.all(in: records, included),
                     count: value["count"]?.wholeNumber.flatMap { Int(exactly: $0) }
                 )
             } else {
                 // `updateValue`, because assigning nil through the subscript would take the name out.
-                transient.updateValue(value["_id"] == nil ? nil : try Record(value), forKey: name)
+                transient.updateValue(try Record.one(value, included), forKey: name)
             }
         }
     }
 
-    private static func all(in json: JSONView) throws(SkyrowError) -> [Record] {
+    private static func all(
+        in json: JSONView,
+        _ included: [RecordID: Record]
+    ) throws(SkyrowError) -> [Record] {
         var records: [Record] = []
         records.reserveCapacity(json.count)
-        for element in json.elements { records.append(try Record(element)) }
+        for element in json.elements {
+            if let record = try one(element, included) { records.append(record) }
+        }
         return records
+    }
+
+    /// A record, or one that stands elsewhere by its id; nil for anything else.
+    private static func one(_ json: JSONView, _ included: [RecordID: Record]) throws(SkyrowError) -> Record? {
+        if let id = json.string { return included[try RecordID(id)] }
+        return json["_id"] == nil ? nil : try Record(json)
     }
 
     /// The numbers among what is included.

@@ -40,6 +40,10 @@ package struct RecordJSONWriter: RecordSink {
         writer.columnNumber(number)
     }
 
+    package mutating func transientID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+        writer.recordID(type, id)
+    }
+
     package mutating func missingTransient() {
         writer.null()
     }

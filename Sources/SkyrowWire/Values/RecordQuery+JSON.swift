@@ -14,6 +14,7 @@ extension RecordQuery {
             limit: page.limit,
             offset: try parameters.integer("offset", in: 0...Int.max) ?? 0
         )
+        includeForm = try IncludeForm(parameters, rules)
         overflow = page.overflow
         position = try Position(parameters)
         isRequired = try parameters.boolean("required") ?? false
@@ -94,6 +95,21 @@ private func inclusions(_ parameters: Parameters, _ rules: ReadingRules) throws(
         inclusions.append(inclusion)
     }
     return inclusions
+}
+
+extension IncludeForm {
+    /// Reads `include_form`.
+    fileprivate init(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) {
+        self = .nested
+        guard let text = try parameters.string("include_form") else { return }
+        guard let form = IncludeForm(rawValue: text) else {
+            throw .invalidArgument("An include_form is \"nested\" or \"table\".", "include_form").at("include_form")
+        }
+        guard form == .nested || rules.takesIncludeTable else {
+            throw .invalidArgument("Only JSON-RPC has a table of included records.", "include_form").at("include_form")
+        }
+        self = form
+    }
 }
 
 extension Inclusion {
@@ -204,6 +220,10 @@ extension JSONWriter {
                 self.inclusion(inclusion)
             }
             endObject()
+        }
+        if query.includeForm != .nested {
+            key("include_form")
+            string(query.includeForm.rawValue)
         }
         if let fields = query.desiredFields {
             key("desired_keys")

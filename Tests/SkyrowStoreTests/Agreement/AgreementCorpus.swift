@@ -9,7 +9,8 @@ enum AgreementCorpus {
     ]
 
     static let numbers: [Double] = [
-        0, -0.0, 1, -1, 0.5, 2.5, -2.5, 5e-324, 1e308, 0x1p53, 0x1p53 + 2, -0x1p53, 0x1p63, -0x1p63, 0x1p63.nextDown,
+        0, -0.0, 1, -1, 0.5, 2.5, -2.5, .leastNonzeroMagnitude, 1e308, 0x1p53, 0x1p53 + 2, -0x1p53, 0x1p63, -0x1p63,
+        0x1p63.nextDown,
         1994, .infinity, -.infinity, .nan,
     ]
 
@@ -31,7 +32,7 @@ enum AgreementCorpus {
     /// No two of them are as far away from a third one.
     static let locations: [Location] = [
         (114.15, 22.28), (13.4, 52.5), (-73.98, 40.75), (151.2, -33.87), (179.9, -16.5), (-179.8, -16.9), (0, 0),
-        (180, 65), (-180, -77.5), (0, 90), (0, -90), (0.1 + 0.2, -5e-324),
+        (180, 65), (-180, -77.5), (0, 90), (0, -90), (0.1 + 0.2, -Double.leastNonzeroMagnitude),
     ].map { try! Location(latitude: $0.1, longitude: $0.0) }
 
     /// Some of them are one place.

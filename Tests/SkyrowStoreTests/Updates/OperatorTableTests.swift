@@ -81,7 +81,12 @@ import Testing
             new: .value(0.0),
             [(-0.0, .value(-0.0)), (.number(.leastNonzeroMagnitude), .value(0.0))]
         ),
-        row(.max(0.0), "score", new: .value(0.0), [(-0.0, .value(-0.0)), (-5e-324, .value(0.0))]),
+        row(
+            .max(0.0),
+            "score",
+            new: .value(0.0),
+            [(-0.0, .value(-0.0)), (.number(-.leastNonzeroMagnitude), .value(0.0))]
+        ),
         row(.min("b"), "title", new: .value("b"), [("a", .value("a")), ("c", .value("b")), ("B", .value("B"))]),
         row(
             .max("\u{E000}"),
