@@ -48,7 +48,7 @@ measure_pgbench() {
     TIMEFORMAT='%U %S'
     { time "$POSTGRES_BIN/pgbench" --no-vacuum --protocol prepared --client "$CONNECTIONS" --jobs 2 --time "$DURATION" \
         --define rows="$ROWS" --define groups="$((ROWS / 20))" --define user="$USER_ID" --define due=2026-03-01T09:00:00Z \
-        --define audience="{\"u\": [\"$USER_ID\"], \"r\": []}" \
+        --define audience="{\"public\",\"user:$USER_ID\",\"users\"}" \
         "${@:2}" --file "$HERE/pgbench/$work.sql" >"$WORK/pgbench.out" 2>"$WORK/pgbench.err"; } 2>"$WORK/times" \
         || die "pgbench failed: $(tail -n 3 "$WORK/pgbench.err")"
     after=$(postgres_time)

@@ -291,9 +291,15 @@ CREATE FUNCTION _reserved_columns_fit(id text, database text, access jsonb) RETU
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE
-        WHEN access IS NOT NULL AND jsonb_typeof(access) <> 'array' THEN false
+        WHEN access IS NOT NULL AND jsonb_typeof(access) <> 'object' THEN false
         -- A long list makes every query slower that meets the row. Settings bound requests further.
-        WHEN access IS NOT NULL AND (jsonb_array_length(access) > 10000 OR pg_column_size(access) > 1048576) THEN false
+        WHEN access IS NOT NULL AND pg_column_size(access) > 1048576 THEN false
+        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
+        -- "read".
+        WHEN access IS NOT NULL AND coalesce(access @? 'strict $.* ? (
+            (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
+            || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
+        )', true) THEN false
         WHEN database = '_public' THEN octet_length(id) BETWEEN 1 AND 255 AND NOT starts_with(id, '~')
         -- The wire id begins after the first slash, so the user id may hold none.
         ELSE database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0
@@ -302,7 +308,7 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
-    'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is a list of bounded length.';
+    'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is an object of levels of bounded size.';
 
 -- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
 -- are few, since each one costs every insert (Documentation/Decisions/0004-tables.md).
@@ -380,7 +386,7 @@ BEGIN
             ('_id', 'The record''s id; in a private database ~<user id>/<id>.'),
             ('_database', 'The database the row is in: _public, or the id of the user who sees it alone.'),
             ('_owner', 'The id of the user who owns the record.'),
-            ('_access', 'The record''s own access list; NULL: everyone reads it, its owner writes it.'),
+            ('_access', 'The record''s own access list, {"role:editor": "write"}; NULL: everyone reads it, its owner writes it.'),
             ('_created_at', 'When the record was created.'),
             ('_created_by', 'The id of the user who created the record.'),
             ('_updated_at', 'When the record was last changed.'),

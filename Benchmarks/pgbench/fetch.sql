@@ -5,5 +5,4 @@ FROM "app"."item" AS "r"
 WHERE "r"."_id" = :id::text
 AND "r"."_database" = '_public'
 AND ("r"."_access" IS NULL OR "r"."_owner" = :user
-OR ("r"."_access" @> '[{"public": true}]' AND ("r"."_access" @> '[{"public": true, "level": "read"}]' OR "r"."_access" @> '[{"public": true, "level": "write"}]'))
-OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (@.level == "read" || @.level == "write"))', (SELECT :audience::text::jsonb), true));
+OR coalesce("r"."_access" ?| (SELECT :audience::text::text[]), false));

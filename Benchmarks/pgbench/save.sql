@@ -9,6 +9,6 @@ FROM (VALUES (:id::text, :done::boolean, :due::timestamptz, :grp::bigint, :score
 ON CONFLICT ("_id") DO UPDATE SET "_updated_at" = EXCLUDED."_updated_at", "_updated_by" = EXCLUDED."_updated_by", "_revision" = EXCLUDED."_revision",
 "done" = EXCLUDED."done", "due" = EXCLUDED."due", "grp" = EXCLUDED."grp", "score" = EXCLUDED."score", "title" = EXCLUDED."title"
 WHERE "r"."_database" = '_public'
-AND ("r"."_owner" = :user OR "r"."_access" @> '[{"public": true, "level": "write"}]'
-OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (@.level == "write"))', (SELECT :audience::text::jsonb), true))
+AND ("r"."_owner" = :user OR ("r"."_access" ?| (SELECT :audience::text::text[])
+AND EXISTS (SELECT FROM jsonb_each_text("r"."_access") AS "e" ("subject", "level") WHERE "e"."level" IN ('update', 'write') AND "e"."subject" = ANY ((SELECT :audience::text::text[])::text[]))))
 RETURNING "r"."_id", "r"."_access", "r"."_owner", "r"."_created_at", "r"."_created_by", "r"."_updated_at", "r"."_updated_by", "r"."_revision", "r"."done", "r"."due", "r"."grp", "r"."score", "r"."title";

@@ -1,62 +1,95 @@
-/// What an entry of an access list allows; write includes read.
+/// What is done to a record, as far as access to it is concerned.
+public enum AccessAction: Hashable, Sendable, CaseIterable {
+    case read
+    case update
+    case delete
+}
+
+/// What an entry of an access list allows; each level includes reading.
 public enum AccessLevel: String, Hashable, Sendable, CaseIterable {
     case read
+    case update
+    case delete
+    /// To update and to delete.
     case write
 }
 
-/// Whom an entry of an access list means.
-public enum AccessSubject: Hashable, Sendable {
-    /// `{"public": true}`: everyone for reading, every logged-in user for writing.
-    case everyone
-    /// `{"owner": true}`: the record's owner, who passes any record list anyway.
-    case owner
-    /// `{"user_id": "…"}`
-    case user(UserID)
-    /// `{"role": "…"}`
-    case role(RoleName)
+extension AccessLevel {
+    /// Whether the level is enough for an action.
+    public func allows(_ action: AccessAction) -> Bool {
+        switch (self, action) {
+        case (_, .read), (.write, _), (.update, .update), (.delete, .delete): true
+        case (.read, _), (.update, .delete), (.delete, .update): false
+        }
+    }
+
+    /// The least level that allows what either of two does.
+    package func with(_ other: AccessLevel) -> AccessLevel {
+        if self == other || other == .read { return self }
+        return self == .read ? other : .write
+    }
 }
 
 /// One entry of a record's `_access` list, `{"role": "editor", "level": "write"}`.
 public struct AccessEntry: Hashable, Sendable {
-    public var subject: AccessSubject
+    public var subject: Subject
     public var level: AccessLevel
 
-    public init(_ subject: AccessSubject, _ level: AccessLevel) {
+    public init(_ subject: Subject, _ level: AccessLevel) {
         self.subject = subject
         self.level = level
     }
 }
 
-/// A record's own access list; an empty one admits the owner alone.
+/// A record's own access list: a set of subjects with a level each. An empty one admits the owner alone.
+///
+/// ```swift
+/// let list = AccessList([AccessEntry(.role("editor"), .delete), AccessEntry(.everyone, .read), AccessEntry(.role("editor"), .update)])
+/// list == AccessList([AccessEntry(.everyone, .read), AccessEntry(.role("editor"), .write)])  // true
+/// ```
 public struct AccessList: Hashable, Sendable {
-    public var entries: [AccessEntry]
+    /// One for each subject, in the order of ``Subject``.
+    public let entries: [AccessEntry]
 
+    /// The list of entries in any order; several about one subject are one that allows what each of them does.
     public init(_ entries: [AccessEntry]) {
-        self.entries = entries
+        var sorted = entries
+        sorted.sort { $0.subject < $1.subject }
+        var set: [AccessEntry] = []
+        set.reserveCapacity(sorted.count)
+        for entry in sorted {
+            if let last = set.indices.last, set[last].subject == entry.subject {
+                set[last].level = set[last].level.with(entry.level)
+            } else {
+                set.append(entry)
+            }
+        }
+        self.entries = set
     }
 
     /// How many entries a list may have unless a setting says otherwise.
     package static let defaultMaximum = 100
-    /// How many a setting may allow; the tables take no more.
+    /// How many a setting may allow.
     package static let utmostMaximum = 10_000
-    /// How many bytes of UTF-8 the name of a user or role in an entry may have.
+    /// How many bytes of UTF-8 the name in an entry may have.
     package static let maximumNameLength = 255
 }
 
 extension AccessList {
-    /// Whether both lists admit the same subjects with the same levels, in whatever order and however often they name
-    /// them.
+    /// Whether both lists admit the same subjects with the same levels.
     ///
-    /// Write includes read. An entry for the owner adds nothing, since an owner passes any list.
+    /// An entry for the owner adds nothing, since an owner passes any list.
     package func isSame(as other: AccessList) -> Bool {
-        levels == other.levels
+        let (mine, others) = (withoutOwner, other.withoutOwner)
+        return mine.elementsEqual(others)
     }
 
-    private var levels: [AccessSubject: AccessLevel] {
-        var levels: [AccessSubject: AccessLevel] = [:]
-        for entry in entries where entry.subject != .owner && levels[entry.subject] != .write {
-            levels[entry.subject] = entry.level
-        }
-        return levels
+    private var withoutOwner: some Sequence<AccessEntry> {
+        entries.lazy.filter { $0.subject != .owner }
+    }
+
+    /// Whether an entry about the audience allows an action.
+    package func admits(_ audience: Audience, _ action: AccessAction) -> Bool {
+        entries.contains { $0.level.allows(action) && audience.includes($0.subject) }
     }
 }

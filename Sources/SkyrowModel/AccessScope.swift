@@ -6,49 +6,32 @@ public enum AccessClause: Hashable, Sendable {
     case unlisted
     /// Records owned by this user.
     case owner(UserID)
-    /// Records whose list has an entry that means one of this audience, with one of these levels.
-    case listed(AccessAudience, levels: [AccessLevel])
+    /// Records whose list has an entry about this audience, with a level that allows the action.
+    case listed(Audience, AccessAction)
 }
 
-/// The subjects of access entries that mean one caller.
-public struct AccessAudience: Hashable, Sendable {
-    public let user: UserID?
-    public let roles: [RoleName]
-
-    public init(user: UserID?, roles: [RoleName]) {
-        self.user = user
-        self.roles = roles
-    }
-
-    /// Whether an entry about this subject is about the audience.
-    ///
-    /// The owner's free pass is a clause of its own, so an `owner` entry adds nothing here.
-    public func includes(_ subject: AccessSubject) -> Bool {
-        switch subject {
-        case .everyone: true
-        case .owner: false
-        case .user(let id): user == id
-        case .role(let name): roles.contains(name)
-        }
-    }
-}
-
-/// Which records of a database a caller may read or write, the one definition of the policy (Documentation/Concepts.md, "Access").
+/// Which records of a database a caller may read, update or delete, the one definition of the policy
+/// (Documentation/Concepts.md, "Access").
 ///
 /// Two interpreters read it, `admits(database:owner:access:)` here and the SQL condition in `SkyrowStore`; a seeded test
 /// holds them to each other.
 ///
 /// ```swift
-/// let scope = AccessScope(caller: caller, level: .write, database: .everyone)
+/// let scope = AccessScope(caller: caller, action: .update, database: .everyone)
 /// ```
 public struct AccessScope: Hashable, Sendable {
     public let database: DatabaseScope
     /// Joined by "or"; none of them means that nothing is admitted.
     public let clauses: [AccessClause]
 
-    public init(caller: Caller, level: AccessLevel, database: DatabaseScope) {
+    public init(caller: Caller, action: AccessAction, database: DatabaseScope) {
+        self.init(caller: caller, audience: Audience(of: caller), action: action, database: database)
+    }
+
+    /// - Parameter audience: the caller's, made before.
+    package init(caller: Caller, audience: Audience, action: AccessAction, database: DatabaseScope) {
         self.database = database
-        clauses = AccessScope.clauses(caller: caller, level: level, database: database)
+        clauses = AccessScope.clauses(caller: caller, audience: audience, action: action, database: database)
     }
 
     private init(database: DatabaseScope, clauses: [AccessClause]) {
@@ -64,28 +47,32 @@ public struct AccessScope: Hashable, Sendable {
     /// Made once, since most requests to a private database and all of the master key have it.
     private static let everyRecord: [AccessClause] = [.everything]
 
-    private static func clauses(caller: Caller, level: AccessLevel, database: DatabaseScope) -> [AccessClause] {
+    private static func clauses(
+        caller: Caller,
+        audience: Audience,
+        action: AccessAction,
+        database: DatabaseScope
+    ) -> [AccessClause] {
         if caller.isMaster {
             // `_union` is for reading only, for every caller.
-            return database == .union && level == .write ? [] : everyRecord
+            return database == .union && action != .read ? [] : everyRecord
         }
-        let audience = AccessAudience(user: caller.userID, roles: caller.roles)
         switch database {
         case .union:
             return []
         case .user(let owner):
             return caller.userID == owner ? everyRecord : []
         case .everyone:
-            switch level {
+            switch action {
             case .read:
                 var clauses: [AccessClause] = [.unlisted]
                 if let user = caller.userID { clauses.append(.owner(user)) }
-                clauses.append(.listed(audience, levels: [.read, .write]))
+                clauses.append(.listed(audience, .read))
                 return clauses
-            case .write:
-                // Public write means every logged-in user, as in Skygear.
+            case .update, .delete:
+                // What the public may write, every logged-in user may, as in Skygear.
                 guard let user = caller.userID else { return [] }
-                return [.owner(user), .listed(audience, levels: [.write])]
+                return [.owner(user), .listed(audience, action)]
             }
         }
     }
@@ -98,10 +85,7 @@ public struct AccessScope: Hashable, Sendable {
             case .everything: true
             case .unlisted: access == nil
             case .owner(let user): owner == user
-            case .listed(let audience, let levels):
-                access.map { list in
-                    list.entries.contains { levels.contains($0.level) && audience.includes($0.subject) }
-                } ?? false
+            case .listed(let audience, let action): access?.admits(audience, action) ?? false
             }
         }
     }

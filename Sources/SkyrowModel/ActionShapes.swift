@@ -49,6 +49,7 @@ extension ActionCatalog {
 
     private static let accessEntry = JSONShape.object([
         JSONMember("public", .boolean),
+        JSONMember("users", .boolean),
         JSONMember("owner", .boolean),
         JSONMember("user_id", .string(maximum: 255)),
         JSONMember("role", .string(maximum: 255)),

@@ -5,7 +5,7 @@
 /// here too, so that no statement is made of anything else.
 ///
 /// ```swift
-/// let access = try RecordAccess(opening: request.database, for: .writing, by: caller, variables: variables)
+/// let access = try RecordAccess(opening: request.database, for: .writing, by: caller)
 /// let outcomes = try await store.save(items, with: access, atomic: false)
 /// ```
 ///
@@ -26,28 +26,37 @@ package final class RecordAccess: Sendable {
     package let fields: FieldAccess
     /// The records that may be read.
     package let read: AccessScope
-    /// The records that may be changed and deleted; none where nothing may be written.
-    package let write: AccessScope
+    /// The records that may be changed; none where nothing may be written.
+    package let update: AccessScope
+    /// The records that may be deleted; none where nothing may be written.
+    package let delete: AccessScope
     /// The public records that private ones may refer to; in a database without private records the same as ``read``.
     package let shared: AccessScope
-    /// The subjects that lists of records are compared with; nil where no list can name one.
-    package let variables: AccessVariables?
 
     /// Settles what a caller may do in a database; nothing where the database is not open to it.
     ///
-    /// - Parameter variables: the caller's user and roles, made before (``AccessVariables``).
-    package init(in database: DatabaseScope, for use: Use, by caller: Caller, variables: AccessVariables?) {
+    /// - Parameter audience: the caller's, where it was made before.
+    package init(in database: DatabaseScope, for use: Use, by caller: Caller, audience: Audience? = nil) {
+        // The master key passes all lists.
+        let isNamed = !caller.isMaster && caller.userID != nil
+        let audience = isNamed ? audience ?? Audience(of: caller) : .anonymous
+        func scope(_ action: AccessAction, _ database: DatabaseScope) -> AccessScope {
+            AccessScope(caller: caller, audience: audience, action: action, database: database)
+        }
         self.database = database
-        self.variables = variables
         actor = caller.userID
         fields = FieldAccess(caller)
-        read = AccessScope(caller: caller, level: .read, database: database)
+        read = scope(.read, database)
         switch use {
-        case .reading: write = .nothing(in: database)
-        case .writing: write = AccessScope(caller: caller, level: .write, database: database)
+        case .reading:
+            update = .nothing(in: database)
+            delete = update
+        case .writing:
+            update = scope(.update, database)
+            delete = scope(.delete, database)
         }
         switch database {
-        case .user: shared = AccessScope(caller: caller, level: .read, database: .everyone)
+        case .user: shared = scope(.read, .everyone)
         case .everyone, .union: shared = read
         }
     }
@@ -61,10 +70,10 @@ package final class RecordAccess: Sendable {
         opening name: DatabaseName,
         for use: Use,
         by caller: Caller,
-        variables: AccessVariables?
+        audience: Audience? = nil
     ) throws(SkyrowError) {
         let database = try RecordAccess.open(name, for: use, by: caller)
-        self.init(in: database, for: use, by: caller, variables: variables)
+        self.init(in: database, for: use, by: caller, audience: audience)
     }
 
     private static func open(
@@ -95,7 +104,16 @@ package final class RecordAccess: Sendable {
     package var passesEveryRule: Bool { fields.isUnrestricted }
 
     /// Whether anything may be written.
-    package var mayWrite: Bool { !write.clauses.isEmpty }
+    package var mayWrite: Bool { !update.clauses.isEmpty }
+
+    /// The records with which something may be done.
+    package func scope(of action: AccessAction) -> AccessScope {
+        switch action {
+        case .read: read
+        case .update: update
+        case .delete: delete
+        }
+    }
 
     /// Whose a new record is: in a private database its user's, else the actor's.
     package var newOwner: UserID? {
@@ -111,21 +129,6 @@ package final class RecordAccess: Sendable {
         case .everyone, .union: !passesEveryRule
         case .user: false
         }
-    }
-}
-
-/// The user and the roles of a caller in the form that statements compare access lists with.
-///
-/// They are made where SQL is made, and kept for callers with many roles.
-package struct AccessVariables: Hashable, Sendable {
-    /// `{"u":["<user id>"],"r":["<role>",…]}`
-    package let json: String
-    /// `{"<role>":null,…}`, in which the roles of a list are looked up; nil for a caller with few roles.
-    package let roleKeys: String?
-
-    package init(json: String, roleKeys: String?) {
-        self.json = json
-        self.roleKeys = roleKeys
     }
 }
 

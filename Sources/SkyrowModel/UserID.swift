@@ -55,3 +55,29 @@ extension RoleName: CustomStringConvertible, ExpressibleByStringInterpolation {
 
     public var description: String { rawValue }
 }
+
+/// A tag of users, which access lists and rules may name.
+///
+/// Two groups are the same when their bytes are, as with ``UserID``.
+public struct GroupName: Hashable, Comparable, Sendable {
+    private let key: TextKey
+
+    public init(_ text: String) {
+        key = TextKey(text)
+    }
+
+    public var rawValue: String { key.text }
+
+    /// The order of their bytes, as PostgreSQL's.
+    public static func < (a: GroupName, b: GroupName) -> Bool {
+        a.key < b.key
+    }
+}
+
+extension GroupName: CustomStringConvertible, ExpressibleByStringInterpolation {
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    public var description: String { rawValue }
+}

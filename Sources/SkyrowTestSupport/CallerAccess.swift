@@ -7,7 +7,7 @@ package import SkyrowStore
 extension RecordAccess {
     /// What a caller may do in a database, nothing where it is not open.
     package convenience init(_ caller: Caller, in scope: DatabaseScope = .everyone, for use: Use = .writing) {
-        self.init(in: scope, for: use, by: caller, variables: AccessVariables(of: caller))
+        self.init(in: scope, for: use, by: caller)
     }
 
     /// Opens a database for writing; throws where it is not open.
@@ -18,15 +18,7 @@ extension RecordAccess {
             case .user(let user): .user(user)
             case .union: .union
             }
-        try self.init(opening: name, for: .writing, by: caller, variables: AccessVariables(of: caller))
-    }
-}
-
-extension AccessVariables {
-    /// nil for a caller whom no list can name.
-    package init?(of caller: Caller) {
-        guard !caller.isMaster, let user = caller.userID else { return nil }
-        self.init(AccessAudience(user: user, roles: caller.roles))
+        try self.init(opening: name, for: .writing, by: caller)
     }
 }
 

@@ -8,6 +8,8 @@ struct AccessCase: Sendable {
     var access: AccessList?
     var reads: Bool
     var writes: Bool
+    /// The same as `writes` unless said otherwise.
+    var deletes: Bool?
 }
 
 @Suite struct AccessScopeTests {
@@ -15,7 +17,7 @@ struct AccessCase: Sendable {
     static let editor = Caller(kind: .user("bob"), roles: ["editor"])
     static let master = Caller(kind: .master(actingAs: nil))
 
-    static func list(_ entries: (AccessSubject, AccessLevel)...) -> AccessList {
+    static func list(_ entries: (Subject, AccessLevel)...) -> AccessList {
         AccessList(entries.map { AccessEntry($0.0, $0.1) })
     }
 
@@ -37,6 +39,28 @@ struct AccessCase: Sendable {
         .init(caller: editor, owner: "ann", access: list((.user("bob"), .read)), reads: true, writes: false),
         .init(caller: editor, owner: "ann", access: list((.user("carl"), .write)), reads: false, writes: false),
         .init(caller: editor, owner: "ann", access: list((.owner, .write)), reads: false, writes: false),
+        .init(caller: editor, owner: "ann", access: list((.users, .read)), reads: true, writes: false),
+        .init(caller: editor, owner: "ann", access: list((.users, .write)), reads: true, writes: true),
+        .init(caller: .anonymous, owner: "ann", access: list((.users, .write)), reads: false, writes: false),
+        .init(caller: editor, owner: "ann", access: list((.users, .update)), reads: true, writes: true, deletes: false),
+        .init(
+            caller: editor,
+            owner: "ann",
+            access: list((.role("editor"), .delete)),
+            reads: true,
+            writes: false,
+            deletes: true
+        ),
+        .init(
+            caller: editor,
+            owner: "ann",
+            access: list((.role("editor"), .update), (.user("bob"), .delete)),
+            reads: true,
+            writes: true
+        ),
+        .init(caller: .anonymous, owner: "ann", access: list((.everyone, .update)), reads: true, writes: false),
+        .init(caller: editor, owner: "ann", access: list((.group("editor"), .write)), reads: false, writes: false),
+        .init(caller: editor, owner: "ann", access: list((.relation(.friend), .write)), reads: false, writes: false),
         .init(
             caller: Caller(kind: .user("u"), roles: ["caf\u{E9}"]),
             owner: nil,
@@ -49,10 +73,12 @@ struct AccessCase: Sendable {
 
     @Test(arguments: publicRecords)
     func aPublicRecordAdmitsAsItsListSays(_ row: AccessCase) {
-        let read = AccessScope(caller: row.caller, level: .read, database: .everyone)
-        let write = AccessScope(caller: row.caller, level: .write, database: .everyone)
-        #expect(read.admits(database: .everyone, owner: row.owner, access: row.access) == row.reads)
-        #expect(write.admits(database: .everyone, owner: row.owner, access: row.access) == row.writes)
+        for (action, admits) in [
+            (AccessAction.read, row.reads), (.update, row.writes), (.delete, row.deletes ?? row.writes),
+        ] {
+            let scope = AccessScope(caller: row.caller, action: action, database: .everyone)
+            #expect(scope.admits(database: .everyone, owner: row.owner, access: row.access) == admits, "\(action)")
+        }
     }
 
     @Test(arguments: [
@@ -60,8 +86,8 @@ struct AccessCase: Sendable {
         (master, .user("ann"), true),
     ])
     func aPrivateRecordAdmitsItsUserAlone(_ caller: Caller, _ database: DatabaseScope, _ admits: Bool) {
-        for level in AccessLevel.allCases {
-            let scope = AccessScope(caller: caller, level: level, database: database)
+        for action in AccessAction.allCases {
+            let scope = AccessScope(caller: caller, action: action, database: database)
             #expect(
                 scope.admits(database: .user("ann"), owner: "ann", access: Self.list((.everyone, .write))) == admits
             )
@@ -72,15 +98,15 @@ struct AccessCase: Sendable {
 
     @Test func theUnionIsForTheMasterKeyToRead() {
         #expect(
-            AccessScope(caller: Self.master, level: .read, database: .union)
+            AccessScope(caller: Self.master, action: .read, database: .union)
                 .admits(database: .user("ann"), owner: nil, access: nil)
         )
         #expect(
-            !AccessScope(caller: Self.master, level: .write, database: .union)
+            !AccessScope(caller: Self.master, action: .update, database: .union)
                 .admits(database: .everyone, owner: nil, access: nil)
         )
         #expect(
-            !AccessScope(caller: Self.ann, level: .read, database: .union)
+            !AccessScope(caller: Self.ann, action: .read, database: .union)
                 .admits(database: .everyone, owner: nil, access: nil)
         )
     }

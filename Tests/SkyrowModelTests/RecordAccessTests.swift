@@ -41,7 +41,7 @@ import Testing
 
     private func opening(_ name: DatabaseName, _ use: RecordAccess.Use, _ caller: Caller) -> Opening {
         do throws(SkyrowError) {
-            let access = try RecordAccess(opening: name, for: use, by: caller, variables: nil)
+            let access = try RecordAccess(opening: name, for: use, by: caller)
             #expect(access.mayWrite == (use == .writing), "\(caller) \(name)")
             return .opens(access.database)
         } catch {
@@ -76,24 +76,24 @@ import Testing
         _ owner: UserID?,
         _ hides: Bool
     ) {
-        let access = RecordAccess(in: scope, for: .writing, by: caller, variables: nil)
+        let access = RecordAccess(in: scope, for: .writing, by: caller)
         #expect(access.actor == actor && access.newOwner == owner)
         #expect(access.hidesRecords == hides && access.passesEveryRule == caller.isMaster)
     }
 
     @Test func privateRecordsMayReferToPublicOnesThatTheirUserReads() {
-        let access = RecordAccess(in: .user("ann"), for: .writing, by: Self.ann, variables: nil)
+        let access = RecordAccess(in: .user("ann"), for: .writing, by: Self.ann)
         #expect(access.shared.admits(database: .everyone, owner: nil, access: nil))
         #expect(!access.shared.admits(database: .everyone, owner: "bob", access: AccessList([])))
         #expect(!access.shared.admits(database: .user("ann"), owner: "ann", access: nil))
         #expect(access.read.admits(database: .user("ann"), owner: "ann", access: nil))
-        let everyone = RecordAccess(in: .everyone, for: .reading, by: Self.ann, variables: nil)
+        let everyone = RecordAccess(in: .everyone, for: .reading, by: Self.ann)
         #expect(everyone.shared == everyone.read && !everyone.mayWrite)
     }
 
     @Test func ofADatabaseThatIsNotOpenNothingIsSeen() {
         for (caller, scope) in [(Self.ann, DatabaseScope.user("bob")), (.anonymous, .user("ann")), (Self.ann, .union)] {
-            let access = RecordAccess(in: scope, for: .writing, by: caller, variables: nil)
+            let access = RecordAccess(in: scope, for: .writing, by: caller)
             #expect(access.read.clauses.isEmpty && !access.mayWrite)
         }
     }

@@ -22,9 +22,12 @@ import Testing
         #expect((DatabaseScope.user(UserID(a)) == .user(UserID(b))) == isSame)
         #expect((DatabaseName.user(UserID(a)) == .user(UserID(b))) == isSame)
         #expect((FieldAccess.user(UserID(a)) == .user(UserID(b))) == isSame)
-        #expect((AccessSubject.user(UserID(a)) == .user(UserID(b))) == isSame)
-        #expect((AccessSubject.role(RoleName(a)) == .role(RoleName(b))) == isSame)
-        let audience = AccessAudience(user: UserID(a), roles: [RoleName(a)])
+        #expect((Subject.user(UserID(a)) == .user(UserID(b))) == isSame)
+        #expect(
+            (GroupName(a) == GroupName(b)) == isSame && Set([GroupName(a), GroupName(b)]).count == (isSame ? 1 : 2)
+        )
+        #expect((Subject.role(RoleName(a)) == .role(RoleName(b))) == isSame)
+        let audience = Audience(user: UserID(a), roles: [RoleName(a)])
         #expect(audience.includes(.user(UserID(b))) == isSame && audience.includes(.role(RoleName(b))) == isSame)
     }
 

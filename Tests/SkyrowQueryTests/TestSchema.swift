@@ -130,6 +130,6 @@ extension Predicate {
 extension RecordAccess {
     /// What a caller reads in a database.
     convenience init(_ caller: Caller, in scope: DatabaseScope = .everyone) {
-        self.init(in: scope, for: .reading, by: caller, variables: nil)
+        self.init(in: scope, for: .reading, by: caller)
     }
 }

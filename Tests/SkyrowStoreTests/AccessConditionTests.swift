@@ -15,35 +15,37 @@ import Testing
 
     @Test(arguments: callers, databases)
     func asManyValuesAreBoundAsThereArePlaceholders(_ caller: Caller, _ database: DatabaseScope) {
-        for level in AccessLevel.allCases {
-            let scope = AccessScope(caller: caller, level: level, database: database)
-            for rows in [AccessScope.Rows.one, .many] {
-                let bound = scope.condition(on: "r", variables: nil, rows: rows)
-                #expect(bound.bindings.failure == nil)
-                #expect(bound.bindings.count == scope.shape.condition(on: "r", rows: rows).parameters.count)
-            }
+        for action in AccessAction.allCases {
+            let scope = AccessScope(caller: caller, action: action, database: database)
+            let bound = scope.condition(on: "r")
+            #expect(bound.bindings.failure == nil)
+            #expect(bound.bindings.count == scope.shape.condition(on: "r").parameters.count)
         }
     }
 
     @Test func theTextIsTheSameForEveryCallerOfAKind() {
-        func text(_ caller: Caller, _ level: AccessLevel = .read, _ rows: AccessScope.Rows = .many) -> String {
-            AccessScope(caller: caller, level: level, database: .everyone)
-                .condition(on: "r", variables: nil, rows: rows).text
+        func text(_ caller: Caller, _ action: AccessAction = .read) -> String {
+            AccessScope(caller: caller, action: action, database: .everyone).condition(on: "r").text
         }
         #expect(text(.ann) == text(Caller(kind: .user("carl"), roles: ["a", "b", "c", "d"])))
-        #expect(text(.ann) == text(Self.many, .read, .one))
-        #expect(text(Self.many) == text(Caller(kind: .user("ann"), roles: ["a", "b", "c", "d", "e"])))
+        #expect(text(.ann) == text(Self.many) && text(.ann, .delete) == text(Self.many, .delete))
         #expect(
             text(.ann) == #""r"."_database" = '_public' AND ("r"."_access" IS NULL OR "r"."_owner" = $1 "#
-                + #"OR ("r"."_access" @> '[{"public": true}]' "#
-                + #"AND ("r"."_access" @> '[{"public": true, "level": "read"}]' "#
-                + #"OR "r"."_access" @> '[{"public": true, "level": "write"}]')) "#
-                + #"OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) "#
-                + #"&& (@.level == "read" || @.level == "write"))', (SELECT $2::text::jsonb), true))"#
+                + #"OR coalesce("r"."_access" ?| (SELECT $2::text::text[]), false))"#
         )
-        let entry = #"CASE WHEN "r"."_access" -> 3 ->> 'level' IN ('write') THEN "r"."_access" -> 3 ->> 'role' END]"#
-        #expect(text(Self.many, .write).contains(entry))
-        #expect(text(.anonymous, .write) == "false")
+        #expect(
+            text(.anonymous) == #""r"."_database" = '_public' AND ("r"."_access" IS NULL "#
+                + #"OR coalesce("r"."_access" ?| (SELECT $1::text::text[]), false))"#
+        )
+        for (action, levels) in [(AccessAction.update, "'update', 'write'"), (.delete, "'delete', 'write'")] {
+            #expect(
+                text(Self.many, action) == #""r"."_database" = '_public' AND ("r"."_owner" = $1 "#
+                    + #"OR ("r"."_access" ?| (SELECT $2::text::text[]) AND EXISTS (SELECT FROM "#
+                    + #"jsonb_each_text("r"."_access") AS "e" ("subject", "level") WHERE "e"."level" IN (\#(levels)) "#
+                    + #"AND "e"."subject" = ANY ((SELECT $3::text::text[])::text[]))))"#
+            )
+            #expect(text(.anonymous, action) == "false")
+        }
         #expect(text(.master) == #""r"."_database" = '_public'"#)
     }
 
@@ -51,9 +53,9 @@ import Testing
         var texts: [AccessShape: String] = [:]
         for caller in Self.callers {
             for database in Self.databases {
-                for level in AccessLevel.allCases {
-                    let scope = AccessScope(caller: caller, level: level, database: database)
-                    let text = scope.condition(on: "r", variables: nil).text
+                for action in AccessAction.allCases {
+                    let scope = AccessScope(caller: caller, action: action, database: database)
+                    let text = scope.condition(on: "r").text
                     #expect(texts.updateValue(text, forKey: scope.shape).map { $0 == text } ?? true)
                 }
             }
@@ -72,7 +74,7 @@ import Testing
 
     private static let names = [
         "ann", "bob", "o'brien", "\"q\"", "back\\slash", "caf\u{E9}", "cafe\u{301}", "\u{1F95B}", "a,b", "{x}", "",
-        "null", "7", "-1", "true", "[\"ann\"]", "{\"a\": 1}",
+        "null", "7", "-1", "true", "NULL", " ", ":", "\u{301}", "\\", "\"", "a\nb", "{", "}",
     ]
 
     private func randomRow(_ number: Int, _ random: inout SeededGenerator) -> Row {
@@ -89,18 +91,12 @@ import Testing
     /// A list as the service writes it, or as somebody might in psql.
     private func randomAccess(_ random: inout SeededGenerator) -> String? {
         let odd = [
-            "[]", "[1]", "[null]", "[\"ann\"]", "[[{\"public\": true, \"level\": \"read\"}]]",
-            "[{\"public\": true}]", "[{\"public\": \"true\", \"level\": \"read\"}]",
-            "[{\"public\": false, \"level\": \"read\"}]",
-            "[{\"role\": \"ann\"}]", "[{\"level\": \"read\"}]", "[{\"user_id\": null, \"level\": \"read\"}]",
-            "[{\"user_id\": [\"ann\"], \"level\": \"read\"}]",
-            "[{\"role\": \"ann\", \"user_id\": \"bob\", \"level\": \"write\"}]",
-            "[{\"role\": 7, \"level\": \"read\"}, {\"role\": -1, \"level\": \"write\"}]",
-            "[{\"role\": true, \"level\": \"write\"}, {\"role\": null, \"level\": \"read\"}]",
-            "[{\"role\": [\"ann\"], \"level\": \"read\"}, {\"role\": {\"a\": 1}, \"level\": \"read\"}]",
-            "[{\"role\": \"ann\", \"level\": \"create\"}]", "[{\"role\": \"ann\", \"level\": [\"read\"]}]",
-            "[{\"public\": true, \"level\": \"read\", \"more\": {\"role\": \"x\", \"level\": \"]\"}}, 7]",
-            "[true, {\"user_id\": \"ann\", \"level\": \"write\"}]", "[{\"owner\": true, \"level\": \"write\"}]",
+            "{}", #"{"": "read"}"#, #"{"ann": "write"}"#, #"{"user": "read", "role": "write"}"#,
+            #"{"User:ann": "read"}"#,
+            #"{"owner": "write"}"#, #"{"user_id:ann": "write"}"#,
+            #"{"field:_owner": "write", "relation:friend": "read"}"#,
+            #"{"group:ann": "write", "registered": "write", "verified": "read"}"#, #"{"public ": "write"}"#,
+            #"{"user::ann": "write", "role:ann:": "delete"}"#, #"{"users:": "write", "public:": "read"}"#,
         ]
         switch Int.random(in: 0..<6, using: &random) {
         case 0: return nil
@@ -108,14 +104,15 @@ import Testing
         default:
             let entries = (0..<Int.random(in: 0..<7, using: &random)).map { _ in
                 let name = Self.names.randomElement(using: &random)!
-                let subject: AccessSubject =
-                    switch Int.random(in: 0..<8, using: &random) {
+                let subject: Subject =
+                    switch Int.random(in: 0..<9, using: &random) {
                     case 0: .everyone
                     case 1: .owner
-                    case 2...4: .user(UserID(name))
+                    case 2: .users
+                    case 3...5: .user(UserID(name))
                     default: .role(RoleName(name))
                     }
-                return AccessEntry(subject, Bool.random(using: &random) ? .read : .write)
+                return AccessEntry(subject, AccessLevel.allCases.randomElement(using: &random)!)
             }
             return AccessList(entries).storedJSON
         }
@@ -153,38 +150,72 @@ import Testing
             for _ in 0..<150 {
                 let caller = randomCaller(&random)
                 for database in [DatabaseScope.everyone, .user("ann"), .user("bob"), .union] {
-                    for level in AccessLevel.allCases {
-                        let scope = AccessScope(caller: caller, level: level, database: database)
+                    for action in AccessAction.allCases {
+                        let scope = AccessScope(caller: caller, action: action, database: database)
                         let expected = Set(
                             rows.filter { scope.admits(database: $0.scope, owner: $0.owner, access: lists[$0.id]) }.map(
                                 \.id
                             )
                         )
-                        for count in [AccessScope.Rows.one, .many] {
-                            let result = try await f.client.read(
-                                """
-                                SELECT "_id" FROM app.note AS "r" WHERE \
-                                \(scope.condition(on: "r", variables: nil, rows: count))
-                                """
-                            )
-                            let admitted = Set(try result.decodeColumn(0, as: String.self))
-                            #expect(admitted == expected, "seed \(random.seed): \(caller) \(level) \(database)")
-                        }
+                        let result = try await f.client.read(
+                            "SELECT \"_id\" FROM app.note AS \"r\" WHERE \(scope.condition(on: "r"))"
+                        )
+                        let admitted = Set(try result.decodeColumn(0, as: String.self))
+                        #expect(admitted == expected, "seed \(random.seed): \(caller) \(action) \(database)")
                     }
                 }
             }
         }
     }
 
+    /// The text of `jsonb` as PostgreSQL spells it, or another, and what messages have of it.
+    static let emitted: [(String, String)] = [
+        ("{}", "[]"), ("[]", "[]"), (#"["public"]"#, "[]"), ("5", "[]"),
+        (#"{"public": "read"}"#, #"[{"public":true,"level":"read"}]"#),
+        (
+            #"{"users": "delete", "role:b": "update", "role:a": "write", "user:é": "read", "public": "read"}"#,
+            #"[{"public":true,"level":"read"},{"users":true,"level":"delete"},{"user_id":"é","level":"read"},"#
+                + #"{"role":"a","level":"write"},{"role":"b","level":"update"}]"#
+        ),
+        (
+            #"{"relation:friend": "read", "group:golf": "read", "owner": "write", "verified": "read", "registered": "read"}"#,
+            #"[{"registered":true,"level":"read"},{"verified":true,"level":"read"},{"owner":true,"level":"write"},"#
+                + #"{"group":"golf","level":"read"},{"relation":"friend","level":"read"}]"#
+        ),
+        (#"{"role:a\"b": "read"}"#, #"[{"role":"a\"b","level":"read"}]"#),
+        (#"{"role:": "read"}"#, #"[{"role":"","level":"read"}]"#),
+        (#"{"odd": "read", "public": "read"}"#, #"[{"public":true,"level":"read"}]"#),
+        (#"{"public": "own"}"#, "[]"), (#"{"public": ["read"]}"#, "[]"),
+        (#"{"public":"read"}"#, #"[{"public":true,"level":"read"}]"#),
+        (
+            "{" + (0..<20).map { "\"role:\(10 + $0)\": \"read\"" }.joined(separator: ", ") + "}",
+            "[" + (0..<20).map { "{\"role\":\"\(10 + $0)\",\"level\":\"read\"}" }.joined(separator: ",") + "]"
+        ),
+    ]
+
+    @Test(arguments: emitted)
+    func messagesHaveAListOfEntries(_ stored: String, _ message: String) {
+        var texts: [String] = []
+        stored.utf8.withContiguousBytes { bytes in
+            AccessList.withEmitted(storedJSON: bytes) { texts.append(String(decoding: $0, as: UTF8.self)) }
+        }
+        #expect(texts == [message])
+        let list = stored.utf8.withContiguousBytes { AccessList(storedJSON: $0) }
+        #expect(message.utf8.withContiguousBytes { AccessList(emittedJSON: $0) } == list)
+    }
+
     @Test func anAccessListComesBackAsItWasStored() {
         for name in Self.names + ["\u{1}\t\n\u{7F}", "a\u{2028}b"] {
             let list = AccessList([
                 AccessEntry(.role(RoleName(name)), .read), AccessEntry(.user(UserID(name)), .write),
-                AccessEntry(.everyone, .read),
-                AccessEntry(.owner, .write),
+                AccessEntry(.everyone, .delete), AccessEntry(.owner, .write), AccessEntry(.users, .update),
+                AccessEntry(.group(GroupName(name)), .read), AccessEntry(.relation(.follower), .read),
             ])
             let json = list.storedJSON
-            #expect(Array(json.utf8).withUnsafeBytes { AccessList(storedJSON: $0) } == list)
+            #expect(json.utf8.withContiguousBytes { AccessList(storedJSON: $0) } == list)
+            json.utf8.withContiguousBytes { bytes in
+                AccessList.withEmitted(storedJSON: bytes) { #expect(AccessList(emittedJSON: $0) == list) }
+            }
         }
     }
 
@@ -192,7 +223,7 @@ import Testing
         try await withRecords { f in
             try await f.psql(
                 """
-                INSERT INTO note (_id, _owner, _access) SELECT i, 'bob', CASE WHEN i % 2 = 0 THEN '[]'::jsonb END
+                INSERT INTO note (_id, _owner, _access) SELECT i, 'bob', CASE WHEN i % 2 = 0 THEN '{}'::jsonb END
                 FROM generate_series(1, 20000) AS i;
                 ANALYZE note
                 """
@@ -211,5 +242,11 @@ import Testing
                 }
             }
         }
+    }
+}
+
+extension String.UTF8View {
+    fileprivate func withContiguousBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        Array(self).withUnsafeBytes(body)
     }
 }

@@ -130,7 +130,7 @@ import Testing
     @Test func theDatabaseAndTheMemoryAdmitTheSameChanges() async throws {
         try await withRecords { f in
             var random = SeededGenerator.forTest()
-            let subjects: [AccessSubject] = [
+            let subjects: [Subject] = [
                 .everyone, .owner, .user("ann"), .user("bob"), .user("caf\u{E9}"), .user("cafe\u{301}"), .role("a"),
                 .role("b"),
             ]
@@ -139,7 +139,7 @@ import Testing
                     (0..<Int.random(in: 0..<5, using: &random)).map { _ in
                         AccessEntry(
                             subjects.randomElement(using: &random)!,
-                            Bool.random(using: &random) ? .read : .write
+                            AccessLevel.allCases.randomElement(using: &random)!
                         )
                     }
                 )
@@ -149,7 +149,7 @@ import Testing
             for number in 0..<300 {
                 let stored = Bool.random(using: &random) ? list(&random) : nil
                 var sent = Int.random(in: 0..<3, using: &random) == 0 ? list(&random) : stored ?? list(&random)
-                if Bool.random(using: &random) { sent.entries.shuffle(using: &random) }
+                if Bool.random(using: &random) { sent = AccessList(sent.entries.shuffled(using: &random)) }
                 let owner = ([UserID("ann"), "bob", nil] as [UserID?]).randomElement(using: &random)!
                 let caller = Caller(
                     kind: .user(["ann", "bob", "caf\u{E9}"].randomElement(using: &random)!),
@@ -164,7 +164,7 @@ import Testing
                 var record = Record(id: id("note/\(number)"))
                 record.owner = owner
                 record.access = stored
-                let scope = AccessScope(caller: caller, level: .write, database: .everyone)
+                let scope = AccessScope(caller: caller, action: .update, database: .everyone)
                 let expected: SkyrowError? =
                     if !scope.admits(database: .everyone, owner: owner, access: stored) {
                         .writeDenied

@@ -148,7 +148,7 @@ import Testing
                 try await until {
                     try await f.database.locks(where: "locktype = 'advisory' AND NOT granted") == 1
                 }
-                try await other.execute("INSERT INTO app.note (_id, _owner, _access) VALUES ('late', 'bob', '[]')")
+                try await other.execute("INSERT INTO app.note (_id, _owner, _access) VALUES ('late', 'bob', '{}')")
                 return save
             }.value
             #expect(outcomes.map { $0.error?.code } == [.invalidArgument, .permissionDenied])

@@ -126,11 +126,9 @@ import Testing
             let result = try await run(closed, of: f)
             #expect(texts(result.changed) == ["a1", "a2"] && texts(result.notPermitted) == ["b1", "b3"])
             #expect(try await f.fetch("note/a1", .bob) == nil)
-            // What is stored already, in other words, is no change.
+            // What is stored already, with what adds nothing, is no change.
             let same = AccessList([AccessEntry(.everyone, .write), AccessEntry(.everyone, .read)])
-            try await f.psql(
-                #"UPDATE note SET _access = '[{"public":true,"level":"read"},{"public":true,"level":"write"}]' WHERE _id = 'b3'"#
-            )
+            try await f.psql(#"UPDATE note SET _access = '{"public": "write", "owner": "read"}' WHERE _id = 'b3'"#)
             let kept = try await run(update(.ids([id("note/b3")]), changes(["stars": 8], access: same)), of: f)
             #expect(texts(kept.changed) == ["b3"])
             #expect(try await f.fetch("note/b3")?.fields[Self.stars] == 8)

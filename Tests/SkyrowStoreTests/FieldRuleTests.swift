@@ -183,7 +183,7 @@ import Testing
             try await f.psql(
                 #"""
                 ALTER TABLE "user" ADD city text;
-                UPDATE "user" SET _access = '[{"public": true, "level": "write"}]' WHERE _id = 'ann'
+                UPDATE "user" SET _access = '{"public": "write"}' WHERE _id = 'ann'
                 """#
             )
             try await f.store.cache.reload()
@@ -216,7 +216,7 @@ import Testing
 
     @Test func aDeniedFieldUndoesAnAtomicSave() async throws {
         try await withRecords { f in
-            try await f.psql(#"UPDATE "user" SET _access = '[{"user_id": "bob", "level": "write"}]' WHERE _id = 'ann'"#)
+            try await f.psql(#"UPDATE "user" SET _access = '{"user:bob": "write"}' WHERE _id = 'ann'"#)
             let drafts = [draft("note/1", ["title": .string("x")]), draft("user/ann", ["username": .string("mine")])]
             do {
                 _ = try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .bob, atomic: true)

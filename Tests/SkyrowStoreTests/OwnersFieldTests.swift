@@ -18,7 +18,7 @@ import Testing
             try await f.psql(
                 #"""
                 UPDATE "user" SET email = _id || '@example.org';
-                UPDATE "user" SET _access = '[{"public": true, "level": "write"}]' WHERE _id = 'ann';
+                UPDATE "user" SET _access = '{"public": "write"}' WHERE _id = 'ann';
                 """#
             )
             try await f.save("note/1", ["title": .string("x")])

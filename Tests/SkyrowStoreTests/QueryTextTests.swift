@@ -67,7 +67,7 @@ struct PrintedPredicate {
         )
         sql = text.condition(resolved)
         matching = text.matches(resolved)
-        joins = resolver.joins.enumerated().map { text.join($0, $1, visibility, nil) }
+        joins = resolver.joins.enumerated().map { text.join($0, $1, visibility) }
     }
 }
 
@@ -308,9 +308,7 @@ private enum CategoryTables {
         #expect(
             printed.joins[0].text == #"LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" "#
                 + #"AND "j1"."_database" = '_public' AND ("j1"."_access" IS NULL "#
-                + #"OR ("j1"."_access" @> '[{"public": true}]' "#
-                + #"AND ("j1"."_access" @> '[{"public": true, "level": "read"}]' "#
-                + #"OR "j1"."_access" @> '[{"public": true, "level": "write"}]')))"#
+                + #"OR coalesce("j1"."_access" ?| (SELECT $1::text::text[]), false))"#
         )
     }
 

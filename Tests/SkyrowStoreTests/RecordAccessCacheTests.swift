@@ -19,7 +19,10 @@ import Testing
                 #expect(try cache.access(to: database, for: use, by: ann) === access)
                 #expect(access.database == (database == .own ? .user("ann") : .everyone))
                 #expect(access.mayWrite == (use == .writing))
-                #expect(access.variables == AccessVariables(AccessAudience(user: "ann", roles: ["editor"])))
+                if database == .everyone {
+                    let audience = Audience(user: "ann", roles: ["editor"])
+                    #expect(access.read.clauses.contains(.listed(audience, .read)))
+                }
                 #expect(!seen.contains { $0 === access })
                 seen.append(access)
             }
@@ -33,7 +36,8 @@ import Testing
         let promoted = try cache.access(to: .everyone, for: .reading, by: caller("ann", ["editor", "admin"]))
         #expect(promoted !== access)
         #expect(
-            promoted.read == AccessScope(caller: caller("ann", ["editor", "admin"]), level: .read, database: .everyone)
+            promoted.read
+                == AccessScope(caller: caller("ann", ["editor", "admin"]), action: .read, database: .everyone)
         )
         #expect(try cache.access(to: .everyone, for: .reading, by: caller("ann", ["editor", "admin"])) === promoted)
     }

@@ -33,16 +33,15 @@ import Testing
                 + #"ON CONFLICT ("_id") DO UPDATE SET "_updated_at" = EXCLUDED."_updated_at", "#
                 + #""_updated_by" = EXCLUDED."_updated_by", "_revision" = EXCLUDED."_revision", "#
                 + #""title" = EXCLUDED."title" WHERE "r"."_database" = '_public' AND ("r"."_owner" = $6 "#
-                + #"OR "r"."_access" @> '[{"public": true, "level": "write"}]' "#
-                + #"OR jsonb_path_exists("r"."_access", 'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) "#
-                + #"&& (@.level == "write"))', (SELECT $7::text::jsonb), true)) RETURNING "# + columns
+                + #"OR ("r"."_access" ?| (SELECT $7::text::text[]) AND EXISTS (SELECT FROM "#
+                + #"jsonb_each_text("r"."_access") AS "e" ("subject", "level") WHERE "e"."level" IN ('update', 'write') "#
+                + #"AND "e"."subject" = ANY ((SELECT $8::text::text[])::text[])))) RETURNING "# + columns
         )
         #expect(
             BoundValues(sql.bindings)
                 == BoundValues {
-                    for value in ["ann", "ann", "ann", "1", "x", "ann", #"{"u":["ann"],"r":[]}"#] {
-                        $0.append(value)
-                    }
+                    let audience = #"{"public","user:ann","users"}"#
+                    for value in ["ann", "ann", "ann", "1", "x", "ann", audience, audience] { $0.append(value) }
                 }
         )
     }
@@ -91,7 +90,7 @@ import Testing
                     for (parameter, value) in zip(new.parameters, kept.bindings.values) {
                         let expected: UserID?
                         switch parameter {
-                        case .actor, .write(.owner): expected = statement.access.actor
+                        case .actor, .update(.owner): expected = statement.access.actor
                         case .newOwner: expected = statement.access.newOwner
                         case .database: expected = "ann"
                         default: continue

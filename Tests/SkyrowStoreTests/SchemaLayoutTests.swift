@@ -81,10 +81,24 @@ import Testing
         }
     }
 
-    @Test func anAccessListIsAnArray() async throws {
+    @Test func anAccessListIsAnObjectOfLevels() async throws {
         try await withMovies { psql in
-            try await psql("INSERT INTO movie (_access) VALUES ('[]')")
-            await #expect(throws: (any Error).self) { try await psql("INSERT INTO movie (_access) VALUES ('{}')") }
+            for list in [
+                "{}", #"{"public": "read"}"#,
+                #"{"role:a": "write", "user:b": "update", "group:c": "delete", "odd": "read"}"#,
+            ] {
+                try await psql("INSERT INTO movie (_access) VALUES ('\(list)')")
+            }
+            for value in [
+                "[]", "null", #""public""#, "5", #"["public"]"#, #"[{"public": true, "level": "read"}]"#,
+                #"{"public": true}"#, #"{"public": null}"#, #"{"public": ["read"]}"#, #"{"public": {"a": "read"}}"#,
+                #"{"public": "Read"}"#, #"{"public": "create"}"#, #"{"public": ""}"#, #"{"public": 1}"#,
+                #"{"role:a": "read", "public": "admin"}"#,
+            ] {
+                await #expect(throws: (any Error).self, "\(value)") {
+                    try await psql("INSERT INTO movie (_access) VALUES ('\(value)')")
+                }
+            }
         }
     }
 
@@ -125,7 +139,7 @@ import Testing
             try await psql(
                 """
                 INSERT INTO movie (_id, _database, _owner, _access) VALUES
-                    ('1', '_public', 'ann', '[]'), ('2', '_public', NULL, NULL), ('~ann/3', 'ann', 'ann', NULL),
+                    ('1', '_public', 'ann', '{}'), ('2', '_public', NULL, NULL), ('~ann/3', 'ann', 'ann', NULL),
                     ('4', '_public', NULL, NULL), ('5', '_public', NULL, NULL);
                 DELETE FROM movie WHERE _id IN ('1', '2');
                 UPDATE movie SET _id = '6' WHERE _id = '5';
@@ -137,7 +151,7 @@ import Testing
                 "SELECT type, id, database, owner, access, revision > 0 FROM _tombstone ORDER BY id"
             )
             let expected = """
-                movie|1|_public|ann|[]|t
+                movie|1|_public|ann|{}|t
                 movie|2|_public|||t
                 movie|4|_public|||t
                 movie|5|_public|||t

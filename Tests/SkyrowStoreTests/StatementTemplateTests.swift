@@ -8,13 +8,13 @@ import Testing
 /// A statement's text, its values and the key that its text is kept by come from one walk and agree.
 @Suite struct StatementTemplateTests {
     static let access: [StatementParameter.Access] = [
-        .database, .owner(clause: 0), .roles(clause: 1), .subjects(clause: 6),
+        .database, .owner(clause: 0), .audience(clause: 6),
     ]
     static let parameters: [StatementParameter] =
         [
             .ids, .wireIDs, .newOwner, .actor, .database, .prefix, .instant, .accessLists, .revisions, .column(0),
             .column(1599),
-        ] + access.flatMap { [.read($0), .shared($0), .write($0)] }
+        ] + access.flatMap { [.read($0), .shared($0), .update($0), .delete($0)] }
 
     @Test func aTextHasItsParametersInTheOrderOfItsPlaceholders() {
         let order = Self.parameters + Self.parameters.reversed()
@@ -65,19 +65,20 @@ import Testing
 
     // MARK: Agreement
 
-    /// A caller with any roles in any database.
-    private func randomAccess(_ random: inout SeededGenerator) -> RecordAccess {
+    /// What a caller with any roles may do in any database.
+    private func randomAccess(_ random: inout SeededGenerator) -> (access: RecordAccess, roles: [RoleName]) {
         let users: [UserID] = ["ann", "bob", "cafe\u{301}", "caf\u{E9}", "o'brien"]
         let user = users.randomElement(using: &random)!
         let roles = (0..<[0, 1, 4, 5, 50].randomElement(using: &random)!).map { RoleName("role\($0)") }
         let kinds: [Caller.Kind] = [.anonymous, .user(user), .user(user), .user(user), .master(actingAs: user)]
         let kind = kinds.randomElement(using: &random)!
         let scopes: [DatabaseScope] = [.everyone, .everyone, .user(user), .user("ann"), .union]
-        return RecordAccess(
+        let access = RecordAccess(
             Caller(kind: kind, roles: kind == .anonymous ? [] : roles),
             in: scopes.randomElement(using: &random)!,
             for: Bool.random(using: &random) ? .reading : .writing
         )
+        return (access, roles)
     }
 
     private func randomSave(_ access: RecordAccess, _ random: inout SeededGenerator) -> SaveText {
@@ -98,7 +99,7 @@ import Testing
                 ? [.one, .several, .alike].randomElement(using: &random)! : chance() ? .one : .several,
             hasInstant: chance(),
             isPrivate: isPrivate,
-            write: access.write.shape,
+            update: access.update.shape,
             references: targets.isEmpty || chance()
                 ? nil
                 : SaveText.References(
@@ -113,28 +114,30 @@ import Testing
     }
 
     private func randomText(_ access: RecordAccess, _ random: inout SeededGenerator) -> StatementText {
-        switch Int.random(in: 0..<7, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
         case 0: .fetchMany(access.read.shape)
         case 1: .fetchUnion(access.read.shape)
         case 2: .readCondition(access.read.shape, on: ["r", "j1", "j16"].randomElement(using: &random)!)
-        case 3: .delete(access.write.shape)
-        case 4: .judge(read: access.read.shape, write: access.write.shape)
-        case 5: .lookUp(shared: access.shared.shape, own: Bool.random(using: &random) ? access.read.shape : nil)
+        case 3: .delete(access.delete.shape)
+        case 4: .judge(read: access.read.shape, .update, access.update.shape)
+        case 5: .judge(read: access.read.shape, .delete, access.delete.shape)
+        case 6: .lookUp(shared: access.shared.shape, own: Bool.random(using: &random) ? access.read.shape : nil)
         default: .save(randomSave(access, &random))
         }
     }
 
     /// What a parameter is for a caller, found without the scope's clauses.
-    private func expected(_ parameter: StatementParameter, of access: RecordAccess) -> String?? {
+    private func expected(_ parameter: StatementParameter, of access: RecordAccess, _ roles: [RoleName]) -> String?? {
         var database: String?
         if case .user(let user) = access.database { database = user.rawValue }
         switch parameter {
         case .newOwner: return .some((database.map { UserID($0) } ?? access.actor)?.rawValue)
-        case .actor, .read(.owner), .write(.owner), .shared(.owner): return .some(access.actor?.rawValue)
-        case .database, .read(.database), .write(.database): return database
+        case .actor, .read(.owner), .update(.owner), .delete(.owner), .shared(.owner):
+            return .some(access.actor?.rawValue)
+        case .database, .read(.database), .update(.database), .delete(.database): return database
         case .prefix: return StoredID.prefix(of: access.database)
-        case .read(.roles), .write(.roles), .shared(.roles): return access.variables?.roleKeys
-        case .read(.subjects), .write(.subjects), .shared(.subjects): return access.variables?.json
+        case .read(.audience), .update(.audience), .delete(.audience), .shared(.audience):
+            return .some(Audience(user: access.actor, roles: roles).text)
         // The public records that may be referred to are in no user's database.
         case .shared(.database): return nil
         case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition:
@@ -148,7 +151,7 @@ import Testing
         let table = SchemaCatalog.notes.note
         var templates: [StatementText: (text: String, parameters: [StatementParameter])] = [:]
         for _ in 0..<500 {
-            let access = randomAccess(&random)
+            let (access, roles) = randomAccess(&random)
             let key = randomText(access, &random)
             let template = key.template(on: table)
             let kept = table.shapes.template(key, on: table)
@@ -159,11 +162,13 @@ import Testing
             let statement = kept.binding { parameter, values in
                 let count = values.count
                 access.append(parameter, to: &values)
-                if values.count == count, expected(parameter, of: access) == nil { values.append("of the records") }
+                if values.count == count, expected(parameter, of: access, roles) == nil {
+                    values.append("of the records")
+                }
             }
             #expect(statement.bindings.failure == nil, "\(key)")
             for (parameter, value) in zip(kept.parameters, statement.bindings.values) {
-                guard let expected = expected(parameter, of: access) else { continue }
+                guard let expected = expected(parameter, of: access, roles) else { continue }
                 let bytes = statement.bindings.encoder.bytes[value.offset...].prefix(max(value.length, 0))
                 #expect(expected.map { Array($0.utf8) } == (value.length < 0 ? nil : Array(bytes)), "\(parameter)")
             }
@@ -173,7 +178,7 @@ import Testing
     @Test func bothFormsOfACoalescedFetchHaveTheSameParameters() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<100 {
-            let shape = randomAccess(&random).read.shape
+            let shape = randomAccess(&random).access.read.shape
             let table = SchemaCatalog.notes.note
             let one = FetchStatement.one(shape, on: table)
             #expect(FetchStatement.coalesced(shape, on: table).parameters == one.parameters)

@@ -65,13 +65,11 @@ import Testing
                 ).sql
             )
         }
-        statements["judge"] = Statement(
-            JudgeStatement(
-                ids: [id("note/1")],
-                table: catalog.note,
-                access: access
-            ).sql
-        )
+        for action in [AccessAction.update, .delete] {
+            statements["judge \(action)"] = Statement(
+                JudgeStatement(ids: [id("note/1")], table: catalog.note, access: access, for: action).sql
+            )
+        }
         for (name, drafts) in Self.saves {
             let plan = BatchPlan(drafts.map { .draft($0) }, catalog: catalog, database: scope) { "new" }
             for progress in [SaveProgress(), Self.progress] {

@@ -60,20 +60,20 @@ extension RecordRule {
         ),
         .access: RecordRuleText(
             severity: .warning,
-            fault: "have an access list with something in it that is no entry",
+            fault: "have an access list with something in it that names no one, or at no level",
             meaning: "It admits no one; perhaps it was meant to.",
-            remedy: "Write entries as [{\"level\": \"read\", \"role\": \"editor\"}], or NULL for the default.",
+            remedy: "Write lists as {\"role:editor\": \"read\", \"user:<id>\": \"write\"}, or NULL for the default.",
             command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
         ),
         .longAccess: RecordRuleText(
             severity: .error,
             fault: "have an access list of more than \(AccessList.utmostMaximum) entries or 1 MB",
             meaning: """
-                Such a row cannot be changed while its list is that long, nor restored from a dump, and each query \
-                that meets it takes milliseconds longer.
+                Each query that meets such a row takes milliseconds longer. One of more than 1 MB cannot be changed while \
+                its list is that long, nor restored from a dump.
                 """,
             remedy: "Give it a shorter list: a role that holds these users, for example.",
-            command: "SELECT _id, jsonb_array_length(_access) FROM {type} WHERE _id = {example};"
+            command: "SELECT _id, (SELECT count(*) FROM jsonb_object_keys(_access)) FROM {type} WHERE _id = {example};"
         ),
         .publicToPrivate: RecordRuleText(
             severity: .warning,

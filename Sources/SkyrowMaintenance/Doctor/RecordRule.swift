@@ -36,25 +36,24 @@ enum RecordRule: String, CaseIterable {
                 "record._owner IS NOT NULL AND record._owner NOT IN (SELECT account.id FROM \(schema)._user AS account)"
         case .access:
             return """
-                jsonb_typeof(record._access) <> 'array' OR EXISTS (
-                    SELECT FROM jsonb_array_elements(
-                        CASE jsonb_typeof(record._access) WHEN 'array' THEN record._access ELSE '[]' END
-                    ) AS entry (value)
-                    WHERE NOT coalesce(
-                        entry.value ->> 'level' IN (\(RecordRule.levels)) AND (
-                            entry.value -> 'public' = 'true' OR entry.value -> 'owner' = 'true'
-                            OR jsonb_typeof(entry.value -> 'user_id') = 'string'
-                            OR jsonb_typeof(entry.value -> 'role') = 'string'
-                        ), false
+                NOT coalesce(jsonb_typeof(record._access) = 'object', true) OR EXISTS (
+                    SELECT FROM jsonb_each(
+                        CASE jsonb_typeof(record._access) WHEN 'object' THEN record._access ELSE '{}' END
+                    ) AS entry (subject, level)
+                    WHERE NOT (
+                        coalesce(entry.level #>> '{}' IN (\(RecordRule.levels)), false) AND (
+                            entry.subject IN (\(RecordRule.nameless))
+                            OR entry.subject ~ '^(user|role|group):.' OR entry.subject IN (\(RecordRule.relations))
+                        )
                     )
                 )
                 """
         case .longAccess:
-            // What the tables refuse by now, and took before they had a bound.
             return """
-                jsonb_typeof(record._access) = 'array'
-                    AND NOT \(schema)._reserved_columns_fit(record._id, record._database, record._access)
-                    AND \(schema)._reserved_columns_fit(record._id, record._database, NULL)
+                CASE jsonb_typeof(record._access) WHEN 'object' THEN (
+                    pg_column_size(record._access) > 1048576
+                    OR (SELECT count(*) FROM jsonb_object_keys(record._access)) > \(literal: "\(AccessList.utmostMaximum)")
+                ) END
                 """
         case .publicToPrivate:
             return anyReference(of: table) { "record._database = '_public' AND starts_with(\($0), '~')" }
@@ -86,6 +85,15 @@ enum RecordRule: String, CaseIterable {
 
     private static var levels: SQL {
         AccessLevel.allCases.map { "\(literal: $0.rawValue)" as SQL }.joined(separator: ", ")
+    }
+
+    private static var nameless: SQL {
+        let subjects: [Subject] = [.everyone, .users, .registered, .verified, .owner]
+        return subjects.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
+    }
+
+    private static var relations: SQL {
+        Subject.Relation.allCases.map { "\(literal: Subject.relation($0).key)" as SQL }.joined(separator: ", ")
     }
 
     private func anyReference(of table: RecordTable, _ condition: (SQL) -> SQL) -> SQL? {

@@ -64,6 +64,10 @@ struct BinaryCopyReader {
                 element.withValue(bytes, name: name, id: { $0 }) { sink.member(column.key, $0) }
                 return true
             }
+            if column.kind == .access {
+                column.kind.withAccess(bytes) { sink.member(column.key, $0) }
+                return true
+            }
             guard let value = column.kind.value(bytes, name: name) else { return false }
             sink.member(column.key, value)
             return true

@@ -60,8 +60,10 @@ extension ReservedColumn {
     }
 
     private func accessList(_ text: JSONText?) throws(FieldFault) -> RecordValue {
-        guard let text, text.utf8.first == UInt8(ascii: "[") else { throw FieldFault("is no list of access entries") }
-        return .json(text)
+        guard let list = text.flatMap({ $0.utf8.withUnsafeBytes { AccessList(exportedJSON: $0) } }) else {
+            throw FieldFault("is no list of access entries")
+        }
+        return .json(JSONText(validated: Array(list.storedJSON.utf8)))
     }
 }
 

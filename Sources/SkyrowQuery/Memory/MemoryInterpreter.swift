@@ -227,7 +227,7 @@ private struct RecordView {
             StoredRecord(type: .user, storedID: ""),
             [],
             ResolvedVisibility(
-                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)), variables: nil)
+                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)))
             ),
             RecordSources(lookup: { _, _ in nil }, all: { _ in [] })
         )

@@ -28,7 +28,7 @@ package struct ElementPredicate: Hashable, Sendable {
         var resolver = Resolver(
             schema: NoTypes(),
             root: NoTypes.NoFields(),
-            access: RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)), variables: nil)
+            access: RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)))
         )
         // Whatever the collation of the column, and in whatever database the records are that references lead to.
         let array = ResolvedColumn(place: .element(depth: 1), kind: ValueKind(type), collation: .other)

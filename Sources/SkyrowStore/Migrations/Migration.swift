@@ -51,6 +51,7 @@ extension Migration {
             name: "0016_text_languages",
             script: text(PackageResources._016_text_languages_sql)
         ),
+        Migration(version: 17, name: "0017_access_lists", script: text(PackageResources._017_access_lists_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

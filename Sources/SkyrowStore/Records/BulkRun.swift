@@ -38,6 +38,7 @@ struct BulkRun {
             table: table.visible(to: access.fields),
             catalog: catalog.visible(to: access.fields),
             access: access,
+            for: request.change.purpose,
             size: store.size(of: table.name)
         )
         switch request.change {
@@ -72,12 +73,7 @@ struct BulkRun {
         var result = result(of: matches)
         let writable = matches.filter(\.isWritable)
         guard !writable.isEmpty else { return result }
-        let lock: MatchStatement.Lock =
-            switch request.change {
-            case .update: .update
-            case .delete: .delete
-            }
-        let question = statement.locked(writable.map(\.storedID), for: lock)
+        let question = statement.locked(writable.map(\.storedID))
         let locked = Set(try await runner.write(question).decodeColumn(0, as: String.self).map { TextKey($0) })
         let held = writable.filter { locked.contains(TextKey($0.storedID)) }
         result.conflicting = writable.filter { !locked.contains(TextKey($0.storedID)) }.map(\.id)
@@ -212,7 +208,7 @@ struct BulkRun {
         var unchangedLists: [Match] = []
         for start in stride(from: 0, to: refused.count, by: Self.judgedAtOnce) {
             let part = refused[start..<min(start + Self.judgedAtOnce, refused.count)]
-            let findings = try await context.findings(on: part.map(\.id), in: table)
+            let findings = try await context.findings(on: part.map(\.id), in: table, for: .update)
             var failures: [RecordOutcome] = []
             for match in part {
                 let finding = findings[TextKey(match.id.id)]

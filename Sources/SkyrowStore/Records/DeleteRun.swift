@@ -174,7 +174,7 @@ struct DeleteRun {
     }
 
     private var writeCondition: SQL {
-        context.access.write.condition(on: "r", variables: context.access.variables)
+        context.access.delete.condition(on: "r")
     }
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {
@@ -238,7 +238,7 @@ struct DeleteRun {
             if open.isEmpty { break }
             for (type, ids) in byType(open) {
                 guard let table = context.catalog[type] else { continue }
-                let findings = try await context.findings(on: ids, in: table)
+                let findings = try await context.findings(on: ids, in: table, for: .delete)
                 var again: [RecordID] = []
                 for id in ids {
                     guard let finding = findings[TextKey(id.id)], finding.isReadable else {

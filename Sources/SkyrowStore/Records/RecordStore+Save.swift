@@ -60,7 +60,10 @@ extension RecordStore {
                 for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
                     let table = catalog[type]
                     var findings: [TextKey: JudgeStatement.Finding] = [:]
-                    if let table { findings = try await context.findings(on: places.map { drafts[$0].id }, in: table) }
+                    if let table {
+                        let ids = places.map { drafts[$0].id }
+                        findings = try await context.findings(on: ids, in: table, for: .update)
+                    }
                     for place in places {
                         let draft = drafts[place]
                         let verdict = SaveVerdict(

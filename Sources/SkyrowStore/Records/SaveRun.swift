@@ -104,7 +104,7 @@ struct SaveRun {
     private func operatorRefusal(of position: Int) async -> SkyrowError? {
         let write = plan.writes[position]
         guard !write.operators.isEmpty else { return nil }
-        let findings = try? await context.findings(on: [write.id], in: write.table)
+        let findings = try? await context.findings(on: [write.id], in: write.table, for: .update)
         if let finding = findings?[TextKey(write.id.id)], finding.isWritable, let record = finding.row.collected(),
             let refusal = write.operators.lazy.compactMap({
                 $0.refusal(on: record, unreadable: finding.row.unreadableFields)
@@ -247,7 +247,7 @@ struct SaveRun {
     /// Finds why these records of one type were refused; returns those that would not be refused now.
     private mutating func judge(_ positions: [Int]) async throws -> [Int] {
         let ids = positions.map { plan.writes[$0].id }
-        let findings = try await context.findings(on: ids, in: plan.writes[positions[0]].table)
+        let findings = try await context.findings(on: ids, in: plan.writes[positions[0]].table, for: .update)
         var again: [Int] = []
         for position in positions {
             let write = plan.writes[position]

@@ -15,8 +15,14 @@ struct WriteContext {
     let access: RecordAccess
 
     /// Asks what records of one type are to the caller, by the ids that clients see.
-    func findings(on ids: [RecordID], in table: RecordTable) async throws -> [TextKey: JudgeStatement.Finding] {
-        let question = JudgeStatement(ids: ids, table: table, access: access)
+    ///
+    /// - Parameter action: what is to be done with them.
+    func findings(
+        on ids: [RecordID],
+        in table: RecordTable,
+        for action: AccessAction
+    ) async throws -> [TextKey: JudgeStatement.Finding] {
+        let question = JudgeStatement(ids: ids, table: table, access: access, for: action)
         let limit = ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow, last: 2) : nil
         let result = try await runner.read(question.sql, limit: limit, contention: table.contention)
         return try question.findings(result)

@@ -1,16 +1,21 @@
 internal import SkyrowJSON
 package import SkyrowModel
 
-/// The stored form of an access list, `[{"level": "read", "public": true}, …]` in a `jsonb` column.
+/// The stored form of an access list, `{"public": "read", "role:editor": "write"}` in a `jsonb` column.
 extension AccessList {
     /// Reads what a column holds, with the meaning the SQL condition gives it.
     ///
-    /// Whatever psql wrote is read: an element admits whom it names with a level of ours, and is otherwise passed over;
-    /// a text that is no array is an empty list, which admits the owner alone.
+    /// Whatever psql wrote is read: a member admits the subject of its key at a level of ours, and is otherwise passed
+    /// over; a text that is no object is an empty list, which admits the owner alone.
     package init(storedJSON text: UnsafeRawBufferPointer) {
         // PostgreSQL has checked the text, and nests as deep as its memory allows.
         let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
-            list.elements.flatMap { AccessEntry.stored($0) }
+            list.members.compactMap { key, value -> AccessEntry? in
+                guard let subject = key.string.flatMap({ Subject(key: $0) }),
+                    let level = value.string.flatMap(AccessLevel.init(rawValue:))
+                else { return nil }
+                return AccessEntry(subject, level)
+            }
         }
         self.init(entries ?? [])
     }
@@ -18,34 +23,216 @@ extension AccessList {
     /// The text for the column; `jsonb` has an order of its own for the members.
     package var storedJSON: String {
         let writer = JSONWriter(capacity: 64)
-        writer.accessList(self)
+        writer.beginObject()
+        for entry in entries {
+            writer.key(entry.subject.key)
+            writer.string(entry.level.rawValue)
+        }
+        writer.endObject()
         return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 }
 
-extension AccessEntry {
-    /// The entries of one element; several when it names several subjects, none when it has no level of ours.
-    fileprivate static func stored(_ json: JSONView) -> [AccessEntry] {
-        guard let level = json["level"]?.string.flatMap(AccessLevel.init(rawValue:)) else { return [] }
-        return json.members.compactMap { key, value in
-            AccessSubject(stored: key, value).map { AccessEntry($0, level) }
+/// The form of messages, `[{"public": true, "level": "read"}, {"role": "editor", "level": "write"}]`.
+extension AccessList {
+    /// Reads what a row was emitted as.
+    package init(emittedJSON text: UnsafeRawBufferPointer) {
+        let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
+            list.elements.compactMap { AccessEntry(emitted: $0) }
         }
+        self.init(entries ?? [])
+    }
+
+    /// Reads what an export has; nil for what is no list, or has something in it that is no entry.
+    package init?(exportedJSON text: UnsafeRawBufferPointer) {
+        let entries = try? JSONDocument.read(text, depthLimit: 10) { list -> [AccessEntry]? in
+            guard list.isArray else { return nil }
+            let entries = list.elements.compactMap { AccessEntry(emitted: $0) }
+            return entries.count == list.count ? entries : nil
+        }
+        guard let entries else { return nil }
+        self.init(entries)
+    }
+
+    /// Lends the form of messages of what a column holds.
+    ///
+    /// A row of a query has a list as often as not, so it is made of the bytes that PostgreSQL sent, which are those of
+    /// `jsonb` in its own spelling. What does not look like it, and lists of many entries, take the way through a value.
+    package static func withEmitted(
+        storedJSON text: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
+        if StoredEntries.withEmitted(text, body) { return }
+        let writer = JSONWriter(capacity: 64)
+        writer.accessList(AccessList(storedJSON: text))
+        writer.withUnsafeBytes(body)
     }
 }
 
-extension AccessSubject {
-    /// nil for a member that names no subject.
-    fileprivate init?(stored key: JSONView, _ value: JSONView) {
-        if key.equals("public"), value.boolean == true {
-            self = .everyone
-        } else if key.equals("owner"), value.boolean == true {
-            self = .owner
-        } else if key.equals("user_id"), let id = value.string {
-            self = .user(UserID(id))
-        } else if key.equals("role"), let name = value.string {
-            self = .role(RoleName(name))
-        } else {
+extension AccessEntry {
+    fileprivate init?(emitted json: JSONView) {
+        guard let level = json["level"]?.string.flatMap(AccessLevel.init(rawValue:)), json.count == 2 else {
             return nil
+        }
+        for (member, value) in json.members where !member.equals("level") {
+            guard let member = member.string, value.string != nil || value.boolean == true else { return nil }
+            let word = member == "user_id" ? "user" : member
+            guard let subject = Subject(key: value.string.map { "\(word):\($0)" } ?? word) else { return nil }
+            self.init(subject, level)
+            return
+        }
+        return nil
+    }
+}
+
+/// The entries of a stored list as places in its text.
+private struct StoredEntries {
+    /// Lists of more are sorted faster by other means.
+    private static let maximum = 16
+    /// What an entry of a message has besides the name and the level of a stored one.
+    private static let added = 40
+
+    private struct Entry {
+        /// The subject's place in the order of lists.
+        var rank: Int
+        var name: Range<Int>
+        var level: Range<Int>
+    }
+
+    /// The kinds of subjects in the order of lists, by what their keys begin with.
+    private static let kinds: [(word: StaticString, member: StaticString, hasName: Bool)] = [
+        ("public", "public", false), ("users", "users", false), ("registered", "registered", false),
+        ("verified", "verified", false), ("owner", "owner", false), ("user:", "user_id", true), ("role:", "role", true),
+        ("group:", "group", true),
+    ]
+
+    /// False, with nothing done, for a text that is not spelled as expected.
+    static func withEmitted(_ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        withUnsafeTemporaryAllocation(of: Entry.self, capacity: maximum) { entries in
+            guard let count = read(text, into: entries) else { return false }
+            sort(entries, count, text)
+            let capacity = text.count + count * added + 2
+            return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
+                var output = Output(buffer: buffer)
+                output.append("[")
+                for place in 0..<count {
+                    let entry = entries[place]
+                    output.append(place == 0 ? "{\"" : ",{\"")
+                    output.append(kinds[entry.rank].member)
+                    if kinds[entry.rank].hasName {
+                        output.append("\":\"")
+                        output.append(text[entry.name])
+                        output.append("\"")
+                    } else {
+                        output.append("\":true")
+                    }
+                    output.append(",\"level\":\"")
+                    output.append(text[entry.level])
+                    output.append("\"}")
+                }
+                output.append("]")
+                body(UnsafeRawBufferPointer(rebasing: buffer[..<output.count]))
+                return true
+            }
+        }
+    }
+
+    /// The number of entries of `{"role:editor": "write", "public": "read"}`; nil for a text with an escape, with a subject
+    /// that messages cannot be made of so, or in another spelling.
+    private static func read(_ text: UnsafeRawBufferPointer, into entries: UnsafeMutableBufferPointer<Entry>) -> Int? {
+        guard text.count >= 2, text[0] == UInt8(ascii: "{"), text[text.count - 1] == UInt8(ascii: "}") else {
+            return nil
+        }
+        if text.count == 2 { return 0 }
+        var place = 1
+        var count = 0
+        while true {
+            guard count < maximum, let key = string(text, &place), skip(": ", text, &place),
+                let level = string(text, &place), isLevel(text[level]), let kind = kind(of: text[key])
+            else { return nil }
+            let name = key.lowerBound + kinds[kind].word.utf8CodeUnitCount
+            entries.initializeElement(at: count, to: Entry(rank: kind, name: name..<key.upperBound, level: level))
+            count += 1
+            if place == text.count - 1 { return count }
+            guard skip(", ", text, &place) else { return nil }
+        }
+    }
+
+    /// The place of a string's text, behind which it goes on; nil where there is none, or one with an escape.
+    private static func string(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> Range<Int>? {
+        guard place < text.count, text[place] == UInt8(ascii: "\"") else { return nil }
+        let start = place + 1
+        place = start
+        while place < text.count {
+            let byte = text[place]
+            if byte == UInt8(ascii: "\\") { return nil }
+            place += 1
+            if byte == UInt8(ascii: "\"") { return start..<place - 1 }
+        }
+        return nil
+    }
+
+    private static func skip(_ word: StaticString, _ text: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
+        guard starts(text[min(place, text.count)...], with: word) else { return false }
+        place += word.utf8CodeUnitCount
+        return true
+    }
+
+    private static func isLevel(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        equals(text, "read") || equals(text, "write") || equals(text, "update") || equals(text, "delete")
+    }
+
+    private static func kind(of key: Slice<UnsafeRawBufferPointer>) -> Int? {
+        kinds.firstIndex { $0.hasName ? starts(key, with: $0.word) : equals(key, $0.word) }
+    }
+
+    private static func starts(_ text: Slice<UnsafeRawBufferPointer>, with word: StaticString) -> Bool {
+        let count = word.utf8CodeUnitCount
+        guard text.count >= count else { return false }
+        for place in 0..<count where text[text.startIndex + place] != word.utf8Start[place] { return false }
+        return true
+    }
+
+    private static func equals(_ text: Slice<UnsafeRawBufferPointer>, _ word: StaticString) -> Bool {
+        text.count == word.utf8CodeUnitCount && starts(text, with: word)
+    }
+
+    /// By insertion: there are few.
+    private static func sort(
+        _ entries: UnsafeMutableBufferPointer<Entry>,
+        _ count: Int,
+        _ text: UnsafeRawBufferPointer
+    ) {
+        guard count > 1 else { return }
+        for end in 1..<count {
+            var place = end
+            while place > 0, comesBefore(entries[place], entries[place - 1], text) {
+                entries.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+
+    private static func comesBefore(_ a: Entry, _ b: Entry, _ text: UnsafeRawBufferPointer) -> Bool {
+        if a.rank != b.rank { return a.rank < b.rank }
+        return text[a.name].lexicographicallyPrecedes(text[b.name])
+    }
+
+    private struct Output {
+        let buffer: UnsafeMutableRawBufferPointer
+        var count = 0
+
+        mutating func append(_ text: StaticString) {
+            buffer.baseAddress?.advanced(by: count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+            count += text.utf8CodeUnitCount
+        }
+
+        mutating func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
+            let source = UnsafeRawBufferPointer(rebasing: bytes)
+            if let start = source.baseAddress, !source.isEmpty {
+                buffer.baseAddress?.advanced(by: count).copyMemory(from: start, byteCount: source.count)
+            }
+            count += source.count
         }
     }
 }

@@ -100,7 +100,7 @@ extension RecordSource {
 extension Record {
     fileprivate mutating func set(_ name: String, to value: BorrowedValue) {
         switch (name, value) {
-        case ("_access", .json(let text)): access = AccessList(storedJSON: text)
+        case ("_access", .json(let text)): access = AccessList(emittedJSON: text)
         case ("_ownerID", .string(let bytes)): owner = UserID(String(decoding: bytes, as: UTF8.self))
         case ("_created_at", .plainDatetime(let instant)): createdAt = instant
         case ("_created_by", .string(let bytes)): createdBy = UserID(String(decoding: bytes, as: UTF8.self))

@@ -248,6 +248,10 @@ package struct StoredRow: RecordSource {
             }
             return
         }
+        if member.kind == .access {
+            member.kind.withAccess(bytes) { sink.member(plan.key(of: member), $0) }
+            return
+        }
         let isID = member.kind == .id || member.kind == .reference
         let bytes = isID ? StoredID.wireID(of: bytes) : bytes
         // The select list rules out that bytes are not of their kind.

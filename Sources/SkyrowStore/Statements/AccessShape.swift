@@ -19,12 +19,13 @@ package struct AccessShape: Hashable, Sendable {
         static let unlisted = Clause(rawValue: 2)
         static let owner = Clause(rawValue: 4)
         static let listed = Clause(rawValue: 8)
-        /// A list may name the caller or one of its roles.
-        static let named = Clause(rawValue: 16)
-        /// The caller has many roles, which are looked up.
-        static let manyRoles = Clause(rawValue: 32)
-        static let read = Clause(rawValue: 64)
-        static let write = Clause(rawValue: 128)
+        /// What is asked of a list, where it is more than reading.
+        static let update = Clause(rawValue: 16)
+        static let delete = Clause(rawValue: 32)
+
+        var action: AccessAction? {
+            contains(.update) ? .update : contains(.delete) ? .delete : nil
+        }
     }
 
     /// The database in the lowest byte, then a byte for each clause; at most seven. A number, since a shape is made for
@@ -48,13 +49,9 @@ package struct AccessShape: Hashable, Sendable {
         case .everything: return .everything
         case .unlisted: return .unlisted
         case .owner: return .owner
-        case .listed(let audience, let levels):
-            var shape: Clause = .listed
-            if audience.user != nil || !audience.roles.isEmpty { shape.insert(.named) }
-            if AccessVariables.isMany(audience.roles) { shape.insert(.manyRoles) }
-            if levels.contains(.read) { shape.insert(.read) }
-            if levels.contains(.write) { shape.insert(.write) }
-            return shape
+        case .listed(_, .read): return .listed
+        case .listed(_, .update): return [.listed, .update]
+        case .listed(_, .delete): return [.listed, .delete]
         }
     }
 
@@ -69,7 +66,6 @@ package struct AccessShape: Hashable, Sendable {
     /// - Parameter scope: whose condition it is; the scope of reading unless said otherwise.
     func condition(
         on table: SQLIdentifier,
-        rows: AccessScope.Rows,
         of scope: (StatementParameter.Access) -> StatementParameter = StatementParameter.read
     ) -> StatementTemplate {
         let clauses = clauses
@@ -82,72 +78,30 @@ package struct AccessShape: Hashable, Sendable {
         case nil: return "false"
         }
         if clauses.contains(.everything) { return database }
-        let admissions = clauses.enumerated().flatMap { place, clause in
-            Self.admissions(clause, at: place, on: table, rows: rows, scope)
+        let admissions = clauses.enumerated().map { place, clause in
+            Self.admission(clause, at: place, on: table, scope)
         }
         return "\(database) AND (\(admissions.joined(separator: " OR ")))"
     }
 
-    private static func admissions(
+    private static func admission(
         _ clause: Clause,
         at place: Int,
         on table: SQLIdentifier,
-        rows: AccessScope.Rows,
         _ scope: (StatementParameter.Access) -> StatementParameter
-    ) -> [StatementTemplate] {
-        if clause.contains(.unlisted) { return ["\(table).\"_access\" IS NULL"] }
+    ) -> StatementTemplate {
+        if clause.contains(.unlisted) { return "\(table).\"_access\" IS NULL" }
         if clause.contains(.owner) {
-            return ["\(table).\"_owner\" = \(parameter: scope(.owner(clause: place)))"]
+            return "\(table).\"_owner\" = \(parameter: scope(.owner(clause: place)))"
         }
-        var admissions: [StatementTemplate] = ["\(publicEntry(on: table, clause))"]
-        guard clause.contains(.named) else { return admissions }
-        if clause.contains(.manyRoles), rows == .many {
-            let roles = scope(.roles(clause: place))
-            admissions.append(
-                "(SELECT \(parameter: roles)::text::jsonb) ?| ARRAY[\(namedRoles(on: table, clause))]"
-            )
-        }
-        var levels: [SQL] = []
-        if clause.contains(.read) { levels.append("@.level == \"read\"") }
-        if clause.contains(.write) { levels.append("@.level == \"write\"") }
-        let level = levels.joined(separator: " || ")
-        let path: SQL = "'strict $[*] ? ((@.user_id == $u[*] || @.role == $r[*]) && (\(level)))'"
-        let subjects = scope(.subjects(clause: place))
-        admissions.append(
-            """
-            jsonb_path_exists(\(table)."_access", \(path), (SELECT \(parameter: subjects)::text::jsonb), true)
-            """
-        )
-        return admissions
-    }
-
-    /// A list with a public entry of one of the levels; most lists have none of any, which is found out first.
-    private static func publicEntry(on table: SQLIdentifier, _ clause: Clause) -> SQL {
-        var entries: [SQL] = []
-        if clause.contains(.read) {
-            entries.append("\(table).\"_access\" @> '[{\"public\": true, \"level\": \"read\"}]'")
-        }
-        if clause.contains(.write) {
-            entries.append("\(table).\"_access\" @> '[{\"public\": true, \"level\": \"write\"}]'")
-        }
-        guard entries.count > 1 else { return entries.joined(separator: " OR ") }
+        let audience = scope(.audience(clause: place))
+        let isNamed: StatementTemplate = "\(table).\"_access\" ?| (SELECT \(parameter: audience)::text::text[])"
+        guard let action = clause.action else { return "coalesce(\(isNamed), false)" }
+        let levels = AccessLevel.allCases.filter { $0.allows(action) }.map { "\(literal: $0.rawValue)" as SQL }
         return """
-            (\(table)."_access" @> '[{"public": true}]' AND (\(entries.joined(separator: " OR "))))
+            (\(isNamed) AND EXISTS (SELECT FROM jsonb_each_text(\(table)."_access") AS "e" ("subject", "level") \
+            WHERE "e"."level" IN (\(levels.joined(separator: ", "))) \
+            AND "e"."subject" = ANY ((SELECT \(parameter: audience)::text::text[])::text[])))
             """
-    }
-
-    /// How many entries of a list are looked up; those after them are left to the path.
-    private static let placesLookedUp: [SQL] = ["0", "1", "2", "3"]
-
-    /// The roles that the first entries of a list name, with one of the levels.
-    private static func namedRoles(on table: SQLIdentifier, _ clause: Clause) -> SQL {
-        var names: [SQL] = []
-        if clause.contains(.read) { names.append("'read'") }
-        if clause.contains(.write) { names.append("'write'") }
-        let entries = placesLookedUp.map { place -> SQL in
-            let entry: SQL = "\(table).\"_access\" -> \(place)"
-            return "CASE WHEN \(entry) ->> 'level' IN (\(names.joined(separator: ", "))) THEN \(entry) ->> 'role' END"
-        }
-        return entries.joined(separator: ", ")
     }
 }

@@ -30,7 +30,7 @@ struct AggregateStatement {
         let text = QueryText(table, resolver, access)
         let condition = resolved.records.predicate.map { text.matches($0) } ?? SQL()
         cost = QueryCost(resolved.records, text, in: access.database, size: size, isAggregate: true)
-        let source = QueryStatement.source(resolved.records, text, condition, access.variables)
+        let source = QueryStatement.source(resolved.records, text, condition)
         let groups = try GroupTable(resolved.members, of: table)
         let answer = QueryText(root: groups.table, joined: [])
         var sql: SQL =

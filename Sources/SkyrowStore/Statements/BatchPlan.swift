@@ -275,32 +275,38 @@ package struct BatchPlan: Sendable {
 }
 
 extension AccessList {
-    /// Throws `108 InvalidArgument` for a list with too many entries, and for a name that no user or role can have.
+    /// Throws `108 InvalidArgument` for a list with too many entries, for a name that no user or role can have, and for a
+    /// subject that would admit no one: `info.path` names the list, or its entry.
     fileprivate func requireStorable(maximumEntries: Int) throws(SkyrowError) {
         guard entries.count <= maximumEntries else {
-            throw .invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
+            throw SkyrowError.invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
+                .at("_access")
         }
         for entry in entries {
-            guard let name = entry.subject.name else { continue }
-            guard !name.hasNUL else {
-                throw .invalidArgument("An access list cannot hold NUL characters.", "_access")
-            }
-            guard name.utf8.count <= AccessList.maximumNameLength else {
-                throw .invalidArgument(
-                    "A user id or role in an access list has at most \(AccessList.maximumNameLength) bytes.",
-                    "_access"
-                )
+            if let refusal = entry.subject.refusal {
+                throw SkyrowError.invalidArgument(refusal, "_access").at("_access.\(entry.subject.member)")
             }
         }
     }
 }
 
-extension AccessSubject {
-    fileprivate var name: String? {
+extension Subject {
+    /// Why no list of a record may name it; nil where one may.
+    fileprivate var refusal: String? {
         switch self {
-        case .everyone, .owner: nil
-        case .user(let id): id.rawValue
-        case .role(let name): name.rawValue
+        case .everyone, .users, .owner: break
+        case .user, .role:
+            guard let name else { break }
+            if name.hasNUL { return "An access list cannot hold NUL characters." }
+            if name.utf8.count > AccessList.maximumNameLength {
+                return "A user id or role in an access list has at most \(AccessList.maximumNameLength) bytes."
+            }
+        case .registered: return "Access lists do not tell registered users from others yet."
+        case .verified: return "There are no verified addresses yet, so an access list cannot ask for one."
+        case .group: return "There are no groups yet, so an access list cannot name one."
+        case .relation: return "There are no relations of users yet, so an access list cannot name one."
+        case .field: return "An access list cannot name a field."
         }
+        return nil
     }
 }

@@ -1,14 +1,14 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The one statement that deletes records of a type by their ids, as far as the caller may write them.
+/// The one statement that deletes records of a type by their ids, as far as the caller may delete them.
 ///
 /// ```sql
-/// DELETE FROM "app"."note" AS "r" WHERE "r"."_id" = ANY($1) AND <write access> RETURNING "r"."_id"
+/// DELETE FROM "app"."note" AS "r" WHERE "r"."_id" = ANY($1) AND <delete access> RETURNING "r"."_id"
 /// ```
 enum DeleteStatement {
     static func make(ids: [RecordID], table: RecordTable, access: RecordAccess) -> SQL {
-        table.shapes.template(.delete(access.write.shape), on: table).binding { parameter, values in
+        table.shapes.template(.delete(access.delete.shape), on: table).binding { parameter, values in
             switch parameter {
             case .ids: values.append(ids.map { StoredID($0.id, in: access.database).text })
             default: access.append(parameter, to: &values)
@@ -19,7 +19,7 @@ enum DeleteStatement {
     static func template(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         DELETE FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids)) \
-        AND \(access.condition(on: "r", rows: .many, of: StatementParameter.write)) RETURNING "r"."_id"
+        AND \(access.condition(on: "r", of: StatementParameter.delete)) RETURNING "r"."_id"
         """
     }
 }

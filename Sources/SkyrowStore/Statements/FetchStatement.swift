@@ -79,13 +79,13 @@ enum FetchStatement {
     }
 
     private static func oneCondition(_ access: AccessShape) -> StatementTemplate {
-        "\"r\".\"_id\" = \(parameter: .ids) AND \(access.condition(on: "r", rows: .one))"
+        "\"r\".\"_id\" = \(parameter: .ids) AND \(access.condition(on: "r"))"
     }
 
     static func many(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         SELECT \(table.wholeRow.columns) FROM \(table.qualifiedName) AS "r" \
-        WHERE "r"."_id" = ANY(\(parameter: .ids)) AND \(access.condition(on: "r", rows: .many))
+        WHERE "r"."_id" = ANY(\(parameter: .ids)) AND \(access.condition(on: "r"))
         """
     }
 
@@ -94,7 +94,7 @@ enum FetchStatement {
         """
         SELECT \(unionSelection(of: table).columns) FROM \(table.qualifiedName) AS "r" \
         WHERE \(StoredID.wireIDExpression("\"r\".\"_id\"")) = ANY(\(parameter: .wireIDs)) \
-        AND \(access.condition(on: "r", rows: .many)) \
+        AND \(access.condition(on: "r")) \
         ORDER BY "r"."_database" <> '_public', "r"."_id"
         """
     }

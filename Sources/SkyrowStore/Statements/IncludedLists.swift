@@ -59,8 +59,7 @@ struct IncludedLists {
                 list,
                 members: (owners ?? root).members(of: list.column),
                 QueryText(root: known.type, joined: known.joinedTypes),
-                query.visibility,
-                access.variables
+                query.visibility
             )
             for inclusion in query.inclusions where inclusion.list == place {
                 if inclusion.countsRecords { statement.countsRecords = true }
@@ -128,7 +127,6 @@ struct ListStatement {
     let members: SQL?
     private let text: QueryText
     private let visibility: ResolvedVisibility
-    private let variables: AccessVariables?
     /// Whether it is asked how many records each list has.
     var countsRecords = false
     private var columns: [SQL] = []
@@ -149,14 +147,12 @@ struct ListStatement {
         _ list: ResolvedRecordList,
         members: SQL?,
         _ text: QueryText,
-        _ visibility: ResolvedVisibility,
-        _ variables: AccessVariables?
+        _ visibility: ResolvedVisibility
     ) {
         self.list = list
         self.members = members
         self.text = text
         self.visibility = visibility
-        self.variables = variables
     }
 
     /// Adds the columns of a record, unless they are there; the plan by which it is read.
@@ -190,9 +186,9 @@ struct ListStatement {
     private func source(_ others: SQL, joining rows: SQL = "") -> SQL {
         var source: SQL = "FROM \(others)\(text.root.qualifiedName) AS \"r\""
         if !others.text.isEmpty { source += " ON \"r\".\"_id\" = \"o\".\"id\"" }
-        for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility, variables))" }
+        for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility))" }
         source += rows
-        let access = visibility.referenced.map { text.admission($0, join: nil, variables) }
+        let access = visibility.referenced.map { text.admission($0, join: nil) }
         return source + " WHERE (\(access.joined(separator: " OR ")))"
     }
 

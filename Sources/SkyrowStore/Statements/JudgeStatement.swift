@@ -1,10 +1,10 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
 
-/// The second question after a refusal: what the records are to the caller, who may read and who may write them.
+/// The second question after a refusal: what the records are to the caller, which may be read and which changed or deleted.
 ///
 /// ```sql
-/// SELECT …, coalesce(<read access>, false), coalesce(<write access>, false) FROM "app"."note" AS "r"
+/// SELECT …, coalesce(<read access>, false), coalesce(<update or delete access>, false) FROM "app"."note" AS "r"
 /// WHERE "r"."_id" = ANY($3)
 /// ```
 struct JudgeStatement {
@@ -19,10 +19,11 @@ struct JudgeStatement {
         let row: StoredRow
     }
 
-    init(ids: [RecordID], table: RecordTable, access: RecordAccess) {
+    /// - Parameter action: what is to be done with the records.
+    init(ids: [RecordID], table: RecordTable, access: RecordAccess, for action: AccessAction) {
         self.table = table
         self.access = access
-        let text = StatementText.judge(read: access.read.shape, write: access.write.shape)
+        let text = StatementText.judge(read: access.read.shape, action, access.scope(of: action).shape)
         sql = table.shapes.template(text, on: table).binding { parameter, values in
             switch parameter {
             case .ids: values.append(ids.map { StoredID($0.id, in: access.database).text })
@@ -31,12 +32,23 @@ struct JudgeStatement {
         }
     }
 
-    static func template(read: AccessShape, write: AccessShape, on table: RecordTable) -> StatementTemplate {
-        """
-        SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r", rows: .many)), false), \
-        coalesce(\(write.condition(on: "r", rows: .many, of: StatementParameter.write)), false) \
-        FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids))
-        """
+    static func template(
+        read: AccessShape,
+        _ action: AccessAction,
+        _ scope: AccessShape,
+        on table: RecordTable
+    ) -> StatementTemplate {
+        let parameter: (StatementParameter.Access) -> StatementParameter =
+            switch action {
+            case .read: StatementParameter.read
+            case .update: StatementParameter.update
+            case .delete: StatementParameter.delete
+            }
+        return """
+            SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r")), false), \
+            coalesce(\(scope.condition(on: "r", of: parameter)), false) \
+            FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids))
+            """
     }
 
     /// What was found, by the id that clients see; what does not exist is not there.

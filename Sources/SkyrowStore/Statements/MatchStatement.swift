@@ -2,21 +2,33 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
+extension BulkRequest.Change {
+    var purpose: MatchStatement.Purpose {
+        switch self {
+        case .update: .update
+        case .delete: .delete
+        }
+    }
+}
+
 /// The statements that find the records that a request is about, and lock those that it may change.
 ///
 /// ```sql
-/// SELECT "r"."_id", <write access> FROM "app"."task" AS "r" WHERE <read access> AND (<predicate>)
+/// SELECT "r"."_id", <update access> FROM "app"."task" AS "r" WHERE <read access> AND (<predicate>)
 /// ORDER BY "r"."_id" LIMIT $5
 /// ```
 struct MatchStatement {
-    enum Lock {
+    /// What is to be done with the records.
+    enum Purpose {
         case update
         case delete
     }
 
+    private let purpose: Purpose
     /// `FROM … WHERE …`
     private let source: SQL
-    private let write: SQL
+    /// The condition that the caller may do it.
+    private let change: SQL
     let cost: QueryCost
 
     /// Throws `108`, `111`, `120` or `124` for what cannot be asked.
@@ -27,6 +39,7 @@ struct MatchStatement {
         table: RecordTable,
         catalog: SchemaCatalog,
         access: RecordAccess,
+        for purpose: Purpose,
         size: Double = 0
     ) throws(SkyrowError) {
         var query = RecordQuery(type: table.name)
@@ -35,7 +48,7 @@ struct MatchStatement {
         let resolved = try resolver.resolve(query)
         let text = QueryText(table, resolver, access)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
-        var source = QueryStatement.source(resolved, text, condition, access.variables)
+        var source = QueryStatement.source(resolved, text, condition)
         switch match {
         case .predicate:
             cost = QueryCost(resolved, text, in: access.database, size: size)
@@ -44,13 +57,17 @@ struct MatchStatement {
             source += " AND \"r\".\"_id\" = ANY(\(ids.map { StoredID($0.id, in: access.database).text }))"
         }
         self.source = source
-        write = access.write.condition(on: "r", variables: access.variables)
+        self.purpose = purpose
+        switch purpose {
+        case .update: change = access.update.condition(on: "r")
+        case .delete: change = access.delete.condition(on: "r")
+        }
     }
 
-    /// The stored ids of those that match, in their order, and whether the caller may write each.
+    /// The stored ids of those that match, in their order, and whether the caller may change or delete each.
     func found(atMost limit: Int) -> SQL {
         """
-        SELECT "r"."_id", coalesce(\(write), false) \(source) ORDER BY "r"."_id" LIMIT \(Int64(limit))
+        SELECT "r"."_id", coalesce(\(change), false) \(source) ORDER BY "r"."_id" LIMIT \(Int64(limit))
         """
     }
 
@@ -59,13 +76,13 @@ struct MatchStatement {
         "SELECT count(*) FROM (SELECT \(source) LIMIT \(Int64(limit))) AS \"c\""
     }
 
-    /// Those of some that match still and that the caller may write, locked in the order of their ids: two requests that
+    /// Those of some that match still and that the caller may change or delete, locked in the order of their ids: two requests that
     /// lock the same ones wait for each other and do not end in a deadlock.
-    func locked(_ storedIDs: [String], for lock: Lock) -> SQL {
+    func locked(_ storedIDs: [String]) -> SQL {
         var sql: SQL = """
-            SELECT "r"."_id" \(source) AND "r"."_id" = ANY(\(storedIDs)) AND \(write) ORDER BY "r"."_id"
+            SELECT "r"."_id" \(source) AND "r"."_id" = ANY(\(storedIDs)) AND \(change) ORDER BY "r"."_id"
             """
-        switch lock {
+        switch purpose {
         case .update: sql.append(raw: " FOR NO KEY UPDATE OF \"r\"")
         case .delete: sql.append(raw: " FOR UPDATE OF \"r\"")
         }

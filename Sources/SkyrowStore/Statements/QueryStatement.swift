@@ -82,7 +82,7 @@ struct QueryStatement {
         hasCount = query.countsMatches && !isPlanned
         // The values of more keys are not sent, since no page begins behind them.
         let hasCursor = cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys
-        let source = Self.source(resolved, text, condition, access.variables)
+        let source = Self.source(resolved, text, condition)
         let keyset = values.map { Keyset(sort: order, values: $0) }
         let form = keyset?.form(
             isIndexed: order.first.map { text.isIndexed($0, in: access.database) } ?? false,
@@ -204,12 +204,7 @@ struct QueryStatement {
     }
 
     /// `FROM … WHERE …`
-    static func source(
-        _ query: ResolvedQuery,
-        _ text: QueryText,
-        _ condition: SQL,
-        _ variables: AccessVariables?
-    ) -> SQL {
+    static func source(_ query: ResolvedQuery, _ text: QueryText, _ condition: SQL) -> SQL {
         var sql = SQL()
         sql.reserveCapacity(1024, placeholders: 8)
         sql.append(raw: "FROM ")
@@ -217,10 +212,10 @@ struct QueryStatement {
         sql.append(raw: " AS \"r\"")
         for (number, join) in query.joins.enumerated() {
             sql.append(raw: " ")
-            sql += text.join(number, join, query.visibility, variables)
+            sql += text.join(number, join, query.visibility)
         }
         sql.append(raw: " WHERE ")
-        sql += text.admission(query.visibility.records, join: nil, variables)
+        sql += text.admission(query.visibility.records, join: nil)
         if query.predicate != nil {
             sql.append(raw: " AND (")
             sql += condition

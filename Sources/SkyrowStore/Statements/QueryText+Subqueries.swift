@@ -10,11 +10,7 @@ extension QueryText {
     init(_ table: RecordTable, _ resolver: Resolver<SchemaCatalog>, _ access: RecordAccess) {
         self.init(root: table, joined: resolver.joinedTypes)
         guard !resolver.subqueries.isEmpty else { return }
-        subqueries = Subqueries(
-            tables: resolver.subqueries,
-            visibility: ResolvedVisibility(access),
-            variables: access.variables
-        )
+        subqueries = Subqueries(tables: resolver.subqueries, visibility: ResolvedVisibility(access))
     }
 
     /// The condition that is true of the records for which a predicate is: where that is unknown or false, this is one of both.
@@ -88,10 +84,10 @@ extension QueryText {
         guard let visibility = subqueries.visibility else { return "WHERE false" }
         var sql: SQL = "FROM \(root.qualifiedName) AS \(alias(nil))"
         for (number, join) in joins.enumerated() {
-            sql += " \(self.join(number, join, visibility, subqueries.variables))"
+            sql += " \(self.join(number, join, visibility))"
         }
         sql += others
-        let conditions = visibility.referenced.map { admission($0, join: nil, subqueries.variables) }
+        let conditions = visibility.referenced.map { admission($0, join: nil) }
         return sql + " WHERE (\(conditions.joined(separator: " OR ")))"
     }
 }

@@ -21,7 +21,6 @@ struct QueryText {
     struct Subqueries {
         var tables: [(root: RecordTable, joined: [RecordTable])] = []
         var visibility: ResolvedVisibility?
-        var variables: AccessVariables?
     }
 
     // MARK: Columns
@@ -118,11 +117,10 @@ struct QueryText {
     func join(
         _ number: Int,
         _ join: ResolvedJoin,
-        _ visibility: ResolvedVisibility,
-        _ variables: AccessVariables?
+        _ visibility: ResolvedVisibility
     ) -> SQL {
         let alias = alias(number)
-        let conditions = visibility.referenced.map { admission($0, join: number, variables) }
+        let conditions = visibility.referenced.map { admission($0, join: number) }
         let access = conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
         return """
             LEFT JOIN \(joined[number].qualifiedName) AS \(alias) \
@@ -133,12 +131,12 @@ struct QueryText {
     /// The condition that the caller may read a join's record, or the record that is asked about.
     ///
     /// Its text is kept with the table: it is the longest part of a statement and seldom new.
-    func admission(_ scope: AccessScope, join: Int?, _ variables: AccessVariables?) -> SQL {
+    func admission(_ scope: AccessScope, join: Int?) -> SQL {
         let table = join.map { joined[$0] } ?? root
         let text = StatementText.readCondition(scope.shape, on: alias(join))
         return table.shapes.template(text, on: table).binding { parameter, values in
             guard case .read(let part) = parameter else { return }
-            scope.append(part, of: variables, to: &values)
+            scope.append(part, to: &values)
         }
     }
 

@@ -6,13 +6,13 @@ package final class RecordAccessCache: Sendable {
     /// What is known of a user with certain roles.
     private final class Entry: Sendable {
         let roles: [RoleName]
-        let variables: AccessVariables
+        let audience: Audience
         /// By ``place(of:for:)``; nil for what was not asked for yet.
         let settled: [RecordAccess?]
 
-        init(roles: [RoleName], variables: AccessVariables, settled: [RecordAccess?]) {
+        init(roles: [RoleName], audience: Audience, settled: [RecordAccess?]) {
             self.roles = roles
-            self.variables = variables
+            self.audience = audience
             self.settled = settled
         }
     }
@@ -31,20 +31,19 @@ package final class RecordAccessCache: Sendable {
         by caller: Caller
     ) throws(SkyrowError) -> RecordAccess {
         guard case .user(let user) = caller.kind else {
-            // No access list names one who is not logged in, and the master key passes all of them.
-            return try RecordAccess(opening: database, for: use, by: caller, variables: nil)
+            return try RecordAccess(opening: database, for: use, by: caller)
         }
         var known = entries.withLock { $0[user] }
         // The session cache gives the same array each time, whose memory `!=` recognises.
         if let entry = known, entry.roles != caller.roles { known = nil }
         let place = Self.place(of: database, for: use)
         if let place, let access = known?.settled[place] { return access }
-        let variables = known?.variables ?? AccessVariables(AccessAudience(user: user, roles: caller.roles))
-        let access = try RecordAccess(opening: database, for: use, by: caller, variables: variables)
+        let audience = known?.audience ?? Audience(user: user, roles: caller.roles)
+        let access = try RecordAccess(opening: database, for: use, by: caller, audience: audience)
         guard let place else { return access }
         var settled = known?.settled ?? [nil, nil, nil, nil]
         settled[place] = access
-        let entry = Entry(roles: caller.roles, variables: variables, settled: settled)
+        let entry = Entry(roles: caller.roles, audience: audience, settled: settled)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
             entries[user] = entry

@@ -78,10 +78,10 @@ struct ReferenceLookup {
     static func template(shared: AccessShape, own: AccessShape?, on table: RecordTable) -> StatementTemplate {
         var condition: StatementTemplate = """
             "t"."_id" = ANY(\(parameter: .wireIDs)) \
-            AND \(shared.condition(on: "t", rows: .many, of: StatementParameter.shared))
+            AND \(shared.condition(on: "t", of: StatementParameter.shared))
             """
         if let own {
-            let own = own.condition(on: "t", rows: .many)
+            let own = own.condition(on: "t")
             condition = "(\(condition)) OR (\"t\".\"_id\" = ANY(\(parameter: .ids)) AND \(own))"
         }
         return "SELECT \"t\".\"_id\" FROM \(table.qualifiedName) AS \"t\" WHERE \(condition)"

@@ -46,7 +46,7 @@ struct SaveStatement {
             rows: storedIDs != nil ? .alike : group.members.count == 1 ? .one : .several,
             hasInstant: instant != nil,
             isPrivate: isPrivate,
-            write: access.write.shape,
+            update: access.update.shape,
             references: references(of: group),
             ownersColumns: ownersColumns(of: group),
             guardsAccess: group.shape.setsAccess && !isPrivate
@@ -128,7 +128,7 @@ struct SaveStatement {
             else { return }
             values.append(valueAt: number, of: SaveText.condition(predicate, on: group.table).bindings)
         case .instant: if let instant { values.append(instant) }
-        case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .write:
+        case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .update, .delete:
             access.append(parameter, to: &values)
         }
     }

@@ -42,7 +42,8 @@ struct SaveText: Hashable, Sendable {
     var hasInstant: Bool
     /// The records are written to a private database.
     var isPrivate: Bool
-    var write: AccessShape
+    /// Which records the caller may change.
+    var update: AccessShape
     /// nil when the foreign keys judge alone.
     var references: References?
     /// The columns, by their place in the table, that only a record's owner changes and the caller may not change
@@ -202,7 +203,7 @@ struct SaveText: Hashable, Sendable {
     }
 
     private var writeCondition: StatementTemplate {
-        write.condition(on: "r", rows: .many, of: StatementParameter.write)
+        update.condition(on: "r", of: StatementParameter.update)
     }
 
     /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
@@ -250,7 +251,7 @@ struct SaveText: Hashable, Sendable {
         var access: StatementTemplate = "\(writeCondition)\(revision)\(ownerCondition(table, values: "i"))"
         if let condition, let read {
             // Nothing is found out about a record that may be written and not read.
-            access += " AND \(read.condition(on: "r", rows: .many)) AND (\(condition))"
+            access += " AND \(read.condition(on: "r")) AND (\(condition))"
         }
         return """
             UPDATE \(table.qualifiedName) AS "r" SET \(assignments) FROM \(source(table)) \
@@ -336,7 +337,7 @@ struct SaveText: Hashable, Sendable {
         """
         CASE WHEN \(input) IS NULL THEN NULL ELSE ARRAY(SELECT coalesce(\
         (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(parameter: .prefix) || "e"."id" \
-        AND \(own.condition(on: "t", rows: .many))), "e"."id") \
+        AND \(own.condition(on: "t"))), "e"."id") \
         FROM unnest(\(input)) WITH ORDINALITY AS "e" ("id", "place") ORDER BY "e"."place") END
         """
     }
@@ -366,7 +367,7 @@ struct SaveText: Hashable, Sendable {
         if let scope = references.own {
             own = """
                 (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(parameter: .prefix) || \(id) \
-                AND \(scope.condition(on: "t", rows: .many))), 
+                AND \(scope.condition(on: "t"))), 
                 """
         }
         var written: SQL = "WHEN starts_with(\(input), '~') THEN substr(\(input), 2)"
@@ -381,7 +382,7 @@ struct SaveText: Hashable, Sendable {
         if references.own == nil || !isFromSameDatabase {
             shared = """
                 (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
-                AND \(references.shared.condition(on: "t", rows: .many, of: StatementParameter.shared))), 
+                AND \(references.shared.condition(on: "t", of: StatementParameter.shared))), 
                 """
         }
         return """

@@ -9,10 +9,8 @@ enum StatementParameter: Hashable, Sendable {
         case database
         /// The user of an `owner` clause.
         case owner(clause: Int)
-        /// The roles of a `listed` clause, to be looked up.
-        case roles(clause: Int)
-        /// The user and the roles of a `listed` clause.
-        case subjects(clause: Int)
+        /// The keys of the audience of a `listed` clause.
+        case audience(clause: Int)
     }
 
     /// The stored id of the record, or the ids of several.
@@ -40,10 +38,11 @@ enum StatementParameter: Hashable, Sendable {
     case condition(Int)
     /// A value of the predicate that the operator on the column at this place, or a step of it, asks of elements.
     case elementValue(column: Int, step: Int, number: Int)
-    /// Of the scope of reading, of the public records that may be referred to, and of the scope of writing.
+    /// Of the scope of reading, of the public records that may be referred to, and of the scopes of updating and deleting.
     case read(Access)
     case shared(Access)
-    case write(Access)
+    case update(Access)
+    case delete(Access)
 }
 
 extension RecordAccess {
@@ -54,9 +53,10 @@ extension RecordAccess {
         case .actor: values.append(actor)
         case .database: if case .user(let user) = database { values.append(user) }
         case .prefix: values.append(StoredID.prefix(of: database))
-        case .read(let part): read.append(part, of: variables, to: &values)
-        case .shared(let part): shared.append(part, of: variables, to: &values)
-        case .write(let part): write.append(part, of: variables, to: &values)
+        case .read(let part): read.append(part, to: &values)
+        case .shared(let part): shared.append(part, to: &values)
+        case .update(let part): update.append(part, to: &values)
+        case .delete(let part): delete.append(part, to: &values)
         case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition: break
         }
     }
@@ -64,22 +64,14 @@ extension RecordAccess {
 
 extension AccessScope {
     /// Appends a value of the condition; nothing where the scope is of another shape than the condition.
-    func append(
-        _ parameter: StatementParameter.Access,
-        of variables: AccessVariables?,
-        to values: inout PostgresBindings
-    ) {
+    func append(_ parameter: StatementParameter.Access, to values: inout PostgresBindings) {
         switch parameter {
         case .database:
             if case .user(let user) = database { values.append(user) }
         case .owner(let place):
             if case .owner(let user) = clauses[place] { values.append(user) }
-        case .roles(let place):
-            guard case .listed(let audience, _) = clauses[place] else { return }
-            if let roles = (variables ?? AccessVariables(audience)).roleKeys { values.append(roles) }
-        case .subjects(let place):
-            guard case .listed(let audience, _) = clauses[place] else { return }
-            values.append((variables ?? AccessVariables(audience)).json)
+        case .audience(let place):
+            if case .listed(let audience, _) = clauses[place] { values.append(audience.text) }
         }
     }
 }

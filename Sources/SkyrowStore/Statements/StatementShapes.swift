@@ -1,3 +1,4 @@
+internal import SkyrowModel
 internal import SkyrowPostgres
 internal import Synchronization
 
@@ -14,8 +15,8 @@ enum StatementText: Hashable, Sendable {
     case readCondition(AccessShape, on: SQLIdentifier)
     case save(SaveText)
     case delete(AccessShape)
-    /// What records are to a caller.
-    case judge(read: AccessShape, write: AccessShape)
+    /// What records are to a caller: which may be read, and which may be changed or deleted.
+    case judge(read: AccessShape, AccessAction, AccessShape)
     /// Which records may be referred to: public ones, and the caller's own where they are written to its private database.
     case lookUp(shared: AccessShape, own: AccessShape?)
 
@@ -23,10 +24,11 @@ enum StatementText: Hashable, Sendable {
         switch self {
         case .fetchMany(let access): FetchStatement.many(access, on: table)
         case .fetchUnion(let access): FetchStatement.union(access, on: table)
-        case .readCondition(let access, let alias): access.condition(on: alias, rows: .many)
+        case .readCondition(let access, let alias): access.condition(on: alias)
         case .save(let text): text.template(on: table)
         case .delete(let access): DeleteStatement.template(access, on: table)
-        case .judge(let read, let write): JudgeStatement.template(read: read, write: write, on: table)
+        case .judge(let read, let action, let scope):
+            JudgeStatement.template(read: read, action, scope, on: table)
         case .lookUp(let shared, let own): ReferenceLookup.template(shared: shared, own: own, on: table)
         }
     }

@@ -40,8 +40,8 @@ extension FieldType {
 }
 
 extension RowPlan.Kind {
-    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind, and for an array, which is lent
-    /// (``RowPlan/Element/withValue(_:name:id:_:)``).
+    /// What some bytes of a row are, which are not NULL; nil when they are not of the kind, and for an array and an
+    /// access list, which are lent (``RowPlan/Element/withValue(_:name:id:_:)``, ``withAccess(_:_:)``).
     ///
     /// - Parameter name: the type that an id or a reference names, or the SQL type of an unknown column.
     @inline(__always)
@@ -55,14 +55,22 @@ extension RowPlan.Kind {
         case .boolean: Self.boolean(bytes)
         case .datetime: Self.instant(bytes).map { .datetime($0) }
         case .plainDatetime: Self.instant(bytes).map { .plainDatetime($0) }
-        case .access, .json: Self.json(bytes)
+        case .json: Self.json(bytes)
         case .bytes: Self.bytes(bytes)
         case .location: Self.location(bytes)
         case .geometry: .geometry(bytes)
-        case .array: nil
+        case .access, .array: nil
         case .relation: .relation(type: name)
         case .unknown: .unknown(name)
         }
+    }
+}
+
+extension RowPlan.Kind {
+    /// Lends the access list that some bytes of a row are, in the form of messages.
+    package func withAccess(_ bytes: UnsafeRawBufferPointer, _ body: (BorrowedValue) -> Void) {
+        guard case .json(let text) = Self.json(bytes) else { return }
+        AccessList.withEmitted(storedJSON: text) { body(.json($0)) }
     }
 }
 

@@ -4,18 +4,22 @@ package import SkyrowModel
 extension AccessList {
     /// Reads `_access` (skygear.md 9.1); nil for `null`.
     ///
-    /// An entry names one of `public`, `owner`, `user_id` and `role`, and the level `read` or `write`; the decoration
+    /// An entry names one subject, and the level `read`, `update`, `delete` or `write`; the decoration
     /// `"relation": "$direct"` that old SDKs put beside a user is dropped, and so is an entry for the owner, who is admitted
-    /// anyway: the v1 SDKs do not read a list that has one. Throws `108 InvalidArgument` for anything else:
-    /// an entry that would be read as less than it says must not be stored.
+    /// anyway: the v1 SDKs do not read a list that has one. Throws `108 InvalidArgument` for anything else, with its
+    /// place in `info.path`: an entry that would be read as less than it says must not be stored.
     package init?(_ json: JSONView) throws(SkyrowError) {
         if json.isNull { return nil }
-        guard json.isArray else { throw .invalidArgument("_access is null or a list of entries.", "_access") }
+        guard json.isArray else { throw malformed("_access is null or a list of entries.").at("_access") }
         var entries: [AccessEntry] = []
         entries.reserveCapacity(json.count)
-        for element in json.elements {
-            let entry = try AccessEntry(element)
-            if entry.subject != .owner { entries.append(entry) }
+        for (index, element) in json.elements.enumerated() {
+            do throws(SkyrowError) {
+                let entry = try AccessEntry(element)
+                if entry.subject != .owner { entries.append(entry) }
+            } catch {
+                throw error.at(index).at("_access")
+            }
         }
         self.init(entries)
     }
@@ -24,53 +28,66 @@ extension AccessList {
 extension AccessEntry {
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         guard json.isObject else { throw malformed("An entry of _access is an object.") }
-        var members = AccessMembers()
+        var subjects: [Subject] = []
+        var level: AccessLevel?
+        var relation: (name: String, isUsers: Bool)?
         for (key, value) in json.members {
-            if key.equals("public") {
-                members.isPublic = try flag(value, "public")
-            } else if key.equals("owner") {
-                members.isOwner = try flag(value, "owner")
-            } else if key.equals("user_id") {
-                members.user = try text(value, "user_id").map { UserID($0) }
-            } else if key.equals("role") {
-                members.role = try text(value, "role").map { RoleName($0) }
-            } else if key.equals("level") {
-                members.level = value.equals("read") ? .read : value.equals("write") ? .write : nil
+            if key.equals("level") {
+                level = value.string.flatMap(AccessLevel.init(rawValue:))
+                guard level != nil else { throw malformed(levelSentence).at(".level") }
             } else if key.equals("relation") {
-                guard value.isNull || value.isString else { throw malformed("\"relation\" is a string.") }
-            } else {
-                throw malformed("An entry of _access has no member \"\(excerpt(of: key.string ?? ""))\".")
+                guard let name = try text(value, "relation") else { continue }
+                relation = (name, name == "$direct")
+            } else if let subject = try Subject(key, value) {
+                subjects.append(subject)
             }
         }
-        guard let level = members.level else {
-            throw malformed("The level of an entry of _access is \"read\" or \"write\".")
+        if let relation, !relation.isUsers {
+            guard let known = Subject.Relation(rawValue: relation.name) else {
+                throw malformed("A relation in _access is friend, follower or followed.").at(".relation")
+            }
+            subjects.append(.relation(known))
         }
-        guard let subject = members.subject else {
-            throw malformed("An entry of _access names exactly one of public, owner, user_id and role.")
-        }
-        self.init(subject, level)
+        guard let level else { throw malformed(levelSentence) }
+        guard subjects.count == 1 else { throw malformed("An entry of _access names exactly one subject.") }
+        self.init(subjects[0], level)
     }
 }
 
-/// What an entry names, as its members come.
-private struct AccessMembers {
-    var isPublic = false
-    var isOwner = false
-    var user: UserID?
-    var role: RoleName?
-    var level: AccessLevel?
-
-    /// nil unless there is exactly one.
-    var subject: AccessSubject? {
-        switch (isPublic, isOwner, user, role) {
-        case (true, false, nil, nil): .everyone
-        case (false, true, nil, nil): .owner
-        case (false, false, let user?, nil): .user(user)
-        case (false, false, nil, let role?): .role(role)
-        default: nil
+extension Subject {
+    /// The subject of a member other than a relation; nil for one that is null or false.
+    fileprivate init?(_ key: JSONView, _ value: JSONView) throws(SkyrowError) {
+        if key.equals("public") {
+            guard try flag(value, "public") else { return nil }
+            self = .everyone
+        } else if key.equals("users") {
+            guard try flag(value, "users") else { return nil }
+            self = .users
+        } else if key.equals("registered") {
+            guard try flag(value, "registered") else { return nil }
+            self = .registered
+        } else if key.equals("verified") {
+            guard try flag(value, "verified") else { return nil }
+            self = .verified
+        } else if key.equals("owner") {
+            guard try flag(value, "owner") else { return nil }
+            self = .owner
+        } else if key.equals("user_id") {
+            guard let id = try text(value, "user_id") else { return nil }
+            self = .user(UserID(id))
+        } else if key.equals("role") {
+            guard let name = try text(value, "role") else { return nil }
+            self = .role(RoleName(name))
+        } else if key.equals("group") {
+            guard let name = try text(value, "group") else { return nil }
+            self = .group(GroupName(name))
+        } else {
+            throw malformed("An entry of _access has no member \"\(excerpt(of: key.string ?? ""))\".")
         }
     }
 }
+
+private let levelSentence = "The level of an entry of _access is \"read\", \"update\", \"delete\" or \"write\"."
 
 private func malformed(_ message: String) -> SkyrowError {
     .invalidArgument(message, "_access")
@@ -78,14 +95,16 @@ private func malformed(_ message: String) -> SkyrowError {
 
 private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool {
     if json.isNull { return false }
-    guard let flag = json.boolean else { throw malformed("\"\(name)\" in _access is true or false.") }
+    guard let flag = json.boolean else {
+        throw malformed("\"\(name)\" in _access is true or false.").at(".\(name)")
+    }
     return flag
 }
 
 private func text(_ json: JSONView, _ name: String) throws(SkyrowError) -> String? {
     if json.isNull { return nil }
     guard let text = json.string, text.isName else {
-        throw malformed("\"\(name)\" in _access is a text of 1 to 255 bytes without NUL.")
+        throw malformed("\"\(name)\" in _access is a text of 1 to 255 bytes without NUL.").at(".\(name)")
     }
     return text
 }

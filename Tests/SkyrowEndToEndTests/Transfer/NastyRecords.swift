@@ -46,10 +46,10 @@ enum NastyRecords {
         UPDATE note SET stars = -9223372036854775808, done = false, due = '-infinity', data = '\x00ff0a22' WHERE _id = 'a/b';
         UPDATE note SET stars = 0, due = '0044-03-15 12:00:00.000001 BC', data = decode(repeat('00ff', 9000), 'hex')
         WHERE _id = 'note/1';
-        UPDATE note SET due = '4714-11-24 00:00:00 BC', _access = '[]' WHERE _id = '007';
-        UPDATE note SET due = '294276-12-31 23:59:59.999999', _access = '[{"level": "read", "public": true}]'
+        UPDATE note SET due = '4714-11-24 00:00:00 BC', _access = '{}' WHERE _id = '007';
+        UPDATE note SET due = '294276-12-31 23:59:59.999999', _access = '{"public": "read", "role:\"x\" \\, é": "update", "user:a\nb": "delete", "users": "read"}'
         WHERE _id = 'null';
-        UPDATE note SET due = '0001-01-01 00:00:00', _access = '[{"odd": [1, {"x": null}]}, 5]', _owner = '' WHERE _id = '.';
+        UPDATE note SET due = '0001-01-01 00:00:00', _access = '{"group:golf": "read", "relation:friend": "write", "owner": "read", "role:": "read"}', _owner = '' WHERE _id = '.';
         UPDATE note SET _owner = 'ann', _created_by = 'bob', _updated_by = 'a,b "c"', _created_at = '0500-01-01 BC',
             _updated_at = 'infinity', due = '1999-12-31 23:59:59.999999' WHERE _id = '~ann/1';
         UPDATE note SET serial = 1000 WHERE _id = '~bob/1';

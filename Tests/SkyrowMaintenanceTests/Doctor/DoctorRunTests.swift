@@ -183,18 +183,19 @@ import Testing
         ),
         (
             """
+            ALTER TABLE category DROP CONSTRAINT _reserved_columns_fit;
             INSERT INTO category (_id, _access) VALUES
-                ('a1', '[{"level": "read"}]'), ('a2', '[{"public": true}]'), ('a3', '["x"]'),
-                ('a4', '[{"role": 5, "level": "read"}]'), ('a5', '[{"level": "admin", "role": "x"}]'),
-                ('fine', '[{"level": "read", "public": true}, {"level": "write", "user_id": "ann"}]'), ('empty', '[]')
+                ('a1', '{"x": "read"}'), ('a2', '{"user:": "read"}'), ('a3', '["public"]'), ('a4', '"public"'),
+                ('a5', '{"role:x": "admin"}'), ('a6', '{"role:x": ["read"]}'), ('a7', '{"relation:foe": "read"}'),
+                ('fine', '{"public": "read", "users": "update", "user:ann": "write", "relation:friend": "delete"}'),
+                ('empty', '{}')
             """,
-            .records, "5 rows of category have an access list"
+            .records, "7 rows of category have an access list"
         ),
         (
             """
             ALTER TABLE note DROP CONSTRAINT IF EXISTS _reserved_columns_fit;
-            INSERT INTO note (_id, _access) SELECT 'long', jsonb_agg('{"level": "read", "role": "x"}'::jsonb)
-                FROM generate_series(1, 10001)
+            INSERT INTO note (_id, _access) SELECT 'long', jsonb_object_agg('role:' || i, 'read') FROM generate_series(1, 10001) AS i
             """,
             .records, "1 row of note have an access list of more than 10000 entries or 1 MB, such as 'long'"
         ),

@@ -123,6 +123,11 @@ import Testing
         ("_id,_database\n1,\n", "line 2: _database has no value"),
         ("_id,_database,_created_at\n1,_public,\n", "line 2: _created_at has no value"),
         ("_id,_database,_access\n1,_public,{}\n", "line 2: _access is no list"),
+        ("_id,_database,_access\n1,_public,\"[{\"\"public\"\":true}]\"\n", "line 2: _access is no list"),
+        (
+            "_id,_database,_access\n1,_public,\"[{\"\"odd\"\":1,\"\"level\"\":\"\"read\"\"}]\"\n",
+            "line 2: _access is no list"
+        ),
         ("_id,_database\n~ann/1,bob\n", "line 2: _id is no id of the database 'bob'"),
     ])
     func aRowThatIsNoneIsAFault(text: String, words: String) throws {

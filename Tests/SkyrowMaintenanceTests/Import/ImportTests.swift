@@ -186,7 +186,7 @@ import Testing
                 ImportRow(
                     line: 1,
                     reserved: [
-                        .string(id), .string(database), .string("ann"), .json(JSONText(validated: Array("[]".utf8))),
+                        .string(id), .string(database), .string("ann"), .json(JSONText(validated: Array("{}".utf8))),
                         .datetime(early), nil,
                     ],
                     values: [.string(next), .integer(serial)]
@@ -198,7 +198,7 @@ import Testing
             let stored = try await f.psql(
                 "SELECT _id, _database, _owner, _access, _created_at < '2000-01-01', _updated_by, next, serial FROM note ORDER BY 1"
             )
-            #expect(stored == "1|_public|ann|[]|t||1|7\n~ann/1|ann|ann|[]|t||~ann/1|41")
+            #expect(stored == "1|_public|ann|{}|t||1|7\n~ann/1|ann|ann|{}|t||~ann/1|41")
             #expect(try await f.save("note/new").fields[field("serial")] == .integer(42))
 
             let fault = await #expect(throws: ImportFault.self) {

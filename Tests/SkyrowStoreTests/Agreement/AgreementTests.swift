@@ -88,7 +88,7 @@ import Testing
         }
         statement += " FROM \(root.qualifiedName) AS \"r\""
         for (number, join) in resolver.joins.enumerated() {
-            statement += " \(text.join(number, join, visibility, nil))"
+            statement += " \(text.join(number, join, visibility))"
         }
         let result = try await setting.store.client.read(statement)
         for (place, predicate) in predicates.enumerated() {

@@ -323,7 +323,7 @@ struct PageReader: Sendable {
             try await f.psql(
                 """
                 INSERT INTO note (_id, stars, _access)
-                SELECT 'n' || n, n % 2, CASE WHEN n > 10000 THEN '[]'::jsonb END FROM generate_series(1, 10500) AS n;
+                SELECT 'n' || n, n % 2, CASE WHEN n > 10000 THEN '{}'::jsonb END FROM generate_series(1, 10500) AS n;
                 ANALYZE note
                 """
             )

@@ -242,7 +242,7 @@ import Testing
         try await withRecords { f in
             try await f.psql(
                 #"""
-                UPDATE "user" SET _access = '[{"public": true, "level": "write"}]', email = 'ann@example.com' WHERE _id = 'ann';
+                UPDATE "user" SET _access = '{"public": "write"}', email = 'ann@example.com' WHERE _id = 'ann';
                 ALTER TABLE "user" ADD visits bigint
                 """#
             )

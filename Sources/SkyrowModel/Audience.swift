@@ -1,0 +1,58 @@
+/// All the subjects of access lists and rules that one caller is, whatever the record.
+///
+/// It is made once for a caller and kept: statements send its ``text`` and PostgreSQL compares the keys of lists with
+/// it. What depends on the record, its owner and the fields of it, is not part of it.
+public struct Audience: Hashable, Sendable {
+    public let user: UserID?
+    public let roles: [RoleName]
+    /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
+    package let text: String
+
+    /// - Parameter user: nil for one who is not logged in, and has no roles.
+    public init(user: UserID?, roles: [RoleName] = []) {
+        self.user = user
+        self.roles = user == nil ? [] : roles
+        var subjects: [Subject] = [.everyone]
+        if let user {
+            subjects += self.roles.sorted().map { .role($0) }
+            subjects += [.user(user), .users]
+        }
+        text = Self.text(of: subjects)
+    }
+
+    package init(of caller: Caller) {
+        self.init(user: caller.userID, roles: caller.roles)
+    }
+
+    /// One who is not logged in.
+    package static let anonymous = Audience(user: nil)
+
+    /// Whether the audience is a subject.
+    ///
+    /// The owner's free pass is a rule of its own, so `owner` adds nothing here.
+    public func includes(_ subject: Subject) -> Bool {
+        switch subject {
+        case .everyone: true
+        case .users: user != nil
+        case .user(let id): user == id
+        case .role(let name): roles.contains(name)
+        case .owner, .registered, .verified, .group, .relation, .field: false
+        }
+    }
+
+    /// Keys with NUL are left out: PostgreSQL holds none that equal them.
+    private static func text(of subjects: [Subject]) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        for key in subjects.lazy.map(\.key) where !key.hasNUL {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "\""))
+            for byte in key.utf8 {
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                bytes.append(byte)
+            }
+            bytes.append(UInt8(ascii: "\""))
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
