@@ -106,11 +106,7 @@ extension ActionCatalog {
                 "Whether info.count says how many records match; an estimate where it says so.",
                 .nullable(.either([.boolean, .oneOfStrings(["estimate"])]))
             ),
-            ActionParameter(
-                "explain",
-                "true for how PostgreSQL would answer instead of the records, analyze to run it too; for the master key.",
-                .nullable(.either([.boolean, .oneOfStrings([ExplainMode.analyze.rawValue])]))
-            ),
+            explanation,
             timeLimit,
         ],
         result: .array(of: .named(.record)),
@@ -182,6 +178,7 @@ extension ActionCatalog {
                 "How many groups to send, 100 when missing.",
                 .nullable(.integer(minimum: 0, maximum: AggregateQuery.maximumLimit))
             ),
+            explanation,
             timeLimit,
         ],
         result: .object([
@@ -283,6 +280,12 @@ extension ActionCatalog {
         "The database: _public (also when missing), _private, a user id, or _union.",
         .nullable(.string(maximum: 255))
     )
+    private static let explanation = ActionParameter(
+        "explain",
+        "true for how PostgreSQL would find the answer instead of that, analyze to run it too; for the master key.",
+        .nullable(.either([.boolean, .oneOfStrings([ExplainMode.analyze.rawValue])]))
+    )
+
     private static let timeLimit = ActionParameter(
         "timeout_ms",
         "How many milliseconds the database may work at it; the service's own limit holds as well.",

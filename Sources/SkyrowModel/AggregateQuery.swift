@@ -95,12 +95,20 @@ public struct Aggregate: Hashable, Sendable {
 package struct AggregateRequest: Sendable {
     package var database: DatabaseName
     package var query: AggregateQuery
+    /// How it is to be explained; nil where it is to be answered.
+    package var explanation: ExplainMode?
     /// How long the database may work at it; nil for as long as the service lets it.
     package var timeLimit: Duration?
 
-    package init(database: DatabaseName, query: AggregateQuery, timeLimit: Duration? = nil) {
+    package init(
+        database: DatabaseName,
+        query: AggregateQuery,
+        explanation: ExplainMode? = nil,
+        timeLimit: Duration? = nil
+    ) {
         self.database = database
         self.query = query
+        self.explanation = explanation
         self.timeLimit = timeLimit
     }
 }

@@ -57,4 +57,22 @@ import Testing
             #expect(none["error"]["code"].integer == 101)
         }
     }
+
+    @Test func itIsExplainedToTheMasterKeyAlone() async throws {
+        try await withService { service in
+            let ann = try await service.signUp("ann")
+            _ = try await service.call("record:save", #"{"records":[{"_id":"lap/1","day":"mon"}]}"#, token: ann.token)
+            for mode in ["true", #""analyze""#] {
+                let question = #"{"record_type":"lap","aggregates":{"n":["count"]},"explain":\#(mode)}"#
+                let explained = try await service.call("record:aggregate", question, key: TestService.masterKey)
+                #expect(explained["result"]["cost_class"].string == "indexed")
+                #expect(explained["result"]["statements"][0]["sql"].string?.contains("count(*)") == true)
+                let refused = try await service.call("record:aggregate", question, token: ann.token)
+                #expect(refused["error"]["code"].integer == 102)
+            }
+            let wrong = #"{"record_type":"lap","aggregates":{"n":["count"]},"explain":1}"#
+            let response = try await service.call("record:aggregate", wrong, key: TestService.masterKey)
+            #expect(response["error"]["code"].integer == 107)
+        }
+    }
 }

@@ -29,6 +29,7 @@ extension SchemaCatalog {
     static func table(
         _ name: String,
         _ columns: [(String, FieldType, PostgresOID)],
+        languages: [String: TextLanguage] = [:],
         indexes: [TableIndex] = [],
         rules: TypeRules = .none
     ) -> RecordTable {
@@ -37,7 +38,13 @@ extension SchemaCatalog {
             schema: "app",
             identifier: identifier(name),
             columns: columns.map { name, type, oid in
-                RecordColumn(field: field(name), identifier: identifier(name), type: type, oid: oid)
+                RecordColumn(
+                    field: field(name),
+                    identifier: identifier(name),
+                    type: type,
+                    oid: oid,
+                    textLanguage: languages[name] ?? .words
+                )
             },
             indexes: indexes,
             rules: rules

@@ -322,6 +322,7 @@ private func place(_ longitude: Double, _ latitude: Double) -> Location {
             FROM generate_series(1, 20000) AS n; ANALYZE shop
             """
         ) { f in
+            try await f.store.readSizes()
             let box = PlaceCondition.inBox(southWest: place(1, -1), northEast: place(2, 1))
             for (predicate, kind) in [(Self.near(), IndexKind.near), (.place(path("at"), box), .box)] {
                 let query = RecordQuery(type: type("shop"), predicate: predicate, limit: 20)

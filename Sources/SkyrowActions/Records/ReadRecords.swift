@@ -56,11 +56,35 @@ extension ActionService {
         by caller: Caller
     ) async throws(SkyrowError) -> QueryExplanation {
         try await observed(.recordQuery) { () async throws(SkyrowError) in
-            guard caller.isMaster else {
-                throw SkyrowError(.permissionDenied, "A query is explained to the master key alone.")
+            let access = try explainedAccess(to: request.database, by: caller)
+            return try await within(request.timeLimit) { () async throws(SkyrowError) in
+                try await self.store.explain(request.query, mode, with: access)
             }
-            let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await store.explain(request.query, mode, with: access)
         }
+    }
+
+    /// `record:aggregate` with `explain`
+    package func explain(
+        _ request: AggregateRequest,
+        _ mode: ExplainMode,
+        by caller: Caller
+    ) async throws(SkyrowError) -> QueryExplanation {
+        try await observed(.recordAggregate) { () async throws(SkyrowError) in
+            let access = try explainedAccess(to: request.database, by: caller)
+            return try await within(request.timeLimit) { () async throws(SkyrowError) in
+                try await self.store.explain(request.query, mode, with: access)
+            }
+        }
+    }
+
+    /// Throws `102 PermissionDenied` to all but the master key: plans say how many records there are.
+    private func explainedAccess(
+        to database: DatabaseName,
+        by caller: Caller
+    ) throws(SkyrowError) -> RecordAccess {
+        guard caller.isMaster else {
+            throw SkyrowError(.permissionDenied, "A query is explained to the master key alone.")
+        }
+        return try recordAccess(to: database, for: .reading, by: caller)
     }
 }

@@ -55,8 +55,14 @@ struct ActionCall: Sendable {
             }
         case .recordAggregate:
             let request = try AggregateRequest(parameters: parameters, rules: rules)
+            guard let mode = request.explanation else {
+                self.init { service, context async throws(SkyrowError) in
+                    .aggregate(try await service.aggregate(request, by: context.caller, turn: context.turn))
+                }
+                return
+            }
             self.init { service, context async throws(SkyrowError) in
-                .aggregate(try await service.aggregate(request, by: context.caller, turn: context.turn))
+                .explanation(try await service.explain(request, mode, by: context.caller))
             }
         case .recordUpdate:
             self.init(try BulkRequest(updateParameters: parameters, rules: rules), deletes: false)

@@ -19,8 +19,11 @@ extension Resolver {
         case .record, .listedRecord: break
         }
         var join: Int?
-        for place in names.indices {
-            let column = try column(names[place], behind: join, path)
+        // A path was walked already where it was looked for an array on it.
+        let known = walked?.path == path ? walked : nil
+        for place in (known?.place ?? names.startIndex)..<names.endIndex {
+            let column: ResolvedColumn =
+                if let known { known.column } else { try self.column(names[place], behind: join, path) }
             if place == names.endIndex - 1 { return try column.asked(for: path) }
             if column.kind == .json { return try column.inside(Array(names[(place + 1)...]), path) }
             join = try self.join(column, named: names[...place], for: path)
@@ -65,7 +68,10 @@ extension Resolver {
             case .array(.reference) where endsAtArray || !isLast: return (column, path.dropping(place + 1))
             default: break
             }
-            guard column.kind.target != nil, !isLast else { return nil }
+            guard column.kind.target != nil, !isLast else {
+                walked = Walk(path: path, place: place, column: column)
+                return nil
+            }
             join = try self.join(column, named: names[...place], for: path)
         }
         return nil

@@ -39,6 +39,16 @@ package struct Resolver<Schema: QuerySchema> {
     /// What the key paths begin at.
     var start = PathStart.record
 
+    /// How far the path was followed that was looked at last for an array or relation on it, and that has none.
+    var walked: Walk?
+
+    /// A path, and the column at one of its names behind which no record is.
+    struct Walk {
+        var path: KeyPath
+        var place: Int
+        var column: ResolvedColumn
+    }
+
     /// The text that words are asked of, and those, by the last condition of that kind.
     var matched: (column: ResolvedColumn, words: WordQuery)?
 

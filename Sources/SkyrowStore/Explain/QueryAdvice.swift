@@ -1,33 +1,47 @@
 package import SkyrowModel
 package import SkyrowQuery
 
-/// What would make a query cheaper, and what it costs: made of its plan and its meaning, without a database.
+/// What would make a query cheaper: made of its plan and its meaning, without a database.
 package struct QueryAdvice: Hashable, Sendable {
     /// Tables up to here are read as a whole without harm.
     package static let largeTable = 10_000.0
     /// A condition that more of the records meet is answered best by reading all of them.
     private static let selectivePart = 0.2
-    /// A query with more joined types is of the class `join`.
-    private static let joins = 4
 
-    package let advice: [QueryExplanation.Advice]
-    package let costClass: QueryExplanation.CostClass
+    /// Each piece is said once.
+    package private(set) var advice: [QueryExplanation.Advice] = []
 
     /// - Parameters:
     ///   - sizes: how many rows the tables of the plan have, by name; one that is not here is taken for as large as the
     ///     plan says.
     package init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
         let facts = QueryFacts(query, on: table, plan: plan, sizes: sizes)
-        costClass = facts.costClass(moreJoinsThan: Self.joins)
         var advice: [QueryExplanation.Advice] = []
         if facts.isLarge {
             advice += facts.adviceOnScans(selectivePart: Self.selectivePart)
             advice += facts.adviceOnSort
         }
-        advice += facts.adviceOnTexts + facts.adviceOnInvalidIndexes
-        var seen: Set<IndexDefinition> = []
-        // One index may answer several pieces of advice; it is said once.
-        self.advice = advice.filter { $0.index.map { seen.insert($0).inserted } ?? true }
+        add(advice + facts.adviceOnTexts + facts.adviceOnInvalidIndexes)
+    }
+
+    /// Adds what would make a list cheaper that is sent along: its records are found by their ids, so that only their order
+    /// has something to it.
+    package mutating func add(_ list: ResolvedRecordList, of query: ResolvedQuery, on table: RecordTable) {
+        var records = query
+        records.type = list.target
+        records.predicate = nil
+        records.sort = list.sort
+        records.joins = list.joins
+        let facts = QueryFacts(records, on: table, plan: PlanNode(""), sizes: [:])
+        add(facts.adviceOnTexts + facts.adviceOnInvalidIndexes)
+    }
+
+    private mutating func add(_ more: [QueryExplanation.Advice]) {
+        for piece in more {
+            // One index may answer several pieces of advice.
+            let isKnown = advice.contains { $0 == piece || piece.index != nil && $0.index == piece.index }
+            if !isKnown { advice.append(piece) }
+        }
     }
 }
 
@@ -51,7 +65,6 @@ private struct QueryFacts {
     private(set) var shapes: [IndexField] = []
     /// Those whose order counts and is not that of bytes.
     private(set) var texts: Set<String> = []
-    private(set) var isByID = false
 
     init(_ query: ResolvedQuery, on table: RecordTable, plan: PlanNode, sizes: [String: Double]) {
         self.query = query
@@ -88,7 +101,6 @@ private struct QueryFacts {
             ranges += orderedField(column)
             noteOrder(column)
         case .hasID(let column, _):
-            if column.join == nil, case .metadata(.id) = column.place { isByID = true }
             equal += orderedField(column)
         case .pattern(let column, let pattern):
             // Three letters that stand side by side lead to an index of trigrams.
@@ -141,21 +153,6 @@ private struct QueryFacts {
         return storedField(column).filter { field in
             (try? FieldName(field.name)).flatMap { table[$0] }?.type.takesIndex(of: .order) == true
         }
-    }
-
-    // MARK: The class
-
-    func costClass(moreJoinsThan joins: Int) -> QueryExplanation.CostClass {
-        let readsLargeTable = plan.all.contains { node in
-            guard node.isSequentialScan, let relation = node.relation else { return false }
-            return size(of: relation, atLeast: node.rows) > QueryAdvice.largeTable
-        }
-        let sortsMuch = plan.all.contains { node in
-            node.isSort && node.children.contains { $0.rows > QueryAdvice.largeTable }
-        }
-        if readsLargeTable || sortsMuch { return .scan }
-        if query.joins.count > joins || query.predicate?.needsOtherRecords == true { return .join }
-        return isByID ? .point : .indexed
     }
 
     // MARK: Advice

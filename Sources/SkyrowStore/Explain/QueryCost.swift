@@ -4,7 +4,9 @@ internal import SkyrowQuery
 
 /// What a question costs with the number of records of its type: made of its meaning, the indexes and the number of records,
 /// before anything is asked (Documentation/Decisions/0044-cost-classes.md).
-package struct QueryCost: Hashable, Sendable {
+///
+/// `record:query` takes its turn by it and `explain` says it, so that both are one answer.
+package struct QueryCost: Sendable {
     /// Whether a question of this cost may be asked now; throws where it may not, and may wait.
     package typealias Admission = @Sendable (QueryCost) async throws(SkyrowError) -> Void
 
@@ -12,8 +14,8 @@ package struct QueryCost: Hashable, Sendable {
     package let costClass: QueryExplanation.CostClass
     /// How many records the type has, as PostgreSQL counted them last; zero where they are few.
     package let size: Double
-    /// The index by which a question of the class `scan` would be of another; nil where none is known.
-    package let index: IndexDefinition?
+    /// What a question of the class `scan` asks, and of which table; nil for any other.
+    private let scan: (query: ResolvedQuery, table: RecordTable)?
 
     /// A question with more joined types is of the class `join`.
     private static let joins = 4
@@ -31,15 +33,11 @@ package struct QueryCost: Hashable, Sendable {
             size > QueryAdvice.largeTable && !isById && (isAggregate || !text.isServed(query, in: database))
         if isScan {
             costClass = .scan
-            let scan = PlanNode("Seq Scan", on: type.rawValue, as: "r")
-            let plan = PlanNode("Sort", [scan])
-            index =
-                QueryAdvice(query, on: text.root, plan: plan, sizes: [type.rawValue: size]).advice.lazy
-                .compactMap(\.index).first
+            scan = (query, text.root)
         } else {
             let leadsToSeveral = query.predicate?.needsOtherRecords == true || !query.lists.isEmpty
             costClass = leadsToSeveral || query.joins.count > Self.joins ? .join : isById ? .point : .indexed
-            index = nil
+            scan = nil
         }
     }
 
@@ -48,7 +46,17 @@ package struct QueryCost: Hashable, Sendable {
         self.type = type
         costClass = .point
         size = 0
-        index = nil
+        scan = nil
+    }
+
+    /// The index by which a question of the class `scan` would be of another; nil where none is known.
+    ///
+    /// It is looked for when it is asked for, since most scans are made without a word about it.
+    package var index: IndexDefinition? {
+        guard let (query, table) = scan else { return nil }
+        let plan = PlanNode("Sort", [PlanNode("Seq Scan", on: type.rawValue, as: "r")])
+        return QueryAdvice(query, on: table, plan: plan, sizes: [type.rawValue: size]).advice.lazy.compactMap(\.index)
+            .first
     }
 }
 
@@ -67,6 +75,10 @@ extension QueryText {
     fileprivate func isServed(_ query: ResolvedQuery, in database: DatabaseScope) -> Bool {
         // A user's own records are found by their database.
         if case .user = database { return true }
+        if case .place(_, .anywhere)? = query.predicate {
+            // Wherever they are: the index of distances has the order, and only what has a location.
+            return !query.countsMatches && query.sort.first.map { isNearest($0) } ?? false
+        }
         if let predicate = query.predicate { return isServed(predicate, in: database) }
         guard !query.countsMatches, let first = query.sort.first else { return false }
         let column = first.column
@@ -87,17 +99,18 @@ extension QueryText {
             if case .array = column.kind { return hasIndex(of: column) { $0.method == "gin" } }
             return hasOrder(of: column, for: .equal, in: database)
         case .pattern(let column, let pattern):
-            return pattern.split(whereSeparator: { "%_\\".contains($0) }).contains {
-                hasTrigrams(column, for: String($0))
-            }
+            return hasTrigrams(column, for: "abc")
+                && pattern.unicodeScalars.split { $0 == "%" || $0 == "_" || $0 == "\\" }.contains { $0.count >= 3 }
         case .suffix(let column, let text), .substring(let column, let text): return hasTrigrams(column, for: text)
         case .regex(let column, let pattern): return pattern.required != nil && hasTrigrams(column, for: "abc")
-        case .match(let column, _): return hasIndex(of: column, form: .words) { $0.method == "gin" }
+        case .match(let column, let words):
+            return hasIndex(of: column, form: .words) { $0.method == "gin" && $0.keys[0].language == words.language }
         case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
             return list.count > 0 && hasIndex(of: column) { $0.method == "gin" }
         case .holdsText(let column, _), .json(let column, .isOneOf), .json(let column, .containsAll),
             .json(let column, .containsAny):
             return hasIndex(of: column) { $0.method == "gin" }
+        case .place(_, .anywhere): return false
         case .place(let column, .within): return hasIndex(of: column) { $0.method == "gist" }
         case .place(let column, _), .covers(let column, _):
             return hasIndex(of: column, form: column.kind == .geometry ? .column : .geometry) { $0.method == "gist" }
@@ -145,10 +158,8 @@ extension QueryText {
             guard index.isValid, index.keys.count > place, index.keys[place].column == name.name,
                 index.keys[place].form == form
             else { return false }
-            guard isFit(index) else { return false }
-            guard let condition = index.condition else { return true }
             // What is compared is not NULL.
-            return condition == "(\(name.name) IS NOT NULL)" || condition == "(\(name.quoted) IS NOT NULL)"
+            return isFit(index) && index.hasEveryValue(of: name)
         }
     }
 }

@@ -1,20 +1,27 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
+internal import Synchronization
 
 extension RecordStore {
-    /// How PostgreSQL would answer a query, without its records.
+    /// How PostgreSQL would answer a query, without its records: every statement that would be sent, those of the lists that
+    /// come along among them.
     ///
-    /// The plan is one for the values of the query, as the first runs of a statement have. Throws as ``query(_:with:)``.
+    /// The plan is one for the values of the query, as the first runs of a statement have. Which records have lists is known
+    /// once they are read: `analyze` reads them and explains the statements as they are sent, `plan` explains each for as many
+    /// records as the page is expected to have. Throws as ``query(_:with:admitting:)``.
     package func explain(
         _ query: RecordQuery,
         _ mode: ExplainMode,
         with access: RecordAccess
     ) async throws(SkyrowError) -> QueryExplanation {
-        try await reporting {
+        guard query.limit >= 0, query.offset >= 0 else {
+            throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
+        }
+        return try await reporting {
             try await withCatalog { _ in
                 guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
-                    return QueryExplanation(statements: [], advice: [], costClass: .point)
+                    return .ofNothing
                 }
                 let catalog = self.cache.current.visible(to: access.fields)
                 let statement = try QueryStatement(
@@ -22,40 +29,111 @@ extension RecordStore {
                     table: table,
                     catalog: catalog,
                     access: access,
-                    cursors: try await self.cursorKeys()
+                    cursors: try await self.cursorKeys(),
+                    size: self.size(of: query.type)
                 )
                 var resolver = Resolver(schema: catalog, root: table, access: access)
                 let resolved = try resolver.resolve(query)
-                let options: SQL =
-                    switch mode {
-                    case .plan: "FORMAT JSON"
-                    case .analyze: "ANALYZE, BUFFERS, FORMAT JSON"
-                    }
-                let printed = try await self.client.read(
-                    "EXPLAIN (\(options)) \(statement.sql)",
-                    contention: table.contention
-                ).decode(row: 0, column: 0, as: String.self)
-                guard let plan = PlanNode.read(printed) else { throw SkyrowError.unexpected }
-                let advice = QueryAdvice(
+                let page = try await self.explain(statement.sql, mode, table.contention)
+                var explained = [page.statement]
+                if let question = statement.estimate {
+                    // It is a question for a plan itself.
+                    let printed = try await self.client.read(question, contention: table.contention)
+                    explained.append(try ExplainedStatement(question, printed).statement)
+                }
+                if let lists = statement.lists {
+                    let questions =
+                        switch mode {
+                        case .plan: lists.questions(owners: min(query.limit, max(1, Int(page.plan.rows))))
+                        case .analyze: try await self.questions(of: lists, statement, table, access)
+                        }
+                    for question in questions { explained.append(try await self.explain(question, mode).statement) }
+                }
+                var advice = QueryAdvice(
                     resolved,
                     on: table,
-                    plan: plan.node,
-                    sizes: try await self.sizes(in: plan.node)
+                    plan: page.plan,
+                    sizes: try await self.sizes(in: page.plan)
                 )
+                for (list, known) in zip(resolved.lists, resolver.lists) {
+                    advice.add(list, of: resolved, on: known.type)
+                }
                 return QueryExplanation(
-                    statements: [
-                        QueryExplanation.Statement(
-                            sql: statement.sql.text,
-                            values: statement.sql.bindings.summaries,
-                            plan: plan.text,
-                            rowsEstimated: Int64(plan.node.rows)
-                        )
-                    ],
+                    statements: explained,
                     advice: advice.advice,
-                    costClass: advice.costClass
+                    costClass: statement.cost.costClass
                 )
             }
         }
+    }
+
+    /// How PostgreSQL would answer a question about groups; throws as ``aggregate(_:with:admitting:)``.
+    package func explain(
+        _ query: AggregateQuery,
+        _ mode: ExplainMode,
+        with access: RecordAccess
+    ) async throws(SkyrowError) -> QueryExplanation {
+        try await reporting {
+            try await self.checkTimeZones(of: query)
+            return try await withCatalog { _ in
+                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
+                    return .ofNothing
+                }
+                let catalog = self.cache.current.visible(to: access.fields)
+                let statement = try AggregateStatement(
+                    query,
+                    table: table,
+                    catalog: catalog,
+                    access: access,
+                    size: self.size(of: query.type)
+                )
+                var resolver = Resolver(schema: catalog, root: table, access: access)
+                let resolved = try resolver.resolve(query)
+                let explained = try await self.explain(statement.sql, mode, table.contention)
+                let advice = QueryAdvice(
+                    resolved.records,
+                    on: table,
+                    plan: explained.plan,
+                    sizes: try await self.sizes(in: explained.plan)
+                )
+                return QueryExplanation(
+                    statements: [explained.statement],
+                    advice: advice.advice,
+                    costClass: statement.cost.costClass
+                )
+            }
+        }
+    }
+
+    private func explain(
+        _ statement: SQL,
+        _ mode: ExplainMode,
+        _ contention: PostgresContention? = nil
+    ) async throws -> ExplainedStatement {
+        let options: SQL =
+            switch mode {
+            case .plan: "FORMAT JSON"
+            case .analyze: "ANALYZE, BUFFERS, FORMAT JSON"
+            }
+        let printed = try await client.read("EXPLAIN (\(options)) \(statement)", contention: contention)
+        return try ExplainedStatement(statement, printed)
+    }
+
+    /// The statements of the lists that the records of a page have, which is read for that.
+    private func questions(
+        of lists: IncludedLists,
+        _ statement: QueryStatement,
+        _ table: RecordTable,
+        _ access: RecordAccess
+    ) async throws -> [SQL] {
+        let result = try await client.read(statement.sql, limit: .reading, contention: table.contention)
+        let sent = SentStatements()
+        let run = InclusionRun(lists: lists, fields: access.fields) { place, statement in
+            sent.note(statement, at: place)
+            return try await self.client.read(statement, limit: .reading)
+        }
+        _ = try await run(for: result, count: statement.recordCount(result))
+        return sent.all
     }
 
     /// How many rows the tables of a plan have, as PostgreSQL counted them last.
@@ -73,4 +151,48 @@ extension RecordStore {
         let rows: [Double] = try result.decodeColumn(1)
         return Dictionary(zip(found, rows)) { first, _ in first }
     }
+}
+
+/// A statement and its plan.
+private struct ExplainedStatement {
+    let plan: PlanNode
+    let statement: QueryExplanation.Statement
+
+    /// - Parameter printed: what PostgreSQL has answered to `EXPLAIN (FORMAT JSON)`.
+    init(_ sql: SQL, _ printed: PostgresResult) throws {
+        guard let read = PlanNode.read(try printed.decode(row: 0, column: 0, as: String.self)) else {
+            throw SkyrowError.unexpected
+        }
+        plan = read.node
+        statement = QueryExplanation.Statement(
+            sql: sql.text,
+            values: sql.bindings.summaries,
+            plan: read.text,
+            rowsEstimated: Int64(read.node.rows)
+        )
+    }
+}
+
+/// The statements of lists that were sent, by the places of the lists.
+private final class SentStatements: Sendable {
+    private let statements = Mutex<[Int: SQL]>([:])
+
+    /// In the order of the lists.
+    var all: [SQL] { statements.withLock { $0.sorted { $0.key < $1.key }.map(\.value) } }
+
+    func note(_ statement: SQL, at place: Int) {
+        statements.withLock { $0[place] = statement }
+    }
+}
+
+extension IncludedLists {
+    /// The statement of each list, for one record for each of some owners.
+    fileprivate func questions(owners: Int) -> [SQL] {
+        owners == 0 ? [] : statements.map { InclusionRun.Question(owners: owners, of: $0).sql }
+    }
+}
+
+extension QueryExplanation {
+    /// Of a type without a table nothing is asked.
+    fileprivate static let ofNothing = QueryExplanation(statements: [], advice: [], costClass: .point)
 }

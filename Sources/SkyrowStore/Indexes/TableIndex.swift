@@ -106,6 +106,19 @@ package struct TableIndex: Hashable, Sendable {
             && (columns == [column] || columns == [ReservedColumn.database.rawValue, column])
     }
 
+    /// Whether it has each row in which a column is not NULL: all rows, or those alone, `("year" IS NOT NULL)`.
+    ///
+    /// It is asked of every query of a large type, so that no text is made for it.
+    func hasEveryValue(of column: SQLIdentifier) -> Bool {
+        guard let condition else { return true }
+        let ending: StaticString = " IS NOT NULL)"
+        let bytes = condition.utf8
+        guard bytes.first == UInt8(ascii: "("), bytes.count > ending.utf8CodeUnitCount else { return false }
+        let isEnding = ending.withUTF8Buffer { bytes.suffix($0.count).elementsEqual($0) }
+        let name = bytes.dropFirst().dropLast(ending.utf8CodeUnitCount)
+        return isEnding && (name.elementsEqual(column.name.utf8) || name.elementsEqual(column.quoted.utf8))
+    }
+
     /// Whether it is one of those that each record table has, which are those of decision 0004.
     ///
     /// - Parameter table: whose index it is.
@@ -122,7 +135,7 @@ package struct TableIndex: Hashable, Sendable {
     /// Whether it is the one that the field of a reference or of a sequence gets.
     private func isOfReferenceOrSequence(of table: RecordTable) -> Bool {
         guard columns.count == 1, let name = columns[0], let field = try? FieldName(name), let column = table[field],
-            condition == "(\(name) IS NOT NULL)" || condition == "(\(column.identifier.quoted) IS NOT NULL)"
+            condition != nil, hasEveryValue(of: column.identifier)
         else { return false }
         switch column.type {
         case .reference, .sequence: return true

@@ -7,11 +7,12 @@ internal import SkyrowQuery
 /// Every list is one statement, and those of a level wait together; what a level finds leads to the next one.
 struct InclusionRun {
     let lists: IncludedLists
-    let client: PostgresClient
     let fields: FieldAccess
+    /// Sends the statement of the list at a place.
+    let read: @Sendable (_ place: Int, _ statement: SQL) async throws -> PostgresResult
 
     /// The rows of a list, by the rows that lead to them.
-    private struct Found: Sendable {
+    struct Found: Sendable {
         var result: PostgresResult
         var rows: [[Int]]
         /// How many there are for each, where not all of them are in ``rows``.
@@ -35,7 +36,7 @@ struct InclusionRun {
             try await withThrowingTaskGroup(of: (Int, Found).self) { group in
                 for (place, question) in questions {
                     group.addTask {
-                        let result = try await client.read(question.sql, limit: .reading)
+                        let result = try await read(place, question.sql)
                         return (place, try question.found(in: result, lists.statements[place]))
                     }
                 }
@@ -54,11 +55,16 @@ struct InclusionRun {
     }
 
     /// What is asked for one list: the ids in the arrays of the rows that lead to it.
-    private struct Question: Sendable {
+    struct Question: Sendable {
         let sql: SQL
-        let arrays: [[String]]
+        private let arrays: [[String]]
         /// Whether each record is one row, and what is beyond the limit is cut off here.
-        let hasEachOnce: Bool
+        private let hasEachOnce: Bool
+
+        /// The question for one record for each of some owners, by which a list is explained before its owners are known.
+        init(owners: Int, of statement: ListStatement) {
+            self.init((0..<owners).map { [String($0)] }, of: statement)
+        }
 
         init(_ arrays: [[String]], of statement: ListStatement) {
             self.arrays = arrays

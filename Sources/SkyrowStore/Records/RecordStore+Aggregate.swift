@@ -44,7 +44,7 @@ extension RecordStore {
     }
 
     /// Throws `108 InvalidArgument` for a bucket in a time zone that the database does not have.
-    private func checkTimeZones(of query: AggregateQuery) async throws {
+    func checkTimeZones(of query: AggregateQuery) async throws {
         for key in query.groupKeys {
             guard let zone = key.bucket?.timeZone, zone != "UTC" else { continue }
             guard try await timeZones().contains(zone) else {

@@ -42,7 +42,9 @@ extension RecordStore {
                 }
                 var lists: [IncludedList] = []
                 if let included = statement.lists {
-                    let run = InclusionRun(lists: included, client: self.client, fields: access.fields)
+                    let run = InclusionRun(lists: included, fields: access.fields) { _, statement in
+                        try await self.client.read(statement, limit: .reading)
+                    }
                     lists = try await run(for: result, count: statement.recordCount(result))
                 }
                 let found = try statement.read(result, estimate: estimate, lists: lists)

@@ -6,16 +6,16 @@ package import SkyrowPostgres
 /// It is what the choice between the forms of a page depends on (``Keyset``), and nothing else: whether PostgreSQL takes the
 /// index is its own decision.
 package struct IndexedOrders: Hashable, Sendable {
-    private static let ofDatabase = "_database "
-
-    /// Of columns; one that an index has behind `_database` is `_database <name>`.
+    /// The columns that an index begins with.
     private let names: Set<String>
+    /// Those that an index has behind `_database`.
+    private let namesInDatabase: Set<String>
 
     /// Whether an index gives the order of a column among the rows of a database.
     package func contains(_ column: SQLIdentifier, in database: DatabaseScope) -> Bool {
         if names.contains(column.name) { return true }
         switch database {
-        case .everyone, .user: return names.contains(Self.ofDatabase + column.name)
+        case .everyone, .user: return namesInDatabase.contains(column.name)
         case .union: return false
         }
     }
@@ -25,13 +25,15 @@ package struct IndexedOrders: Hashable, Sendable {
     /// An index that has NULL at the other end than PostgreSQL's default gives no order that is asked for.
     init(_ indexes: [TableIndex]) {
         var names: Set<String> = []
+        var namesInDatabase: Set<String> = []
         for index in indexes where index.method == "btree" && index.isValid && index.condition == nil {
             if let first = index.keys.first?.orderedColumn { names.insert(first) }
             if index.keys.count > 1, index.keys[0].column == "_database", let second = index.keys[1].orderedColumn {
-                names.insert(Self.ofDatabase + second)
+                namesInDatabase.insert(second)
             }
         }
         self.names = names
+        self.namesInDatabase = namesInDatabase
     }
 }
 

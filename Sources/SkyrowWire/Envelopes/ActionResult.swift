@@ -15,7 +15,7 @@ package enum ActionResult: Sendable {
     case query(QueryResult)
     /// `record:aggregate`
     case aggregate(AggregateResult)
-    /// `record:query` with `explain`
+    /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
     /// `auth:signup`, `auth:login`, `auth:password`, `me`
     case auth(AuthResult)

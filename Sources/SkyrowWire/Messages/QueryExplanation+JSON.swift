@@ -16,7 +16,7 @@ extension ExplainMode {
 }
 
 extension JSONWriter {
-    /// The result of `record:query` with `explain`.
+    /// The result of `record:query` and `record:aggregate` with `explain`.
     package func explanation(_ explanation: QueryExplanation) {
         beginObject()
         key("statements")

@@ -8,6 +8,7 @@ extension AggregateRequest {
         self.init(
             database: try parameters.database(),
             query: try AggregateQuery(parameters, rules),
+            explanation: try ExplainMode(parameters),
             timeLimit: try parameters.timeLimit()
         )
     }

@@ -28,6 +28,7 @@ import Testing
                 """
             )
             try await f.store.cache.reload()
+            try await f.store.readSizes()
             func path(_ name: String) -> Operand { .keyPath(FieldPath(unchecked: name)) }
             let rows: [(predicate: RecordPredicate?, sort: [SortKey])] = [
                 (.comparison(.eq, path("score"), .value(.number(77))), []),
@@ -84,6 +85,190 @@ import Testing
             )
             let none = try await explain(f, RecordQuery(type: type("nothing")))
             #expect(none == QueryExplanation(statements: [], advice: [], costClass: .point))
+        }
+    }
+
+    /// The class that is said is the one by which a read takes its turn, which a caller's read says when it asks for that.
+    @Test func theClassIsThatOfTheTurn() async throws {
+        try await withRecords { f in
+            let shelf = RecordType(
+                name: type("shelf"),
+                fields: [field("label"): .string, field("places"): .array(.reference(type("category")))]
+            )
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [shelf]))
+            try await f.psql(
+                """
+                INSERT INTO note (_id, title, stars) SELECT 'n' || n, 't' || n, n FROM generate_series(1, 20000) AS n;
+                ANALYZE note, category
+                """
+            )
+            try await f.store.cache.reload()
+            try await f.store.readSizes()
+            let isRed = RecordPredicate.compare(.eq, "title", .string("red"))
+            let hasNote = RecordPredicate.found(
+                .keyPath(path("_id")),
+                by: Subquery(type: type("note"), predicate: isRed, key: path("category")),
+                isNegated: false
+            )
+            typealias Row = (
+                query: RecordQuery, scope: DatabaseScope, costClass: QueryExplanation.CostClass
+            )
+            func row(
+                _ name: String,
+                _ predicate: RecordPredicate?,
+                _ costClass: QueryExplanation.CostClass,
+                in scope: DatabaseScope = .everyone,
+                _ change: (inout RecordQuery) -> Void = { _ in }
+            ) -> Row {
+                var query = RecordQuery(type: type(name), predicate: predicate)
+                change(&query)
+                return (query, scope, costClass)
+            }
+            let rows: [Row] = [
+                row("note", .compare(.eq, "_id", .string("n7")), .point),
+                row("note", .compare(.eq, "stars", .integer(7)), .indexed),
+                row("note", nil, .indexed),
+                row("note", nil, .indexed) { $0.sort = [SortKey(path("stars"))] },
+                row("note", isRed, .indexed, in: .user("ann")),
+                row("category", .compare(.eq, "name", .string("x")), .indexed),
+                row("category", hasNote, .join),
+                row("shelf", nil, .join) { $0.include = [Inclusion(name: "places", keyPath: path("places"))] },
+                row("shelf", .compare(.eq, "places.name", .string("x")), .join),
+                row("note", isRed, .scan),
+                row("note", nil, .scan) { $0.sort = [SortKey(path("score"))] },
+                row("note", nil, .scan) { $0.counting = .exact },
+            ]
+            #expect(Set(rows.map(\.costClass)) == Set(QueryExplanation.CostClass.allCases))
+            for row in rows {
+                let costs = Costs()
+                _ = try await f.store.query(row.query, with: RecordAccess(.ann, in: row.scope, for: .reading)) { cost in
+                    costs.note(cost)
+                }
+                let access = RecordAccess(.master, in: row.scope, for: .reading)
+                let explained = try await f.store.explain(row.query, .plan, with: access)
+                #expect(explained.costClass == row.costClass, "\(row.query)")
+                #expect(costs.all.map(\.costClass) == [explained.costClass], "\(row.query)")
+            }
+            for (name, costClass) in [("note", .scan), ("category", .indexed)] as [(String, QueryExplanation.CostClass)]
+            {
+                let query = AggregateQuery(type: type(name), aggregates: [Aggregate("n", .count)])
+                let costs = Costs()
+                _ = try await f.store.aggregate(query, with: RecordAccess(.ann, in: .everyone, for: .reading)) { cost in
+                    costs.note(cost)
+                }
+                let access = RecordAccess(.master, in: .everyone, for: .reading)
+                let explained = try await f.store.explain(query, .plan, with: access)
+                #expect(explained.costClass == costClass && costs.all.map(\.costClass) == [costClass], "\(name)")
+                #expect(explained.statements.map { $0.sql.contains("count(*)") } == [true])
+            }
+        }
+    }
+
+    @Test func groupsAreExplained() async throws {
+        try await withRecords { f in
+            let access = RecordAccess(.master, in: .everyone, for: .reading)
+            try await f.psql(
+                "INSERT INTO note (_id, score) SELECT 'n' || n, n FROM generate_series(1, 20000) AS n; ANALYZE note"
+            )
+            let query = AggregateQuery(
+                type: type("note"),
+                predicate: .compare(.eq, "score", .number(7)),
+                groupKeys: [GroupKey("title", path("title"))],
+                aggregates: [Aggregate("n", .count)]
+            )
+            let explained = try await f.store.explain(query, .plan, with: access)
+            #expect(explained.statements.count == 1)
+            #expect(explained.advice.compactMap(\.index) == [IndexDefinition(of: type("note"), [IndexField("score")])])
+            let analyzed = try await f.store.explain(query, .analyze, with: access)
+            #expect(String(decoding: analyzed.statements[0].plan.utf8, as: UTF8.self).contains("Actual Rows"))
+            let none = try await f.store.explain(AggregateQuery(type: type("nothing")), .plan, with: access)
+            #expect(none == QueryExplanation(statements: [], advice: [], costClass: .point))
+            let error = await #expect(throws: SkyrowError.self) {
+                var wrong = query
+                wrong.groupKeys = [GroupKey("day", path("due"), in: TimeBucket(.day, timeZone: "Mars"))]
+                _ = try await f.store.explain(wrong, .plan, with: access)
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+
+    // MARK: Lists
+
+    private static let withLists = [
+        RecordType(
+            name: type("label"),
+            fields: [
+                field("name"): .string, field("parent"): .reference(type("label")),
+                field("related"): .array(.reference(type("label"))),
+            ]
+        ),
+        RecordType(
+            name: type("post"),
+            fields: [field("labels"): .array(.reference(type("label"))), field("marks"): .relation(type("label"))]
+        ),
+    ]
+
+    private func labels(_ ids: String...) -> RecordValue { .array(ids.map { .reference(id("label/\($0)")) }) }
+
+    /// Each list is one more statement, in the order in which they are sent.
+    @Test func theStatementsOfListsAreExplained() async throws {
+        try await withRecords { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.withLists))
+            try await f.save("label/red", ["name": .string("a secret")])
+            try await f.save("label/blue", ["name": .string("blue"), "related": labels("red")])
+            try await f.save("post/1", ["labels": labels("blue", "red")])
+            try await f.psql("INSERT INTO \"post.marks\" VALUES ('1', 'red')")
+            func query(_ paths: String...) -> RecordQuery {
+                RecordQuery(
+                    type: type("post"),
+                    include: paths.enumerated().map { Inclusion(name: "i\($0)", keyPath: path($1)) }
+                )
+            }
+            // What each statement asks for, but for the first.
+            let rows: [(query: RecordQuery, parts: [String], analyzed: [String])] = [
+                (query(), [], []), (query("labels"), ["= ANY($"], ["= ANY($"]),
+                (query("marks"), ["LATERAL"], ["LATERAL"]),
+                (query("labels", "marks"), ["= ANY($", "LATERAL"], ["= ANY($", "LATERAL"]),
+                (query("labels.related"), ["= ANY($", "= ANY($"], ["= ANY($", "= ANY($"]),
+                // The only record has none of these: there is nothing to send.
+                (query("marks.related"), ["LATERAL", "= ANY($"], ["LATERAL"]),
+            ]
+            for row in rows {
+                for (mode, parts) in [(ExplainMode.plan, row.parts), (.analyze, row.analyzed)] {
+                    let statements = try await explain(f, row.query, mode).statements
+                    #expect(statements.count == 1 + parts.count, "\(row.query) \(mode)")
+                    for (statement, part) in zip(statements.dropFirst(), parts) {
+                        let plan = String(decoding: statement.plan.utf8, as: UTF8.self)
+                        #expect(statement.sql.contains(part) && !statement.sql.contains("secret"), "\(statement.sql)")
+                        #expect(plan.contains("Actual Rows") == (mode == .analyze))
+                        #expect(statement.values.contains { $0.contains("text[]") })
+                    }
+                }
+            }
+            // A page of no records leads to none.
+            var empty = query("labels", "marks")
+            empty.limit = 0
+            for mode in ExplainMode.allCases {
+                #expect(try await explain(f, empty, mode).statements.count == 1)
+            }
+            // An estimated count is a statement as well, which is a question for a plan.
+            var counted = query("labels")
+            counted.counting = .estimate
+            let statements = try await explain(f, counted).statements
+            #expect(statements.map { $0.sql.hasPrefix("EXPLAIN") } == [false, true, false])
+        }
+    }
+
+    @Test func theOrderOfAListIsAdvisedOn() async throws {
+        try await withRecords { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.withLists))
+            var inclusion = Inclusion(name: "x", keyPath: path("labels"))
+            inclusion.sort = [SortKey(path("name"))]
+            let query = RecordQuery(type: type("post"), include: [inclusion])
+            #expect(try await explain(f, query).advice.isEmpty)
+            try await f.psql("ALTER TABLE label ALTER name TYPE text COLLATE \"und-x-icu\"")
+            try await f.store.cache.reload()
+            #expect(try await explain(f, query).advice.map(\.reason) == [.textOrder])
         }
     }
 }

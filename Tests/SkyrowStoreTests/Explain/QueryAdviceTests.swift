@@ -58,10 +58,6 @@ import Testing
         )
     }
 
-    private static func lookup(_ index: String, rows: Double = 10) -> PlanNode {
-        PlanNode("Limit", rows: rows, [PlanNode("Index Scan", on: "film", as: "r", index: index, rows: rows)])
-    }
-
     private static func equal(_ name: String, _ value: RecordValue) -> RecordPredicate {
         .comparison(.eq, .keyPath(FieldPath(unchecked: name)), .value(value))
     }
@@ -147,7 +143,6 @@ import Testing
     ) throws {
         let found = try Self.advice(predicate, sort: sort, plan: Self.scan(50))
         #expect(found.advice.compactMap(\.index) == indexes)
-        #expect(found.costClass == .scan)
         // A small table is read as a whole, and so is one of which half is wanted.
         #expect(try Self.advice(predicate, sort: sort, plan: Self.scan(50), size: 10_000).advice.isEmpty)
         let half = try Self.advice(predicate, plan: Self.scan(500_000))
@@ -200,22 +195,6 @@ import Testing
         )
         #expect(found.advice.map(\.reason) == [.textOrder] && found.advice.first?.index == nil)
         #expect(try Self.advice(nil, sort: [Self.key("title")], plan: Self.scan(100), size: 100).advice.isEmpty)
-    }
-
-    @Test(
-        arguments: [
-            (
-                QueryAdviceTests.equal("_id", .string("film/1")), QueryAdviceTests.lookup("film_pkey", rows: 1),
-                QueryExplanation.CostClass.point
-            ),
-            (QueryAdviceTests.equal("year", .integer(1994)), QueryAdviceTests.lookup("film_year_idx"), .indexed),
-            (QueryAdviceTests.equal("year", .integer(1994)), QueryAdviceTests.scan(50), .scan),
-            (QueryAdviceTests.equal("maker.name", .string("x")), QueryAdviceTests.lookup("film_maker_idx"), .indexed),
-        ] as [(RecordPredicate, PlanNode, QueryExplanation.CostClass)]
-    )
-    func aQueryHasAClass(_ predicate: RecordPredicate, _ plan: PlanNode, _ costClass: QueryExplanation.CostClass) throws
-    {
-        #expect(try Self.advice(predicate, plan: plan).costClass == costClass)
     }
 
     @Test func aPlanIsReadFromItsText() throws {

@@ -13,11 +13,14 @@ import Testing
         form: TableIndex.Key.Form = .column,
         method: String = "btree",
         operators: String = "",
+        language: TextLanguage = .words,
         isValid: Bool = true,
         condition: String? = nil
     ) -> TableIndex {
-        let keys = names.enumerated().map {
-            TableIndex.Key($1, form: $0 == names.count - 1 ? form : .column, operators: operators)
+        let keys = names.enumerated().map { place, name in
+            var key = TableIndex.Key(name, form: place == names.count - 1 ? form : .column, operators: operators)
+            key.language = language
+            return key
         }
         return TableIndex("i", keys, method: method, isValid: isValid, condition: condition)
     }
@@ -30,10 +33,12 @@ import Testing
                 SchemaCatalog.table(
                     "note",
                     [
-                        ("title", .string, .text), ("stars", .integer, .int8), ("tags", .json, .jsonb),
+                        ("title", .string, .text), ("essay", .string, .text), ("stars", .integer, .int8),
+                        ("tags", .json, .jsonb),
                         ("labels", .array(.string), .textArray), ("category", .reference(type("category")), .text),
                         ("categories", .array(.reference(type("category"))), .textArray), ("at", .location, .text),
                     ],
+                    languages: ["essay": .english],
                     indexes: indexes
                 ),
                 SchemaCatalog.table("category", [("name", .string, .text)]),
@@ -67,6 +72,10 @@ import Testing
         let has = RecordPredicate.compare(.contains, "labels", .string("x"))
         let part = RecordPredicate.compare(.contains, "title", .string("star"))
         let words = RecordPredicate.match(.keyPath(path("title")), "star")
+        let origin = try Location(latitude: 0, longitude: 0)
+        func near(_ radius: Double?) -> RecordPredicate { .place(path("at"), .near(origin, radius: radius)) }
+        let distances = Self.index("at", method: "gist")
+        let boxes = Self.index("at", form: .geometry, method: "gist")
         let title = Self.index("title")
         let trigrams = Self.index("title", method: "gin", operators: "gin_trgm_ops")
         let rows: [(RecordPredicate, serving: TableIndex, others: [TableIndex])] = [
@@ -77,15 +86,38 @@ import Testing
             ),
             (folded, Self.index("title", form: .fold), [title]),
             (isRed, Self.index("title", condition: "(title IS NOT NULL)"), [Self.index("title", form: .fold)]),
+            (
+                isRed, Self.index("title", condition: "(\"title\" IS NOT NULL)"),
+                ["(stars IS NOT NULL)", "(title IS NULL)", "title IS NOT NULL)", "( IS NOT NULL)", " IS NOT NULL)", ""]
+                    .map {
+                        Self.index("title", condition: $0)
+                    }
+            ),
             (.compare(.gte, "stars", .integer(1)), Self.index("stars"), [title]),
             (.isIn("stars", [.integer(1)]), Self.index("stars"), [title]),
             (.compare(.startsWith, "title", .string("a")), title, [trigrams]),
             (part, trigrams, [title]),
             (.compare(.like, "title", .string("%star%")), trigrams, [title]),
             (.regex(.keyPath(path("title")), "star.*s", ignoresCase: false), trigrams, [title]),
-            (words, Self.index("title", form: .words, method: "gin"), [title, trigrams]),
+            // Words by the stems of a language are other ones.
+            (
+                words, Self.index("title", form: .words, method: "gin"),
+                [title, trigrams, Self.index("title", form: .words, method: "gin", language: .english)]
+            ),
+            (
+                .match(.keyPath(path("essay")), "star"),
+                Self.index("essay", form: .words, method: "gin", language: .english),
+                [
+                    Self.index("essay", form: .words, method: "gin"),
+                    Self.index("title", form: .words, method: "gin", language: .english),
+                ]
+            ),
             (has, Self.index("labels", method: "gin", operators: "array_ops"), [Self.index("labels")]),
             (.compare(.contains, "tags", .string("x")), Self.index("tags", method: "gin"), [title]),
+            (near(5), distances, [boxes, title]),
+            // The order of the distances is that of the query.
+            (near(nil), distances, [boxes, title]),
+            (.place(path("at"), .inBox(southWest: origin, northEast: origin)), boxes, [distances, title]),
             (.and([part, isRed]), title, [Self.index("stars")]),
             (.or([isRed, .compare(.eq, "title", .string("a"))]), title, [trigrams]),
         ]
@@ -115,6 +147,16 @@ import Testing
         let isRed = RecordPredicate.compare(.eq, "title", .string("red"))
         #expect(try Self.costClass(isRed, [Self.index("title")], sorted("stars")) == .indexed)
         #expect(try Self.costClass(isRed, [Self.index("stars")], sorted("stars")) == .scan)
+    }
+
+    @Test func theOrderOfTheDistancesServesAPageAlone() throws {
+        let origin = try Location(latitude: 0, longitude: 0)
+        let near = RecordPredicate.place(path("at"), .near(origin, radius: nil))
+        let distances = Self.index("at", method: "gist")
+        #expect(try Self.costClass(near, [distances]) == .indexed)
+        #expect(try Self.costClass(near, [distances]) { $0.counting = .exact } == .scan)
+        #expect(try Self.costClass(near, [distances]) { $0.sort = [SortKey(path("stars"))] } == .scan)
+        #expect(try Self.costClass(.and([near, .compare(.eq, "title", .string("a"))]), [distances]) == .scan)
     }
 
     @Test func idsArePointsAndOtherRecordsJoins() throws {
