@@ -136,8 +136,15 @@ import Testing
         (.found("others.category", in: "note"), .invalidArgument, "predicate[2]"),
         (.found("category", in: "note", key: "others.category"), .recordQueryInvalid, "predicate[2].key"),
         (.all("others.labels", .compare(.eq, "$", .string("x"))), .invalidArgument, "predicate[0]"),
-        (.paths(.lt, "others.stars", "stars"), .invalidArgument, "predicate[2]"),
-        (.paths(.lt, "stars", "others.stars"), .invalidArgument, "predicate[2]"),
+        (.paths(.neq, "others.stars", "stars"), .invalidArgument, "predicate[0]"),
+        (.paths(.neq, "stars", "others.stars"), .invalidArgument, "predicate[0]"),
+        (.paths(.lt, "others.title", "stars"), .invalidArgument, "predicate[2]"),
+        (.paths(.lt, "stars", "others.title"), .invalidArgument, "predicate[2]"),
+        (.paths(.like, "others.title", "title"), .invalidArgument, "predicate[2]"),
+        (.paths(.in, "title", "others.title"), .invalidArgument, "predicate[2]"),
+        (.paths(.eq, "others.missing", "title"), .recordQueryInvalid, "predicate[1]"),
+        (.paths(.eq, "others.title", "others.missing"), .recordQueryInvalid, "predicate[2]"),
+        (.paths(.eq, "others.others.others.title", "others.others.title"), .recordQueryInvalid, "predicate[2]"),
         (.comparison(.neq, .value(.string("x")), .keyPath(path("categories.name"))), .invalidArgument, "predicate[0]"),
         (.between(.keyPath(path("others.stars")), .integer(1), .string("x")), .invalidArgument, "predicate[3]"),
         (
@@ -180,6 +187,7 @@ import Testing
         (.comparison(.gt, .value(.string("x")), .keyPath(path("stars"))), .invalidArgument, "predicate[1]"),
         (.comparison(.in, .value(.integer(1)), .keyPath(path("tags"))), .invalidArgument, "predicate[1]"),
         (.comparison(.in, .value(.string("x")), .keyPath(path("title"))), .invalidArgument, "predicate[2]"),
+        (.comparison(.in, .value(.integer(1)), .keyPath(path("labels"))), .invalidArgument, "predicate[1]"),
         (.paths(.eq, "title", "stars"), .invalidArgument, "predicate[2]"),
         (.paths(.like, "title", "title"), .invalidArgument, "predicate[2]"),
         (.paths(.lt, "next", "_id"), .invalidArgument, "predicate[0]"),
@@ -255,6 +263,31 @@ import Testing
                 }
         )
         #expect(try !resolved(.any("labels", .compare(.eq, "$", .string("x")))).needsOtherRecords)
+    }
+
+    /// Each column says whose it is, where that is not the innermost record.
+    @Test func twoPathsOfWhichOneLeadsToSeveralAskForSomeThatAreSo() throws {
+        func parts(_ left: String, _ right: String) throws -> (numbers: [Int], scopes: [ResolvedColumn.Scope?]) {
+            let query = RecordQuery(type: type("note"), predicate: .paths(.lt, left, right))
+            var predicate = try #require(try Self.resolve(query).predicate)
+            var (numbers, scopes): ([Int], [ResolvedColumn.Scope?]) = ([], [])
+            while case .any(let elements) = predicate {
+                numbers.append(try #require(elements.records).number)
+                scopes.append(elements.column.scope)
+                predicate = elements.predicate
+            }
+            guard case .columns(let left, .less, let right) = predicate else {
+                Issue.record("\(predicate)")
+                return ([], [])
+            }
+            return (numbers, scopes + [left.scope, right.scope])
+        }
+        let one = try parts("others.stars", "stars")
+        #expect(one.numbers == [0] && one.scopes == [nil, nil, .query])
+        let other = try parts("next.stars", "others.others.stars")
+        #expect(other.numbers == [0, 1] && other.scopes == [nil, nil, .query, nil])
+        let both = try parts("others.others.stars", "others.next.stars")
+        #expect(both.numbers == [0, 1, 2] && both.scopes == [nil, nil, .query, .inside(1), nil])
     }
 
     @Test func aFieldThatIsHiddenIsDeniedEverywhere() throws {

@@ -279,6 +279,9 @@ import Testing
                     "2", "2"
                 ),
                 (.comparison(.eq, .value(.reference(id("tag/red"))), .keyPath(path("tags"))), "1", "1"),
+                (.comparison(.in, .value(.reference(id("tag/secret"))), .keyPath(path("tags"))), "b", ""),
+                (.comparison(.in, .value("blue"), .keyPath(path("tags"))), "1 2", "1 2"),
+                (.comparison(.in, .value(.null), .keyPath(path("tags"))), "", ""),
             ]
             for (predicate, bob, ann) in rows {
                 #expect(try await ids(f, predicate, .bob) == bob, "\(predicate)")
@@ -288,6 +291,102 @@ import Testing
             var bySize = size
             bySize.function = .size
             #expect(try await ids(f, .and([]), sort: [bySize, SortKey(path("_id"))]) == "1 2 b")
+        }
+    }
+
+    @Test func eachOfManyIsAMember() async throws {
+        try await withPosts { f in
+            let names = (0..<30).map { "t\($0)" }
+            try await f.save(names.map { draft("tag/\($0)") })
+            try await f.save("tag/t3", [:], access: AccessList([]))
+            let many = names.map { id("tag/\($0)") }
+            try await f.apply(.relate(many), to: "tags", of: "post/1")
+            try await f.apply(.relate(Array(many.dropLast())), to: "tags", of: "post/2")
+            func asked(_ ids: [RecordID]) -> Predicate {
+                .comparison(.containsAll, .keyPath(path("tags")), .list(ids.map { .reference($0) }))
+            }
+            let rows: [(ids: [RecordID], ann: String, bob: String)] = [
+                (many, "1", ""), (Array(many.dropLast()), "1 2", ""), (many.filter { $0.id != "t3" }, "1", "1"),
+                // A value counts once.
+                ([many[0], many[0], many[1], many[1], many[2]], "1 2", "1 2"), ([many[0], many[0]], "1 2", "1 2"),
+                ([many[0], id("tag/gone")], "", ""), ([many[4], many[3]], "1 2", ""), ([], "1 2 b", "1 2 b"),
+                // As many as a predicate has values.
+                (Array(repeating: many, count: 333).joined() + [many[0]], "1", ""),
+            ]
+            for row in rows {
+                #expect(try await ids(f, asked(row.ids)) == row.ann, "\(row.ids.count)")
+                #expect(try await ids(f, asked(row.ids), .bob) == row.bob, "\(row.ids.count)")
+            }
+            #expect(try await ids(f, .not(asked(many))) == "2 b")
+            #expect(try await ids(f, .none([asked(many)])) == "2 b")
+            #expect(try await ids(f, asked((0..<10_000).map { id("tag/x\($0)") })) == "")
+            let error = await #expect(throws: SkyrowError.self) {
+                _ = try await ids(f, asked((0..<10_001).map { id("tag/x\($0)") }))
+            }
+            #expect(error?.code == .invalidArgument && error?.path == "predicate[2]")
+        }
+    }
+
+    /// To users a private record and a public one may have the same id: what one of both is a member of has it.
+    @Test func eachOfManyIsFoundInAPrivateDatabase() async throws {
+        try await withPosts { f in
+            let own = DatabaseScope.user("ann")
+            try await f.save([draft("tag/red"), draft("tag/mine"), draft("post/p"), draft("post/q")], .ann, in: own)
+            try await f.psql(
+                """
+                INSERT INTO "post.tags" VALUES ('~ann/p', '~ann/red'), ('~ann/p', 'red'), ('~ann/p', '~ann/mine'),
+                    ('~ann/q', '~ann/red'), ('~ann/q', 'red')
+                """
+            )
+            func asked(_ names: String...) -> Predicate {
+                .comparison(.containsAll, .keyPath(path("tags")), .list(names.map { .reference(id("tag/\($0)")) }))
+            }
+            for (scope, caller) in [(own, .ann), (.union, .master)] as [(DatabaseScope, Caller)] {
+                #expect(try await ids(f, asked("red", "mine"), caller, in: scope) == "p")
+                #expect(try await ids(f, asked("red", "blue"), caller, in: scope) == "")
+                #expect(try await ids(f, asked("red", "red"), caller, in: scope) == "p q")
+            }
+        }
+    }
+
+    @Test func aFieldOfAMemberIsComparedWithOneOfTheRecord() async throws {
+        try await withPosts { f in
+            try await f.apply(.relate(tags("red", "blue")), to: "tags", of: "post/1")
+            try await f.apply(.relate(tags("green")), to: "tags", of: "post/2")
+            try await f.apply(.relate(tags("secret", "red")), to: "tags", of: "post/b", .bob)
+            try await f.save("post/1", ["title": "red"])
+            try await f.save("post/b", ["title": "secret"], .bob)
+            func paths(_ comparison: ComparisonOperator, _ left: String, _ right: String) -> Predicate {
+                .comparison(comparison, .keyPath(path(left)), .keyPath(path(right)))
+            }
+            let size = Operand.function(.size, path("tags"))
+            let folded = Operand.function(.fold, path("tags.name"))
+            // What bob finds, whose tag is secret, and what ann does.
+            let rows: [(Predicate, bob: String, ann: String)] = [
+                (paths(.eq, "tags.name", "title"), "1 b", "1"), (paths(.eq, "title", "tags.name"), "1 b", "1"),
+                (paths(.gt, "tags.name", "title"), "2", "2"),
+                (.comparison(.eq, folded, .function(.fold, path("title"))), "1 b", "1"),
+                (.none([paths(.eq, "tags.name", "title")]), "2", "2 b"),
+                (.not(paths(.eq, "tags.name", "title")), "2", "2 b"),
+                // Of two members one is before the other.
+                (paths(.lt, "tags.rank", "tags.rank"), "1 b", "1"),
+                (paths(.eq, "tags.rank", "tags.rank"), "1 2 b", "1 2 b"),
+                (.comparison(.gt, .keyPath(path("tags.rank")), size), "2 b", "2"),
+                (paths(.eq, "tags._owner", "_owner"), "1 2 b", "1 2"), (paths(.eq, "tags", "tags"), "1 2 b", "1 2 b"),
+                (paths(.lt, "tags.name", "tags.rank"), "108", "108"),
+            ]
+            for (predicate, bob, ann) in rows {
+                guard bob != "108" else {
+                    let error = await #expect(throws: SkyrowError.self) { _ = try await ids(f, predicate) }
+                    #expect(error?.code == .invalidArgument && error?.path == "predicate[2]")
+                    continue
+                }
+                #expect(try await ids(f, predicate, .bob) == bob, "\(predicate)")
+                #expect(try await ids(f, predicate) == ann, "\(predicate)")
+            }
+            // Inside of a query that is inside of another, and of an any, the record is that of the inner one.
+            let inner = Subquery(type: type("post"), predicate: paths(.eq, "tags.name", "title"))
+            #expect(try await ids(f, .found(.keyPath(path("_id")), by: inner, isNegated: false)) == "1")
         }
     }
 
@@ -325,6 +424,12 @@ import Testing
                 (.comparison(.contains, keyPath, .value(.null)), .invalidArgument, "predicate[2]"),
                 (.comparison(.containsAll, keyPath, .list([.null])), .invalidArgument, "predicate[2][0]"),
                 (.comparison(.eq, keyPath, .keyPath(path("title"))), .invalidArgument, "predicate[2]"),
+                (.comparison(.neq, keyPath, .keyPath(path("title"))), .invalidArgument, "predicate[0]"),
+                (
+                    .comparison(.neq, .keyPath(path("title")), .keyPath(path("tags.name"))), .invalidArgument,
+                    "predicate[0]"
+                ),
+                (.comparison(.contains, keyPath, .keyPath(path("title"))), .invalidArgument, "predicate[2]"),
                 (.found(keyPath, by: Subquery(type: type("tag")), isNegated: true), .invalidArgument, "predicate[0]"),
                 (.related(to: id("post/1"), path("title")), .invalidArgument, "predicate[2]"),
                 (.related(to: id("post/1"), path("gone")), .recordQueryInvalid, "predicate[2]"),

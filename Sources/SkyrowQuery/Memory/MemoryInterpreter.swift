@@ -74,6 +74,10 @@ private struct RecordView {
     private let visibility: ResolvedVisibility
     private let source: RecordSources
     private var joined: [Joined]
+    /// Which records it is one of, seen from the conditions inside.
+    private var scope = ResolvedColumn.Scope.query
+    /// The records that the conditions around are about, the outermost first.
+    private var around: [RecordView] = []
     /// The innermost element that a predicate is asked of.
     private var element: StoredValue?
 
@@ -112,6 +116,10 @@ private struct RecordView {
 
     /// The value of a column as it is compared; nil where it is missing.
     mutating func value(of column: ResolvedColumn) -> StoredValue? {
+        if let scope = column.scope, scope != self.scope {
+            guard var view = around.first(where: { $0.scope == scope }) else { return nil }
+            return view.value(of: column)
+        }
         if case .element = column.place {
             return element.flatMap { $0.read(as: column.reading) }.flatMap(column.compared)
         }
@@ -219,6 +227,7 @@ private struct RecordView {
         case .isMember(let column, let owner): return Truth(isMember(column, of: owner))
         case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
         case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
+        case .hasEach(let elements): return Truth(hasEach(elements))
         }
     }
 
@@ -249,10 +258,29 @@ private struct RecordView {
         }
         return isSo(
             self.records(of: records.type, in: value).map { record in
-                var view = RecordView(record, records.joins, visibility, source)
+                var view = inside(record, records.joins, number: records.number)
                 return view.truth(elements.predicate)
             }
         )
+    }
+
+    /// A record that a condition inside of this one is about.
+    private func inside(_ record: StoredRecord, _ joins: [ResolvedJoin], number: Int) -> RecordView {
+        var view = RecordView(record, joins, visibility, source)
+        view.scope = .inside(number)
+        view.around = around + [self]
+        return view
+    }
+
+    private mutating func hasEach(_ elements: ResolvedElements) -> Bool {
+        guard let records = elements.records, case .hasID(let column, let ids) = elements.predicate else {
+            return false
+        }
+        let value = value(of: elements.column)
+        let members = self.records(of: records.type, in: value)
+        return ids.allSatisfy { id in
+            members.contains { column.idForms.contain($0.storedID, amongWireIDs: [id]) }
+        }
     }
 
     private mutating func isMember(_ column: ResolvedColumn, of owner: ResolvedOwner) -> Bool {
@@ -293,7 +321,7 @@ private struct RecordView {
     private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
         var views = source.all(query.type).compactMap { record -> RecordView? in
             guard visibility.referenced.contains(where: { $0.admits(record) }) else { return nil }
-            var view = RecordView(record, query.joins, visibility, source)
+            var view = inside(record, query.joins, number: query.number)
             return query.predicate.map { view.truth($0) == .yes } ?? true ? view : nil
         }
         if let first = query.first {

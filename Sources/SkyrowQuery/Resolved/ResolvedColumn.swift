@@ -11,6 +11,8 @@ package struct ResolvedColumn: Hashable, Sendable {
         case element(depth: Int)
     }
 
+    /// Whose column it is, where it stands beside one of other records; nil for the records that the condition is about.
+    package var scope: Scope?
     /// The number of the join whose record it is; nil for the record that is asked about.
     package var join: Int?
     package var place: Place
@@ -22,6 +24,14 @@ package struct ResolvedColumn: Hashable, Sendable {
     package var collation = TextCollation.bytes
     /// How `match` finds the words of a text.
     package var language = TextLanguage.words
+    /// The records that a condition around this one is about.
+    package enum Scope: Hashable, Sendable {
+        /// Those of the whole query.
+        case query
+        /// Those at a place among all queries and lists of records inside of the predicate.
+        case inside(Int)
+    }
+
     /// What of the column's value is compared; ``kind`` is the kind of that.
     package var reading = Reading.stored
     /// Whether a text is compared in lower case.

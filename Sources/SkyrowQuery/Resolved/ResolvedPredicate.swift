@@ -56,13 +56,15 @@ package enum ResolvedPredicate: Hashable, Sendable {
     indirect case any(ResolvedElements)
     /// True where a predicate is true of each of some elements, and of none; never unknown.
     indirect case all(ResolvedElements)
+    /// True where each of some records, two or more, is a member of a relation; the predicate is that the id is one of theirs.
+    indirect case hasEach(ResolvedElements)
 
     /// Whether the truth for a record depends on other records, beside those that are joined to it.
     package var needsOtherRecords: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsOtherRecords)
         case .not(let part): part.needsOtherRecords
-        case .isFound, .isNotFound, .isMember: true
+        case .isFound, .isNotFound, .isMember, .hasEach: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
         case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
             .substring, .isOneOf, .hasID, .holdsText, .json, .array, .place, .covers:

@@ -264,11 +264,18 @@ struct Comparison {
         }
     }
 
-    /// `["in", "text", keypath]`: a JSON array has this string, or an object this key; `["in", geo, keypath]`: a location is in
-    /// a geometry.
+    /// `["in", "text", keypath]`: an array has this element, a JSON array this string, or an object this key; `["in", geo, keypath]`:
+    /// a location is in a geometry.
     func containment(of value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
+        if case .array = column.kind {
+            if case .null = value { return .unknown }
+            do throws(SkyrowError) { return try withLiteral(.contains, value) } catch { throw error.at(literalPlace) }
+        }
         guard column.kind == .json || column.kind == .geometry else {
-            throw .predicateInvalid("Only a JSON field or a geometry can hold the left side of \"in\".", path).at(2)
+            throw .predicateInvalid(
+                "Only an array, a JSON field, a relation or a geometry can hold the left side of \"in\".",
+                path
+            ).at(2)
         }
         switch value {
         case .null: return .unknown

@@ -34,6 +34,7 @@ extension Resolver {
     private mutating func elements(
         of column: ResolvedColumn,
         _ path: KeyPath,
+        at place: Int = 1,
         _ body: (inout Resolver) throws(SkyrowError) -> ResolvedPredicate
     ) throws(SkyrowError) -> ResolvedElements {
         let depth = use.elementDepth
@@ -44,9 +45,9 @@ extension Resolver {
             return ResolvedElements(column: column, depth: depth, predicate: try body(&self))
         }
         guard let type = schema[target] else {
-            throw SkyrowError.recordQueryInvalid("The type of the references does not exist.", path).at(1)
+            throw SkyrowError.recordQueryInvalid("The type of the references does not exist.", path).at(place)
         }
-        do throws(SkyrowError) { try countList(path) } catch { throw error.at(1) }
+        do throws(SkyrowError) { try countList(path) } catch { throw error.at(place) }
         return try inside(type) { inner, number throws(SkyrowError) in
             inner.start = .listedRecord
             let predicate = try body(&inner)
@@ -93,17 +94,21 @@ extension Resolver {
             return nil
         case .comparison(let comparison, let left, let right):
             if let list = try list(on: left, at: 1) {
+                if right.path != nil { return try compare(comparison, left, right, several: left) }
                 if list.isWhole { return try members(list, comparison, right, literalAt: 2) }
-                guard right.path == nil else { throw Self.twoPaths(right, at: 2) }
                 if comparison == .neq || comparison == .nin { throw Self.negated(comparison.rawValue, left) }
                 return try anyOf(list, at: 1) { .comparison(comparison, left.following($0), right) }
             }
             guard let list = try list(on: right, at: 2) else { return nil }
+            if left.path != nil { return try compare(comparison, left, right, several: right) }
             if list.isWhole, comparison == .eq || comparison == .neq {
                 return try members(list, comparison, left, literalAt: 1)
             }
+            if list.isWhole, comparison == .in, case .value(let value) = left {
+                // As it is said of an array.
+                return value == .null ? .unknown : try members(list, .contains, left, literalAt: 1)
+            }
             guard !list.isWhole else { return nil }
-            guard left.path == nil else { throw Self.twoPaths(right, at: 2) }
             if comparison == .neq { throw Self.negated(comparison.rawValue, right) }
             return try anyOf(list, at: 2) { .comparison(comparison, left, right.following($0)) }
         case .between(let operand, let least, let most):
@@ -189,18 +194,82 @@ extension Resolver {
         case (.containsAny, .list(let values)) where !values.contains(.null):
             return try member(.in, other)
         case (.containsAll, .list(let values)) where !values.contains(.null):
-            var parts: [ResolvedPredicate] = []
-            for (number, value) in values.enumerated() {
-                // At its place in the list, which an error names; null is passed over.
-                parts.append(try member(.in, .list(Array(repeating: .null, count: number) + [value])))
-            }
-            return .and(parts)
-        case (_, .keyPath), (_, .function):
-            throw Self.twoPaths(other, at: place)
+            return values.isEmpty ? .and([]) : Self.each(of: try member(.in, other))
         default:
             // The table of operators refuses what has no meaning, the comparison a wrong literal.
             let column = list.column
             return try Comparison(column, list.path, row, literalAt: place).refusal(of: comparison, other)
+        }
+    }
+
+    /// That each record is a member, of the condition that one of them is; each is asked for once.
+    private static func each(of found: ResolvedPredicate) -> ResolvedPredicate {
+        guard case .any(var elements) = found, case .hasID(let column, let ids) = elements.predicate else {
+            return found
+        }
+        var known: Set<TextKey> = []
+        let unique = ids.filter { known.insert(TextKey($0)).inserted }
+        elements.predicate = .hasID(column, unique)
+        return unique.count == 1 ? .any(elements) : .hasEach(elements)
+    }
+
+    // MARK: Two paths
+
+    /// What one side of a comparison leads through to several records, and the column behind that.
+    private struct Side {
+        /// Each inside of the one before, still without a predicate.
+        var lists: [ResolvedElements]
+        var column: ResolvedColumn
+        var path: KeyPath
+    }
+
+    /// Two key paths of which one or both lead to several records: some that each side leads to are so to each other.
+    private mutating func compare(
+        _ comparison: ComparisonOperator,
+        _ left: Operand,
+        _ right: Operand,
+        several: Operand
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        if comparison == .neq { throw Self.negated(comparison.rawValue, several) }
+        var one = try side(left, at: 1)
+        var other = try side(right, at: 2)
+        let row = OperatorTable.row(of: comparison)
+        // Each column is seen from the innermost records, which are those of the side that has several; of two the right one.
+        if other.lists.isEmpty { other.column.scope = scope } else { one.column.scope = innermost(one) }
+        if let first = other.lists.indices.first, !one.lists.isEmpty { other.lists[first].column.scope = scope }
+        let condition = try Comparison(one.column, one.path, row, literalAt: 2).condition(
+            comparison,
+            beside: other.column
+        )
+        return (one.lists + other.lists).reversed().reduce(condition) { condition, list in
+            var list = list
+            list.predicate = condition
+            return .any(list)
+        }
+    }
+
+    private func innermost(_ side: Side) -> ResolvedColumn.Scope {
+        side.lists.last?.records.map { .inside($0.number) } ?? scope
+    }
+
+    private mutating func side(_ operand: Operand, at place: Int) throws(SkyrowError) -> Side {
+        guard let list = try list(on: operand, at: place) else {
+            let (column, path) = try subject(operand, at: place)
+            return Side(lists: [], column: column, path: path)
+        }
+        var inside: Side?
+        do throws(SkyrowError) {
+            let elements = try elements(of: list.column, list.path, at: place) { inner throws(SkyrowError) in
+                inside = try inner.side(operand.following(list.rest), at: place)
+                return .and([])
+            }
+            guard var side = inside else { throw .predicateInvalid("One side of a comparison is a key path.") }
+            side.lists.insert(elements, at: 0)
+            side.path = list.path
+            return side
+        } catch {
+            throw error.naming(list.path, insteadOf: list.rest)
         }
     }
 
@@ -253,20 +322,13 @@ extension Resolver {
     ) throws(SkyrowError) -> ResolvedPredicate {
         do throws(SkyrowError) {
             return .any(
-                try elements(of: list.column, list.path) { inner throws(SkyrowError) in
+                try elements(of: list.column, list.path, at: place) { inner throws(SkyrowError) in
                     try inner.condition(predicate(list.rest))
                 }
             )
         } catch {
             throw error.naming(list.path, insteadOf: list.rest)
         }
-    }
-
-    private static func twoPaths(_ operand: Operand, at place: Int) -> SkyrowError {
-        SkyrowError.predicateInvalid(
-            "Two key paths are not compared where one leads to several records; ask with \"any\" of those.",
-            operand.path
-        ).at(place)
     }
 
     private static func negated(_ name: String, _ operand: Operand) -> SkyrowError {

@@ -74,6 +74,7 @@ extension Resolver {
         subqueries.append((type, []))
         var inner = Resolver(schema: schema, root: type, access: access)
         inner.subqueryDepth = subqueryDepth
+        inner.scope = .inside(number)
         inner.subqueries = subqueries
         inner.use = use
         inner.joinsElsewhere = joinsElsewhere + joins.count

@@ -30,6 +30,8 @@ package struct Resolver<Schema: QuerySchema> {
     var joinsElsewhere = 0
     /// How many queries this one is inside of.
     var subqueryDepth = 0
+    /// The records that key paths begin at, seen from conditions inside of this one.
+    var scope = ResolvedColumn.Scope.query
     /// How many of `or`, `not` and `none` the resolver is inside of.
     var alternatives = 0
     /// Whether `near` gives the records their order, since nothing else does.

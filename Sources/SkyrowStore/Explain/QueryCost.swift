@@ -116,6 +116,7 @@ extension QueryText {
             return hasIndex(of: column, form: column.kind == .geometry ? .column : .geometry) { $0.method == "gist" }
         // The members of a record, and the records of a member, have an index each.
         case .isMember: return true
+        case .hasEach(let elements): return elements.column.join == nil
         case .any(let elements):
             if case .relation = elements.column.kind, case .hasID = elements.predicate {
                 return elements.column.join == nil

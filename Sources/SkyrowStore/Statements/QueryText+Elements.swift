@@ -12,7 +12,30 @@ extension QueryText {
         }
         guard let inner = inner(records.number) else { return "false" }
         return
-            "EXISTS (SELECT \(inner.source(records, in: elements.column, of: self)) AND (\(inner.matches(elements.predicate))))"
+            "EXISTS (SELECT \(inner.source(records, in: elements.column, of: around(elements.column))) AND (\(inner.matches(elements.predicate))))"
+    }
+
+    /// That each of some records is a member that the caller may read: there are as many of them as there are ids.
+    ///
+    /// ```sql
+    /// (EXISTS (SELECT FROM … WHERE <access> AND "m1"."_from" = "r"."_id" AND ("s1"."_id" = $1))
+    /// AND (SELECT count(*) FROM … WHERE <access> AND "m1"."_from" = "r"."_id" AND ("s1"."_id" = ANY($2))) = $3)
+    /// ```
+    ///
+    /// That the first is one says nothing more, but an index finds the records of which it is.
+    func hasEach(_ elements: ResolvedElements) -> SQL {
+        guard let records = elements.records, let inner = inner(records.number),
+            case .hasID(let column, let ids) = elements.predicate, let first = ids.first
+        else { return "false" }
+        let source = inner.source(records, in: elements.column, of: around(elements.column))
+        // A private record and a public one may have the same id for a client.
+        let id = inner.equated(column)
+        let count: SQL =
+            column.idForms == .plain ? "count(*)" : "count(DISTINCT \(StoredID.wireIDExpression(id)))"
+        return """
+            (EXISTS (SELECT \(source) AND (\(inner.condition(.hasID(column, [first]))))) \
+            AND (SELECT \(count) \(source) AND (\(inner.condition(elements.predicate)))) = \(Int64(ids.count)))
+            """
     }
 
     /// `"r"."tags" && ARRAY(SELECT "s1"."_id" FROM … WHERE <access> AND (<predicate>))`, NULL where there is no array.

@@ -74,7 +74,20 @@ extension QueryText {
     func inner(_ number: Int) -> QueryText? {
         guard subqueries.tables.indices.contains(number) else { return nil }
         let tables = subqueries.tables[number]
+        var subqueries = subqueries
+        if self.number == nil { subqueries.outermost = (root, joined) }
         return QueryText(root: tables.root, joined: tables.joined, subqueries: subqueries, number: number)
+    }
+
+    /// The interpreter of the records whose column it is, which are those of this one unless the column says others.
+    func around(_ column: ResolvedColumn) -> QueryText {
+        switch column.scope {
+        case nil: return self
+        case .inside(let number)?: return inner(number) ?? self
+        case .query?:
+            guard number != nil, let (root, joined) = subqueries.outermost else { return self }
+            return QueryText(root: root, joined: joined, subqueries: subqueries)
+        }
     }
 
     /// `FROM … WHERE …` of the records of a query inside of another, as far as the caller may read them.

@@ -19,6 +19,8 @@ struct QueryText {
 
     /// What the conditions of queries inside of a predicate are made of.
     struct Subqueries {
+        /// Those that the whole query is about, seen from inside of it.
+        var outermost: (root: RecordTable, joined: [RecordTable])?
         var tables: [(root: RecordTable, joined: [RecordTable])] = []
         var visibility: ResolvedVisibility?
     }
@@ -198,6 +200,7 @@ struct QueryText {
         case .isMember(let column, let owner): return isMember(column, of: owner)
         case .any(let elements): return any(elements)
         case .all(let elements): return all(elements)
+        case .hasEach(let elements): return hasEach(elements)
         }
     }
 
@@ -224,7 +227,8 @@ struct QueryText {
         switch (left.kind, right.kind) {
         case (.integer, .number): integer(left, relation, beside: right)
         case (.number, .integer): integer(right, relation.turned, beside: left)
-        default: "\(compared(left, relation)) \(relation.sign) \(compared(right, relation))"
+        default:
+            "\(around(left).compared(left, relation)) \(relation.sign) \(around(right).compared(right, relation))"
         }
     }
 
@@ -232,8 +236,8 @@ struct QueryText {
     ///
     /// NaN is above every number. What is NULL comes first, since a comparison with it is NULL whatever the other is.
     private func integer(_ integer: ResolvedColumn, _ relation: Relation, beside number: ResolvedColumn) -> SQL {
-        let i = value(integer)
-        let d = value(number)
+        let i = around(integer).value(integer)
+        let d = around(number).value(number)
         let (above, below, whole): (SQL, SQL, SQL) =
             switch relation {
             case .less: ("true", "false", "\(i) < ceil(\(d))::bigint")

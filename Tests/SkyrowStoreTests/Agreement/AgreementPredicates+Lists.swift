@@ -72,11 +72,32 @@ extension AgreementPredicates {
 
     /// A key path that leads to several records.
     mutating func several() -> Predicate {
+        if lists > 1, random.oneIn(3) { return pairOfSeveral() }
         lists -= 1
         return comparisonOfPlace(
             prefix: random.element(["places.", "next.places.", "likes.", "next.likes."]),
             isAmongSeveral: true
         )
+    }
+
+    /// Two key paths of which one or both lead to several records.
+    private mutating func pairOfSeveral() -> Predicate {
+        let several = ["places.", "next.places.", "likes.", "next.likes.", "friends.place.", "friends.next.place."]
+        let one = ["", "next.", "place.", "next.place."]
+        func name(_ prefix: String, _ ofThing: String, _ ofPlace: String) -> Operand {
+            .keyPath(path(prefix + (prefix.isEmpty || prefix == "next." ? ofThing : ofPlace)))
+        }
+        let (thing, place, isOrdered) = random.element([
+            ("name", "title", true), ("count", "rank", true), ("score", "rank", true), ("count", "height", true),
+            ("flag", "open", true), ("spot", "spot", false), ("place", "home", false), ("place", "_id", false),
+            ("_owner_id", "_created_by", true),
+        ])
+        let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .gt, .gte, .lt, .lte] : [.eq])
+        let left = name(random.element(several), thing, place)
+        let isBoth = random.oneIn(2)
+        lists -= isBoth ? 2 : 1
+        let right = name(random.element(isBoth ? several : one), thing, place)
+        return random.oneIn(2) ? .comparison(comparison, left, right) : .comparison(comparison, right, left)
     }
 
     /// What is asked of a relation.
@@ -85,7 +106,10 @@ extension AgreementPredicates {
         let relation = random.element(["likes", "next.likes", "friends"])
         let target = relation == "friends" ? AgreementWorld.thing : AgreementWorld.place
         let keyPath = Operand.keyPath(path(relation))
-        switch Int.random(in: 0..<8, using: &random) {
+        switch Int.random(in: 0..<9, using: &random) {
+        case 8:
+            let members = list(6) { $0.reference(target) }.filter { $0 != .null }
+            return .comparison(.containsAll, keyPath, .list(members))
         case 0: return .comparison(.exists, keyPath, .value(.boolean(random.oneIn(2))))
         case 1: return .comparison(random.element([.eq, .neq]), keyPath, .value(.null))
         case 2: return .comparison(.in, keyPath, .list(list(5) { $0.reference(target) }))
