@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowQuery
 import SkyrowTestSupport
 import Testing
 
@@ -121,14 +122,15 @@ import Testing
     }
 
     @Test func theVerdictOnARefusedSaveRevealsNoMoreThanItMust() {
+        var budget = ElementBudget()
         let (statement, _) = statement([draft("note/1")], .everyone, .ann)
         let plain = statement.plan.writes[0]
-        guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, by: .user("ann")) else {
+        guard case .tryAgain = SaveVerdict(SaveIntent(plain), nil, by: .user("ann"), within: &budget) else {
             Issue.record("What is missing by now can be created.")
             return
         }
         let revised = self.statement([draft("note/1", precondition: .revision(1))], .everyone, .ann).0.plan.writes[0]
-        guard case .refused(let error) = SaveVerdict(SaveIntent(revised), nil, by: .user("ann")) else {
+        guard case .refused(let error) = SaveVerdict(SaveIntent(revised), nil, by: .user("ann"), within: &budget) else {
             Issue.record("A revision of nothing is a conflict.")
             return
         }

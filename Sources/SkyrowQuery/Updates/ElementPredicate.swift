@@ -4,7 +4,7 @@ package import SkyrowModel
 package struct ElementPredicate: Hashable, Sendable {
     /// How much it may ask of each of many elements, for it is also computed in the service, where a save is refused: the
     /// most takes a second for 10,000 elements.
-    private enum Limits {
+    fileprivate enum Limits {
         static let comparisons = 6
         static let listValues = 16
         static let patterns = 2
@@ -16,6 +16,8 @@ package struct ElementPredicate: Hashable, Sendable {
 
     /// The predicate, of elements one array deep.
     package let predicate: ResolvedPredicate
+    /// How much it asks of an element.
+    fileprivate let weight: Int
 
     /// Resolves a predicate, whose key paths begin at the element: `$`, `$.size.width`, `size.width`.
     ///
@@ -41,6 +43,7 @@ package struct ElementPredicate: Hashable, Sendable {
             throw SkyrowError(.invalidArgument, error.message, info: error.info)
         }
         let use = resolver.use
+        weight = use.weight
         guard use.comparisons <= Limits.comparisons, use.listValues <= Limits.listValues,
             use.patterns <= Limits.patterns, use.patternBytes <= Limits.patternBytes,
             use.transitions <= Limits.transitions
@@ -57,6 +60,44 @@ package struct ElementPredicate: Hashable, Sendable {
     func matches(_ element: StoredValue?) -> Bool {
         predicate.truth(ofElement: element) == .yes
     }
+}
+
+/// How much the predicates of one request may ask of elements in memory.
+///
+/// It is counted for each element, and each hundred bytes of elements, by what a predicate has of comparisons, values and patterns.
+package struct ElementBudget: Sendable {
+    private static let bytesOfAnElement = 100
+
+    /// What the largest predicate takes on the longest array, twice.
+    private var left: Int = {
+        let largest =
+            1 + ElementPredicate.Limits.comparisons + ElementPredicate.Limits.listValues
+            + ElementPredicate.Limits.patterns + ElementPredicate.Limits.patternBytes
+            + ElementPredicate.Limits.transitions
+        let elements = FieldOperator.Limits.elements + FieldOperator.Limits.bytes / bytesOfAnElement
+        return 2 * largest * elements
+    }()
+
+    package init() {}
+
+    /// Throws where it is spent.
+    mutating func spend(
+        on predicate: ElementPredicate,
+        elements: Int,
+        bytes: Int
+    ) throws(OperatorRefusal) {
+        let cost = predicate.weight * (elements + bytes / Self.bytesOfAnElement)
+        guard cost <= left else {
+            // One that is smaller is refused as well.
+            left = 0
+            throw .budget
+        }
+        left -= cost
+    }
+}
+
+extension PredicateUse {
+    fileprivate var weight: Int { 1 + comparisons + listValues + patterns + patternBytes + transitions }
 }
 
 /// A schema without types, in which no key path leads from an element to a record.

@@ -12,16 +12,18 @@ extension FieldOperator {
     ///   - isNew: whether there is no such record yet.
     ///   - field: the one that errors name.
     ///   - type: that of the field, which says what a missing array becomes. Operands are values of it.
+    ///   - budget: what the request may still ask of elements.
     package func apply(
         to stored: RecordValue,
         isNew: Bool,
         field: FieldName,
-        of type: FieldType
+        of type: FieldType,
+        within budget: inout ElementBudget
     ) throws(SkyrowError) -> RecordValue {
         var value = stored
         for (place, step) in steps.enumerated() {
             do throws(OperatorRefusal) {
-                value = try step.result(value, isNew: isNew, of: type)
+                value = try step.result(value, isNew: isNew, of: type, &budget)
             } catch {
                 throw error.error(on: field, step: isSeveral ? place : nil)
             }
@@ -30,6 +32,17 @@ extension FieldOperator {
             do throws(OperatorRefusal) { try value.requireStorable() } catch { throw error.error(on: field) }
         }
         return value
+    }
+
+    /// The same of one value by itself.
+    package func apply(
+        to stored: RecordValue,
+        isNew: Bool,
+        field: FieldName,
+        of type: FieldType
+    ) throws(SkyrowError) -> RecordValue {
+        var budget = ElementBudget()
+        return try apply(to: stored, isNew: isNew, field: field, of: type, within: &budget)
     }
 
     private var isSeveral: Bool {
@@ -48,7 +61,8 @@ extension FieldOperator {
     private func result(
         _ value: RecordValue,
         isNew: Bool,
-        of type: FieldType
+        of type: FieldType,
+        _ budget: inout ElementBudget
     ) throws(OperatorRefusal) -> RecordValue {
         switch kind {
         case .compute(let arithmetic, let operand):
@@ -58,7 +72,7 @@ extension FieldOperator {
         case .setOnInsert(let inserted):
             return isNew ? inserted : value
         case .push, .addToSet, .pull, .pullWhere, .pop, .setElement:
-            return try changingElements(of: value, type)
+            return try changingElements(of: value, type, &budget)
         case .setMember(let path, let member):
             return try value.changingMember(path.steps[...], .set(member))
         case .computeMember(let path, let arithmetic, let operand):
@@ -70,7 +84,7 @@ extension FieldOperator {
             return value
         case .all(let operators):
             var value = value
-            for step in operators { value = try step.result(value, isNew: isNew, of: type) }
+            for step in operators { value = try step.result(value, isNew: isNew, of: type, &budget) }
             return value
         }
     }

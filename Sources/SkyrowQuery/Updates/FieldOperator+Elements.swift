@@ -5,13 +5,17 @@ internal import SkyrowModel
 
 extension FieldOperator {
     /// What becomes of an array of a field; of none where there is no value.
-    func changingElements(of value: RecordValue, _ type: FieldType) throws(OperatorRefusal) -> RecordValue {
+    func changingElements(
+        of value: RecordValue,
+        _ type: FieldType,
+        _ budget: inout ElementBudget
+    ) throws(OperatorRefusal) -> RecordValue {
         // An element is put in the place of one that there is.
         if case .setElement = kind, case .null = value { throw .type("array") }
         if case .array = type {
             switch value {
-            case .null: return .array(try changed([] as [RecordValue], of: type))
-            case .array(let stored): return .array(try changed(stored, of: type))
+            case .null: return .array(try changed([] as [RecordValue], of: type, &budget))
+            case .array(let stored): return .array(try changed(stored, of: type, &budget))
             default: throw .type("array")
             }
         }
@@ -27,14 +31,15 @@ extension FieldOperator {
         }
         let writer = JSONWriter()
         writer.beginArray()
-        for element in try changed(stored, of: type) { writer.json(element) }
+        for element in try changed(stored, of: type, &budget) { writer.json(element) }
         writer.endArray()
         return .json(writer.jsonText)
     }
 
     private func changed<Element: OperatedElement>(
         _ stored: [Element],
-        of type: FieldType
+        of type: FieldType,
+        _ budget: inout ElementBudget
     ) throws(OperatorRefusal) -> [Element] {
         switch kind {
         case .push(let operand, let end):
@@ -49,6 +54,7 @@ extension FieldOperator {
         case .pullWhere(let predicate):
             // One that has no meaning for the field was refused before.
             guard let test = try? ElementPredicate(predicate, ofElementsOf: type) else { throw .type("array") }
+            try budget.spend(on: test, elements: stored.count, bytes: stored.reduce(0) { $0 + $1.size })
             return stored.filter { !test.matches($0.stored) }
         case .pop(.first):
             return Array(stored.dropFirst())
@@ -77,6 +83,8 @@ private protocol OperatedElement {
     var identity: Identity { get }
     /// As a predicate sees it; nil for NULL.
     var stored: StoredValue? { get }
+    /// How many bytes it has, as far as that makes a difference to a predicate.
+    var size: Int { get }
 }
 
 extension JSONText: OperatedElement {
@@ -91,6 +99,8 @@ extension JSONText: OperatedElement {
     }
 
     fileprivate var stored: StoredValue? { .json(self) }
+
+    fileprivate var size: Int { utf8.count }
 }
 
 extension RecordValue: OperatedElement {
@@ -104,6 +114,10 @@ extension RecordValue: OperatedElement {
     }
 
     fileprivate var stored: StoredValue? { StoredValue(self) { $0.id } }
+
+    fileprivate var size: Int {
+        if case .string(let text) = self { text.utf8.count } else { 0 }
+    }
 
     fileprivate var identity: ElementIdentity {
         switch self {

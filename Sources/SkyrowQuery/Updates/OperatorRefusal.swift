@@ -12,6 +12,8 @@ package enum OperatorRefusal: Error, Hashable, Sendable {
     case length
     /// The result has more than 10,000 elements.
     case count
+    /// Other records of the request have taken what its predicates may ask of elements.
+    case budget
 
     /// The error for a client about a field, and about one of the operators of `all`.
     package func error(on field: FieldName, step: Int? = nil) -> SkyrowError {
@@ -28,6 +30,11 @@ package enum OperatorRefusal: Error, Hashable, Sendable {
                     .payloadTooLarge,
                     "The result of the operator is more than \(FieldOperator.Limits.bytes) bytes."
                 )
+            case .budget:
+                SkyrowError.invalidArgument(
+                    "The predicates of \"$where\" in this request ask too much of the long arrays that are stored; "
+                        + "send fewer such records at once."
+                ).at(".$where")
             case .count:
                 SkyrowError(
                     .payloadTooLarge,

@@ -206,13 +206,14 @@ struct BulkRun {
     ) async throws -> [Match] {
         let context = WriteContext(store: store, runner: runner, catalog: catalog, access: access)
         var unchangedLists: [Match] = []
+        var budget = ElementBudget()
         for start in stride(from: 0, to: refused.count, by: Self.judgedAtOnce) {
             let part = refused[start..<min(start + Self.judgedAtOnce, refused.count)]
             let findings = try await context.findings(on: part.map(\.id), in: table, for: .update)
             var failures: [RecordOutcome] = []
             for match in part {
                 let finding = findings[TextKey(match.id.id)]
-                switch SaveVerdict(SaveIntent(plan.writes[0]), finding, by: access.fields) {
+                switch SaveVerdict(SaveIntent(plan.writes[0]), finding, by: access.fields, within: &budget) {
                 case .tryAgainKeepingAccess: unchangedLists.append(match)
                 case .refused(let error) where error.isAboutPermission: result.notPermitted.append(match.id)
                 case .refused(let error): failures.append(.failure(error, id: match.id.description))

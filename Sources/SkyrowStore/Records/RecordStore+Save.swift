@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
+internal import SkyrowQuery
 
 extension RecordStore {
     /// Saves records, each in its own right or, when `atomic`, all or none.
@@ -56,6 +57,7 @@ extension RecordStore {
                     access: access
                 )
                 var refusals: [Int: SkyrowError] = [:]
+                var budget = ElementBudget()
                 let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
                 for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
                     let table = catalog[type]
@@ -69,7 +71,8 @@ extension RecordStore {
                         let verdict = SaveVerdict(
                             SaveIntent(draft, table: table),
                             findings[TextKey(draft.id.id)],
-                            by: access.fields
+                            by: access.fields,
+                            within: &budget
                         )
                         if case .refused(let error) = verdict { refusals[place] = error }
                     }

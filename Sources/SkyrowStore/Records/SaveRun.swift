@@ -14,6 +14,8 @@ struct SaveRun {
     private(set) var instant: PostgresTimestamp?
     /// How many statements may still be refused for one of several records.
     private var attemptsLeft = WriteContext.refusedStatements
+    /// What operators may still ask of stored elements, to say why records were refused.
+    private var budget = ElementBudget()
     /// The failure of the database itself that everything met, if nothing else happened.
     private var outage: SkyrowError?
 
@@ -101,14 +103,16 @@ struct SaveRun {
     }
 
     /// Which operator of a record failed in the database, as far as the stored record shows; nil where none did.
-    private func operatorRefusal(of position: Int) async -> SkyrowError? {
+    private mutating func operatorRefusal(of position: Int) async -> SkyrowError? {
         let write = plan.writes[position]
         guard !write.operators.isEmpty else { return nil }
         let findings = try? await context.findings(on: [write.id], in: write.table, for: .update)
         if let finding = findings?[TextKey(write.id.id)], finding.isWritable, let record = finding.row.collected(),
-            let refusal = write.operators.lazy.compactMap({
-                $0.refusal(on: record, unreadable: finding.row.unreadableFields)
-            }).first
+            let refusal = write.operators.refusal(
+                on: record,
+                unreadable: finding.row.unreadableFields,
+                within: &budget
+            )
         {
             return refusal
         }
@@ -256,7 +260,13 @@ struct SaveRun {
                 again.append(position)
                 continue
             }
-            switch SaveVerdict(SaveIntent(write), findings[TextKey(write.id.id)], by: context.access.fields) {
+            let verdict = SaveVerdict(
+                SaveIntent(write),
+                findings[TextKey(write.id.id)],
+                by: context.access.fields,
+                within: &budget
+            )
+            switch verdict {
             case .refused(let error): progress.failures[position] = error
             case .tryAgain where write.condition != nil:
                 // All else would let it go ahead.

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// The second question after a refusal: what the records are to the caller, which may be read and which changed or deleted.
 ///
@@ -140,7 +141,14 @@ enum SaveVerdict {
     ///
     /// A record that the caller may not read is treated as far as possible like one that is missing. Only a plain save
     /// of its id reveals that it exists, since the record cannot be created; it says no more than that.
-    init(_ save: SaveIntent, _ finding: JudgeStatement.Finding?, by caller: FieldAccess) {
+    ///
+    /// - Parameter budget: what the request may still ask of the elements of arrays.
+    init(
+        _ save: SaveIntent,
+        _ finding: JudgeStatement.Finding?,
+        by caller: FieldAccess,
+        within budget: inout ElementBudget
+    ) {
         switch (finding, save.precondition) {
         case (nil, _) where save.isConditional:
             self = .refused(.conflict)
@@ -164,9 +172,13 @@ enum SaveVerdict {
                 self = .refused(.conflict(with: finding.row))
                 return
             }
-            self = SaveVerdict(save, to: current, of: finding, by: caller)
+            self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
         case (.some(let finding), nil) where finding.row.isWhole || !save.dependsOnValues:
-            self = finding.row.collected().map { SaveVerdict(save, to: $0, of: finding, by: caller) } ?? .tryAgain
+            if let current = finding.row.collected() {
+                self = SaveVerdict(save, to: current, of: finding, by: caller, within: &budget)
+            } else {
+                self = .tryAgain
+            }
         case (.some, .revision), (.some, nil):
             // Which fields would change is unknown: the request is about too much at once.
             self = .refused(.responseTooLarge)
@@ -179,7 +191,8 @@ enum SaveVerdict {
         _ save: SaveIntent,
         to current: Record,
         of finding: JudgeStatement.Finding,
-        by caller: FieldAccess
+        by caller: FieldAccess,
+        within budget: inout ElementBudget
     ) {
         let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
@@ -187,7 +200,7 @@ enum SaveVerdict {
             return
         }
         let unreadable = save.operators.isEmpty ? [] : finding.row.unreadableFields
-        if let refusal = save.operators.lazy.compactMap({ $0.refusal(on: current, unreadable: unreadable) }).first {
+        if let refusal = save.operators.refusal(on: current, unreadable: unreadable, within: &budget) {
             self = .refused(refusal)
             return
         }

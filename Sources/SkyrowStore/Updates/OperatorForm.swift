@@ -181,14 +181,40 @@ struct SettledOperator: Sendable {
 
     /// The error for a record whose value the operator cannot be applied to; nil where it can.
     ///
-    /// - Parameter unreadable: the fields whose values are none that clients are shown.
-    func refusal(on record: Record, unreadable: Set<FieldName>) -> SkyrowError? {
+    /// - Parameters:
+    ///   - unreadable: the fields whose values are none that clients are shown.
+    ///   - budget: what the request may still ask of elements.
+    func refusal(
+        on record: Record,
+        unreadable: Set<FieldName>,
+        within budget: inout ElementBudget
+    ) -> SkyrowError? {
         if form.element != nil, unreadable.contains(field) { return OperatorRefusal.type("array").error(on: field) }
         do throws(SkyrowError) {
-            _ = try change.apply(to: record.fields[field] ?? .null, isNew: false, field: field, of: type)
+            _ = try change.apply(
+                to: record.fields[field] ?? .null,
+                isNew: false,
+                field: field,
+                of: type,
+                within: &budget
+            )
             return nil
         } catch {
             return error
         }
+    }
+}
+
+extension [SettledOperator] {
+    /// The error for the first operator that cannot be applied to a record; nil where each can.
+    func refusal(
+        on record: Record,
+        unreadable: Set<FieldName>,
+        within budget: inout ElementBudget
+    ) -> SkyrowError? {
+        for change in self {
+            if let refusal = change.refusal(on: record, unreadable: unreadable, within: &budget) { return refusal }
+        }
+        return nil
     }
 }
