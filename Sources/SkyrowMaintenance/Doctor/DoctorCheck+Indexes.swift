@@ -16,6 +16,8 @@ extension DoctorCheck {
                 JOIN unnest(conkey) WITH ORDINALITY AS key (number, place) ON true
                 JOIN pg_catalog.pg_attribute ON attrelid = conrelid AND attnum = key.number
                 WHERE contype = 'f' AND connamespace = \(scope.namespace)
+                    -- Those of the members of relations, whose names have a dot, are judged with these.
+                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE pg_class.oid = conrelid AND strpos(relname, '.') > 0)
                     AND NOT EXISTS (
                         SELECT FROM pg_catalog.pg_index
                         WHERE indrelid = conrelid AND indisvalid AND indexprs IS NULL

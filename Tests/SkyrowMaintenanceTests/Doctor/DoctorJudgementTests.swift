@@ -179,6 +179,37 @@ import Testing
         ),
         Row(.triggerPaths, []),
         Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() has no search path")),
+        Row(.parents, []),
+        Row(
+            .parents,
+            [["type": "item", "name": "'item'"], ["type": "\"Task\"", "name": "'Task'", "disabled": "true"]],
+            (.error, "_check_parent of item is missing"),
+            (.error, "_check_parent of \"Task\" is disabled")
+        ),
+        Row(.relations, []),
+        Row(
+            .relations,
+            ["gone", "columns", "key", "index", "owner", "target", "comment", "other"].map { fault in
+                [
+                    "type": "post", "field": "likes", "type_name": "'post'", "field_name": "'likes'",
+                    "members": "\"post.likes\"", "target": "user", "columns": "_from text, _to integer",
+                    "fault": "\(fault)",
+                ]
+            },
+            (.error, "The relation post.likes has no table of members"),
+            (.error, "The members of post.likes have other columns than _from and _to: _from text, _to integer."),
+            (.error, "The members of post.likes have no primary key"),
+            (.warning, "The members of post.likes have no index of _to and _from"),
+            (.error, "_from of the members of post.likes has no foreign key to post"),
+            (.error, "_to of the members of post.likes has no foreign key to \"user\""),
+            (.warning, "The comment of the members of post.likes")
+        ),
+        // Neither key nor comment says of what type the members are.
+        Row(
+            .relations,
+            [["type": "post", "field": "likes", "members": "\"post.likes\"", "fault": "target"]],
+            (.error, "The members of post.likes refer to no record type")
+        ),
         Row(.textFolding, folded),
         // A letter that is younger than the table.
         Row(.textFolding, folded + [["code": "42955", "folded": "\u{264}"]]),

@@ -87,6 +87,101 @@ import Testing
         }
     }
 
+    private static let members = #""post.marks""#
+
+    /// What psql does to a parent or a relation, what is found, and whether what is said to be done undoes it.
+    private static let changedRelations: [(statements: String, what: [String], heals: Bool)] = [
+        ("DROP TRIGGER _check_parent ON item", ["The trigger _check_parent of item is missing."], true),
+        ("ALTER TABLE item DISABLE TRIGGER _check_parent", ["The trigger _check_parent of item is disabled."], true),
+        (
+            "ALTER TABLE item ENABLE REPLICA TRIGGER _check_parent", ["The trigger _check_parent of item is missing."],
+            true
+        ),
+        ("ALTER TABLE item ENABLE ALWAYS TRIGGER _check_parent", [], true),
+        (
+            "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks_pkey\"; INSERT INTO \(members) VALUES ('1', 'a'), ('1', 'a')",
+            ["The members of post.marks have no primary key of _from and _to."], true
+        ),
+        (
+            "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks_pkey\"; ALTER TABLE \(members) ADD PRIMARY KEY (_to, _from)",
+            ["The members of post.marks have no primary key of _from and _to."], false
+        ),
+        (
+            #"DROP INDEX "post.marks__to__from_idx""#,
+            ["The members of post.marks have no index of _to and _from."], true
+        ),
+        (
+            "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__from_fkey\"; INSERT INTO \(members) VALUES ('gone', 'a')",
+            ["_from of the members of post.marks has no foreign key to post that deletes with it."], true
+        ),
+        (
+            "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__to_fkey\"; INSERT INTO \(members) VALUES ('1', 'gone')",
+            ["_to of the members of post.marks has no foreign key to \"item\" that deletes with it."], true
+        ),
+        (
+            """
+            ALTER TABLE \(members) DROP CONSTRAINT "post.marks__to_fkey";
+            ALTER TABLE \(members) ADD FOREIGN KEY (_to) REFERENCES item (_id)
+            """,
+            ["_to of the members of post.marks has no foreign key to \"item\" that deletes with it."], true
+        ),
+        (
+            "ALTER TABLE \(members) DROP CONSTRAINT \"post.marks__to_fkey\"; COMMENT ON TABLE \(members) IS NULL",
+            ["The members of post.marks refer to no record type."], false
+        ),
+        (
+            "COMMENT ON TABLE \(members) IS 'what is liked'",
+            ["The comment of the members of post.marks does not say what they are."], true
+        ),
+        (
+            "ALTER TABLE \(members) ALTER _to TYPE text COLLATE \"default\"",
+            [
+                "The members of post.marks have other columns than _from and _to: _from text, "
+                    + "_to text in another order than that of bytes."
+            ], true
+        ),
+        (
+            "ALTER TABLE \(members) ADD rank bigint NOT NULL",
+            ["The members of post.marks have other columns than _from and _to: _from text, _to text, rank bigint."],
+            false
+        ),
+        ("ALTER TABLE \(members) ADD rank bigint", [], true),
+        (
+            "DROP TABLE \(members) CASCADE",
+            ["The relation post.marks has no table of members."], true
+        ),
+    ]
+
+    @Test(arguments: changedRelations.indices)
+    func whatPsqlChangesOfParentsAndRelationsIsFoundAndUndone(_ row: Int) async throws {
+        let (statements, what, heals) = Self.changedRelations[row]
+        try await withStore { fixture in
+            _ = try await fixture.store.createTypes(
+                SchemaCreateRequest(types: [
+                    RecordType(
+                        name: type("item"),
+                        fields: [field("title"): .string, .parent: .reference(type("item"))]
+                    ),
+                    RecordType(name: type("post"), fields: [field("marks"): .relation(type("item"))]),
+                ])
+            )
+            try await fixture.psql("INSERT INTO item (_id) VALUES ('a'); INSERT INTO post (_id) VALUES ('1')")
+            let checks = [DoctorCheck.parents, .relations, .foreignKeyIndexes]
+            func found() async throws -> [DoctorFinding] {
+                try await examine(fixture.database.url, checks).sorted { $0.key < $1.key }.flatMap(\.value)
+            }
+            #expect(try await found() == [])
+            try await fixture.psql(statements)
+            let findings = try await found()
+            #expect(findings.map(\.what) == what)
+            guard heals else { return }
+            for command in findings.flatMap(\.commands) {
+                try await fixture.psql(command.replacing("CONCURRENTLY ", with: ""))
+            }
+            #expect(try await found() == [], "\(statements)")
+        }
+    }
+
     @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
         try await withRecords { fixture in
             let findings = try await examine(fixture.database.url)
