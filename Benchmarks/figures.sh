@@ -24,6 +24,14 @@ ratios() {
     for i in "${!of[@]}"; do record "$3" "$(divide "${of[i]}" "${to[i]}")"; done
 }
 
+# differences OF FROM NAME: records one series less another, round by round.
+differences() {
+    local of from i
+    read -ra of <<<"$(series "$1")"
+    read -ra from <<<"$(series "$2")"
+    for i in "${!of[@]}"; do record "$3" "$(awk -v a="${of[i]}" -v b="${from[i]}" 'BEGIN { printf "%.6f", a - b }')"; done
+}
+
 measured_commit() {
     if [[ -n $COMMIT ]]; then
         echo "Skyrow at $COMMIT"

@@ -41,7 +41,8 @@ series() { printf '%s' "${SERIES[$1]:-}"; }
 
 divide() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.6f\n", b == 0 ? 0 : a / b }'; }
 
-# measure_pgbench WORK [ARGUMENT...]: records WORK.pgbench.{rate,database,client}
+# measure_pgbench WORK [ARGUMENT...]: records WORK.pgbench.{rate,database,client}; the statement is in WORK.sql of the folder
+# PGBENCH, which is that of this project.
 measure_pgbench() {
     local work=$1 output before after times client transactions rate
     before=$(postgres_time)
@@ -49,7 +50,7 @@ measure_pgbench() {
     { time "$POSTGRES_BIN/pgbench" --no-vacuum --protocol prepared --client "$CONNECTIONS" --jobs 2 --time "$DURATION" \
         --define rows="$ROWS" --define groups="$((ROWS / 20))" --define user="$USER_ID" --define due=2026-03-01T09:00:00Z \
         --define audience="{\"public\",\"user:$USER_ID\",\"users\"}" \
-        "${@:2}" --file "$HERE/pgbench/$work.sql" >"$WORK/pgbench.out" 2>"$WORK/pgbench.err"; } 2>"$WORK/times" \
+        "${@:2}" --file "${PGBENCH:-$HERE/pgbench}/$work.sql" >"$WORK/pgbench.out" 2>"$WORK/pgbench.err"; } 2>"$WORK/times" \
         || die "pgbench failed: $(tail -n 3 "$WORK/pgbench.err")"
     after=$(postgres_time)
     output=$(<"$WORK/pgbench.out")

@@ -32,6 +32,14 @@ local function requests(record_type, rows, api_key, token)
             .. '"]],"limit":50,' .. members .. "}")
     end
 
+    local function of_a_group() return '["eq",' .. path("grp") .. "," .. math.random(1, rows / 20) .. "]" end
+
+    -- A page of 20 records by a predicate.
+    local function group(predicate)
+        return post('record:query","params":{"record_type":"' .. record_type .. '","predicate":' .. predicate
+            .. ',"sort":[[' .. path("title") .. ',"asc"]],"limit":20}')
+    end
+
     local function of_a_year() return '"predicate":["eq",' .. path("year") .. "," .. math.random(1900, 2019) .. "]" end
 
     local linked = 0
@@ -40,10 +48,12 @@ local function requests(record_type, rows, api_key, token)
         fetch = function()
             return post('record:fetch","params":{"ids":["' .. record_type .. "/" .. existing() .. '"]}')
         end,
-        query = function()
-            return post('record:query","params":{"record_type":"' .. record_type
-                .. '","predicate":["eq",{"$type":"keypath","$val":"grp"},' .. math.random(1, rows / 20)
-                .. '],"sort":[[{"$type":"keypath","$val":"title"},"asc"]],"limit":20}')
+        query = function() return group(of_a_group()) end,
+        -- The same records by twenty conditions.
+        conditions = function()
+            local parts = { of_a_group() }
+            for i = 1, 19 do parts[i + 1] = '["gte",' .. path("score") .. "," .. -i .. ".5]" end
+            return group('["and",' .. table.concat(parts, ",") .. "]")
         end,
         save = function()
             return post('record:save","params":{"records":[' .. new_record() .. "]}")
@@ -81,6 +91,24 @@ local function requests(record_type, rows, api_key, token)
                 .. string.format("%.3f", 9.9 + math.random(0, 9) / 200) .. '],"group_by":{"year":' .. path("year")
                 .. '},"aggregates":{"n":["count"],"mean":["avg",' .. path("rating") .. ']},"sort":[[' .. path("year")
                 .. ',"asc"]],"limit":1000}')
+        end,
+        near = function()
+            return post('record:query","params":{"record_type":"place","predicate":["near",' .. path("at") .. ',{"$type":"geo","$lng":'
+                .. math.random(-179, 179) .. ',"$lat":' .. math.random(-84, 84) .. '}],"limit":50}')
+        end,
+        -- Two of two thousand words, of which a plot has eight.
+        match = function()
+            local word = math.random(0, 1999)
+            return post('record:query","params":{"record_type":"film","predicate":["match",' .. path("plot") .. ',"word' .. word
+                .. " or word" .. (word + 1) % 2000 .. '"],"limit":50}')
+        end,
+        members = function()
+            return post('record:query","params":{"record_type":"person","predicate":["related_to",{"$type":"ref","$id":"film/f1"},"cast"],'
+                .. '"limit":50}')
+        end,
+        relate = function()
+            return post('record:save","params":{"return":"changed","records":[{"_id":"film/f' .. math.random(2, 100000)
+                .. '","cast":{"$op":"relate","$val":[{"$type":"ref","$id":"person/p' .. math.random(1, 50000) .. '"}]}}]}')
         end,
         increment = function()
             return post('record:save","params":{"return":"changed","records":[{"_id":"film/f1","votes":{"$op":"inc","$val":1}}]}')

@@ -1,31 +1,42 @@
 # shellcheck shell=bash
 # A table of 10,000 records beside a large one.
 
+# measure_on SIZE WORK ROWS: a work on the table of that name, by pgbench and by the service.
+measure_on() {
+    local size=$1 work=$2 ROWS=$3 PGBENCH=$WORK
+    sed "s/\"app\"\.\"item\"/\"app\".\"$size\"/" "$HERE/pgbench/$work.sql" >"$WORK/growth.$work.$size.sql"
+    measure_pgbench "growth.$work.$size"
+    measure_wrk "$work" "growth.$work.$size" "$size" "$ROWS"
+}
+
 measure_growth() {
-    local round
+    local round work
     fill small 10000
     fill large "$GROWTH"
     sql CHECKPOINT
     for ((round = 1; round <= ROUNDS; round++)); do
         note "Growth, round $round of $ROUNDS"
-        measure_wrk fetch growth.fetch.small small 10000
-        measure_wrk fetch growth.fetch.large large "$GROWTH"
-        measure_wrk query growth.query.small small 10000
-        measure_wrk query growth.query.large large "$GROWTH"
+        for work in fetch query; do
+            measure_on small "$work" 10000
+            measure_on large "$work" "$GROWTH"
+        done
     done
 }
 
 print_growth() {
     local work
     cat <<EOT
-| Growth from 10,000 to $(grouped "$GROWTH") rows | 10,000 rows /s | $(grouped "$GROWTH") rows /s | slower by | spread | service + PostgreSQL µs | p99 ms |
-|---|---|---|---|---|---|---|
+| Growth from 10,000 to $(grouped "$GROWTH") rows | 10,000 rows /s | $(grouped "$GROWTH") rows /s | slower by | pgbench slower by | of pgbench's | spread | service + PostgreSQL µs | p99 ms |
+|---|---|---|---|---|---|---|---|---|
 EOT
     for work in fetch query; do
         ratios "growth.$work.small.rate" "growth.$work.large.rate" "growth.$work.ratio"
-        printf '| %s | %s | %s | %s× | %s | %s, %s | %s, %s |\n' "$(work_names "$work")" \
+        ratios "growth.$work.small.pgbench.rate" "growth.$work.large.pgbench.rate" "growth.$work.pgbench.ratio"
+        ratios "growth.$work.ratio" "growth.$work.pgbench.ratio" "growth.$work.relative"
+        printf '| %s | %s | %s | %s× | %s× | %s | %s | %s, %s | %s, %s |\n' "$(work_names "$work")" \
             "$(median "growth.$work.small.rate" %.0f)" "$(median "growth.$work.large.rate" %.0f)" \
-            "$(median "growth.$work.ratio" %.2f)" "$(spread "growth.$work.ratio" %.2f)" \
+            "$(median "growth.$work.ratio" %.2f)" "$(median "growth.$work.pgbench.ratio" %.2f)" \
+            "$(median "growth.$work.relative" %.2f)" "$(spread "growth.$work.relative" %.2f)" \
             "$(median "growth.$work.small.time" %.0f)" "$(median "growth.$work.large.time" %.0f)" \
             "$(median "growth.$work.small.p99" %.2f)" "$(median "growth.$work.large.p99" %.2f)"
     done
