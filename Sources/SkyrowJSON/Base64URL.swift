@@ -5,12 +5,18 @@ package enum Base64URL {
     package static func encode(_ bytes: [UInt8]) -> String {
         let length = (bytes.count * 4 + 2) / 3
         return String(unsafeUninitializedCapacity: length) { text in
-            for place in 0..<length {
-                // The six bits from this one on, of which some may be behind the last byte.
-                let bit = place * 6
-                let first = UInt16(bytes[bit / 8]) << 8
-                let second = bit / 8 + 1 < bytes.count ? UInt16(bytes[bit / 8 + 1]) : 0
-                text[place] = alphabet[Int((first | second) >> UInt16(10 - bit % 8) & 63)]
+            alphabet.withUnsafeBufferPointer { alphabet in
+                var place = 0
+                // Three bytes are four letters; what the last ones lack is zero, and has no letters.
+                for first in stride(from: 0, to: bytes.count, by: 3) {
+                    let second = first + 1 < bytes.count ? bytes[first + 1] : 0
+                    let third = first + 2 < bytes.count ? bytes[first + 2] : 0
+                    let group = UInt32(bytes[first]) << 16 | UInt32(second) << 8 | UInt32(third)
+                    for letter in 0..<min(4, length - place) {
+                        text[place + letter] = alphabet[Int(group >> UInt32(18 - 6 * letter)) & 63]
+                    }
+                    place += 4
+                }
             }
             return length
         }

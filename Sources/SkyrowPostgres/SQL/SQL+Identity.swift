@@ -1,24 +1,28 @@
 extension SQL {
-    /// Lends what makes the statement what it is: its text, and of each value the type, the length and the bytes.
+    /// Appends what makes the statement another one: its text, and the types and bytes of its values, each after its length.
     ///
-    /// Two statements that lend the same bytes in all are the same. Each part has its length before it, so that no two
-    /// differ only in where a part ends.
-    package func withIdentity(_ body: (UnsafeRawBufferPointer) -> Void) {
-        lend(Int64(utf8.count), body)
-        utf8.withUnsafeBytes(body)
-        lend(Int64(bindings.values.count), body)
+    /// Two statements append the same bytes only when they are the same.
+    package func appendIdentity(to bytes: inout [UInt8]) {
+        bytes.append(counted: utf8[...])
+        bytes.append(number: bindings.values.count)
         for value in bindings.values {
-            lend(Int64(value.type.rawValue), body)
-            lend(Int64(value.length), body)
-            guard value.length > 0 else { continue }
-            bindings.encoder.bytes[value.offset..<(value.offset + value.length)].withUnsafeBytes(body)
+            bytes.append(number: Int(value.type.rawValue) << 32 | Int(UInt32(truncatingIfNeeded: value.length)))
         }
-    }
-
-    private func lend(_ number: Int64, _ body: (UnsafeRawBufferPointer) -> Void) {
-        withUnsafeBytes(of: number.bigEndian, body)
+        bytes += bindings.encoder.bytes
     }
 
     /// How many bytes the values have together.
     package var valueBytes: Int { bindings.encoder.bytes.count }
+}
+
+extension [UInt8] {
+    /// Appends bytes after their number.
+    package mutating func append(counted bytes: ArraySlice<UInt8>) {
+        append(number: bytes.count)
+        self += bytes
+    }
+
+    fileprivate mutating func append(number: Int) {
+        Swift.withUnsafeBytes(of: Int64(number).bigEndian) { append(contentsOf: $0) }
+    }
 }

@@ -80,6 +80,7 @@ package enum MetadataField: String, Hashable, Sendable, CaseIterable {
 
     /// Reads the names of Skygear's key paths, and those of the wire form and of the tables; nil for any other.
     init?(keyPath name: String) {
+        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
         switch name {
         case "_id": self = .id
         case "_owner", "_owner_id", "_ownerID": self = .owner

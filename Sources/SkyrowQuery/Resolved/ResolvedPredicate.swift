@@ -5,13 +5,13 @@ package import SkyrowModel
 ///
 /// ``Resolver`` makes it of a ``RecordPredicate``. SQL text is one interpreter of it, ``MemoryInterpreter`` another; a
 /// seeded test holds them to each other. Each case is true, false or unknown for a record (Kleene's logic), and a
-/// record matches where the whole is true.
-package enum ResolvedPredicate: Hashable, Sendable {
+/// record matches where the whole is true. It is indirect, so that a part is as large as a pointer and cheap to hand on.
+package indirect enum ResolvedPredicate: Hashable, Sendable {
     /// True where all are; true without any.
     case and([ResolvedPredicate])
     /// True where one is; false without any.
     case or([ResolvedPredicate])
-    indirect case not(ResolvedPredicate)
+    case not(ResolvedPredicate)
     /// True where none is true, and false otherwise: never unknown.
     case none([ResolvedPredicate])
     /// Unknown for every record: a comparison with `null`.
@@ -47,17 +47,17 @@ package enum ResolvedPredicate: Hashable, Sendable {
     /// A geometry that a location lies in, or on the edge of.
     case covers(ResolvedColumn, Location)
     /// A value that a query finds, or an array of which it finds an element; false where it finds nothing.
-    indirect case isFound(ResolvedColumn, by: ResolvedSubquery)
+    case isFound(ResolvedColumn, by: ResolvedSubquery)
     /// A value that a query does not find.
-    indirect case isNotFound(ResolvedColumn, by: ResolvedSubquery)
+    case isNotFound(ResolvedColumn, by: ResolvedSubquery)
     /// A record that is a member of a relation of another, which is given; false where that is none the caller may read.
     case isMember(ResolvedColumn, ResolvedOwner)
     /// True where a predicate is true of one of some elements; false of none, and never unknown.
-    indirect case any(ResolvedElements)
+    case any(ResolvedElements)
     /// True where a predicate is true of each of some elements, and of none; never unknown.
-    indirect case all(ResolvedElements)
+    case all(ResolvedElements)
     /// True where each of some records, two or more, is a member of a relation; the predicate is that the id is one of theirs.
-    indirect case hasEach(ResolvedElements)
+    case hasEach(ResolvedElements)
 
     /// Whether the truth for a record depends on other records, beside those that are joined to it.
     package var needsOtherRecords: Bool {

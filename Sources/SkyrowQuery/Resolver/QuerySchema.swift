@@ -17,6 +17,9 @@ package protocol QueryRecordType {
     /// The field of this name; nil when there is none, or none that the caller sees.
     func queryField(_ name: FieldName) -> QueryField?
 
+    /// Whether a field that the caller sees leads to any number of records.
+    var hasRelations: Bool { get }
+
     /// The places of all fields that the caller sees.
     var fieldPositions: [Int] { get }
 
@@ -35,6 +38,7 @@ package protocol QueryRecordType {
 
 extension QueryRecordType {
     package var hasMetadata: Bool { true }
+    package var hasRelations: Bool { true }
     package var referenceFields: [FieldName] { [] }
 }
 

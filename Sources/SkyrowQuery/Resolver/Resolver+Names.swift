@@ -46,7 +46,10 @@ extension Resolver {
     /// Throws what ``column(_:)`` throws of the names up to there.
     mutating func list(on path: KeyPath) throws(SkyrowError) -> (column: ResolvedColumn, rest: KeyPath)? {
         if case .value = start { return nil }
-        return try list(on: path, names(of: path), endsAtArray: false)
+        let names = names(of: path)
+        // Of one name, which is what most paths have, only a relation leads on.
+        guard names.count > 1 || root.hasRelations else { return nil }
+        return try list(on: path, names, endsAtArray: false)
     }
 
     /// The same, where the path may end at an array.
@@ -143,13 +146,8 @@ extension Resolver {
 
     /// A column of the record that is asked about, or of a joined one.
     private func column(_ name: String, behind join: Int?, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
-        try column(
-            name,
-            of: join.map { joined[$0].type } ?? root,
-            join: join,
-            ids: join == nil ? rootIDForms : targetIDForms,
-            path
-        )
+        guard let join else { return try column(name, of: root, join: nil, ids: rootIDForms, path) }
+        return try column(name, of: joined[join].type, join: join, ids: targetIDForms, path)
     }
 
     private func column(

@@ -90,7 +90,7 @@ package struct Resolver<Schema: QuerySchema> {
             predicate: predicate,
             sort: sort,
             inclusions: inclusions,
-            lists: lists.map(\.resolved),
+            lists: lists.map { $0.resolved },
             joins: joins,
             comparedJoins: comparedJoins,
             fields: fields,

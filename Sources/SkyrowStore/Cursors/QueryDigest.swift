@@ -16,14 +16,13 @@ struct QueryDigest: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    init(_ query: ResolvedQuery, _ text: QueryText, condition: SQL) {
-        var hash = SHA256()
-        func add(_ name: String) {
-            let utf8 = Array(name.utf8)
-            withUnsafeBytes(of: Int64(utf8.count).bigEndian) { hash.update($0) }
-            hash.update(utf8)
-        }
-        func add(_ sql: SQL) { sql.withIdentity { hash.update($0) } }
+    /// - Parameters:
+    ///   - condition: what the predicate is in the statement.
+    ///   - order: what the sort is there, not reversed for a page that is read from its end.
+    init(_ query: ResolvedQuery, _ text: QueryText, condition: SQL, order: SQL) {
+        var identity: [UInt8] = []
+        identity.reserveCapacity(1024)
+        func add(_ name: String) { identity.append(counted: Array(name.utf8)[...]) }
         add(text.root.schema.name)
         switch query.visibility.records.database {
         case .everyone: add("_public")
@@ -31,13 +30,15 @@ struct QueryDigest: Hashable, Sendable {
         case .user(let user): add("/" + user.rawValue)
         }
         add(query.type.rawValue)
-        add(condition)
+        condition.appendIdentity(to: &identity)
         for join in query.joins.prefix(query.comparedJoins) {
             add(join.target.rawValue)
-            add(text.key(join))
+            text.key(join).appendIdentity(to: &identity)
         }
-        add(text.order(query.sort))
-        hash.update(query.sort.map { CursorValues.code(of: $0.column.kind) })
+        order.appendIdentity(to: &identity)
+        for key in query.sort { identity.append(CursorValues.code(of: key.column.kind)) }
+        var hash = SHA256()
+        hash.update(identity)
         bytes = Array(hash.finish().bytes.prefix(Self.byteCount))
     }
 }

@@ -86,6 +86,7 @@ package final class RecordTable: Sendable {
     /// The columns whose order an index gives.
     package let orders: IndexedOrders
     private let positions: [FieldName: Int]
+    package let hasRelations: Bool
     /// The reserved columns and all fields, as the alias `r` of a statement.
     package let wholeRow: RecordSelection
     /// The texts of the statements on this table.
@@ -150,6 +151,7 @@ package final class RecordTable: Sendable {
         self.rules = rules
         self.hidden = hidden
         contention = PostgresContention(table: name.hashValue)
+        hasRelations = self.columns.contains { if case .relation = $0.type { true } else { false } }
         positions = Dictionary(
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }

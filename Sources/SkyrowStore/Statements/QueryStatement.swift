@@ -29,11 +29,9 @@ struct QueryStatement {
     /// Where rows have the values of the sort keys, and what makes a cursor of them.
     private struct CursorPlan {
         let keys: CursorKeys
-        let query: ResolvedQuery
-        let text: QueryText
-        let condition: SQL
-        /// The column of each key's value.
-        let columns: [Int]
+        let digest: QueryDigest
+        /// The kind and the column of each key's value.
+        let values: [(kind: ValueKind, column: Int)]
     }
 
     /// Of more records that match, callers who do not pass every rule learn no number when they ask for an estimate.
@@ -72,7 +70,8 @@ struct QueryStatement {
         let text = QueryText(table, resolver, access)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         cost = QueryCost(resolved, text, in: access.database, size: size)
-        let values = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, cursors)
+        var sortText = text.order(resolved.sort)
+        let place = try Self.place(of: query, &resolved, resolver.creationOrder, text, condition, &sortText, cursors)
         let order = resolved.isBackwards ? resolved.sort.map(\.reversed) : resolved.sort
 
         fields = access.fields
@@ -83,7 +82,7 @@ struct QueryStatement {
         // The values of more keys are not sent, since no page begins behind them.
         let hasCursor = cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys
         let source = Self.source(resolved, text, condition)
-        let keyset = values.map { Keyset(sort: order, values: $0) }
+        let keyset = place.map { Keyset(sort: order, values: $0.values) }
         let form = keyset?.form(
             isIndexed: order.first.map { text.isIndexed($0, in: access.database) } ?? false,
             joins: resolved.joins.count,
@@ -131,10 +130,9 @@ struct QueryStatement {
             if hasCursor, let cursors {
                 CursorPlan(
                     keys: cursors,
-                    query: resolved,
-                    text: text,
-                    condition: condition,
-                    columns: keyColumns.prefix(order.count - 1) + [selection.plan.idColumn]
+                    digest: place?.digest ?? QueryDigest(resolved, text, condition: condition, order: sortText),
+                    values: zip(order, keyColumns.prefix(order.count - 1) + [selection.plan.idColumn])
+                        .map { ($0.column.kind, $1) }
                 )
             } else {
                 nil
@@ -144,6 +142,7 @@ struct QueryStatement {
             columns: selection.columns,
             source: source,
             order: order,
+            orderText: resolved.isBackwards ? text.order(order) : sortText,
             limit: Int64(limit == 0 ? 0 : limit + 1),
             offset: Int64(query.offset),
             isNearest: isNearest
@@ -161,7 +160,7 @@ struct QueryStatement {
         SQLIdentifier(sortKeyAt: place)
     }
 
-    /// The values of the sort keys at the query's cursor; nil where the page begins at an end.
+    /// What the query's cursor holds: the values of the sort keys; nil where the page begins at an end.
     ///
     /// A cursor of a page of the last records is one of the order of creation; a query without a sort goes on in that.
     private static func place(
@@ -170,17 +169,21 @@ struct QueryStatement {
         _ creationOrder: [ResolvedSort],
         _ text: QueryText,
         _ condition: SQL,
+        _ sortText: inout SQL,
         _ cursors: CursorKeys?
-    ) throws(SkyrowError) -> [ResolvedLiteral?]? {
+    ) throws(SkyrowError) -> (digest: QueryDigest, values: [ResolvedLiteral?])? {
         guard let (parameter, cursor) = query.position.cursor else { return nil }
         guard let opened = cursors?.open(cursor) else { throw .cursorInvalid(parameter) }
-        if query.sort.isEmpty, opened.digest != QueryDigest(resolved, text, condition: condition) {
+        var digest = QueryDigest(resolved, text, condition: condition, order: sortText)
+        if query.sort.isEmpty, opened.digest != digest {
             resolved.sort = creationOrder
+            sortText = text.order(creationOrder)
+            digest = QueryDigest(resolved, text, condition: condition, order: sortText)
         }
-        guard opened.digest == QueryDigest(resolved, text, condition: condition),
+        guard opened.digest == digest,
             let values = CursorValues.read(opened.values, kinds: resolved.sort.map(\.column.kind))
         else { throw .cursorInvalid(parameter) }
-        return values
+        return (digest, values)
     }
 
     private static func counted(_ page: SQL, _ order: [ResolvedSort], _ source: SQL, atMost limit: Int?) -> SQL {
@@ -317,12 +320,10 @@ struct QueryStatement {
     private func cursor(_ plan: CursorPlan, at row: Int, in result: PostgresResult, _ hasMore: Bool) throws -> String? {
         var values: [UInt8] = []
         var fits = true
-        for (key, column) in zip(plan.query.sort, plan.columns) where fits {
-            fits = CursorValues.append(result, row: row, column: column, kind: key.column.kind, to: &values)
+        for (kind, column) in plan.values where fits {
+            fits = CursorValues.append(result, row: row, column: column, kind: kind, to: &values)
         }
-        if fits, let text = plan.keys.seal(QueryDigest(plan.query, plan.text, condition: plan.condition), values) {
-            return text
-        }
+        if fits, let text = plan.keys.seal(plan.digest, values) { return text }
         // Who reads all that there is needs no cursor.
         guard hasMore else { return nil }
         throw SkyrowError.invalidArgument(
@@ -358,7 +359,7 @@ extension QueryText {
         let name = root.columns[position].key
         let oid: PostgresOID? =
             if case .array(.reference) = key.kind { PostgresOID.textArray } else { key.kind.sortOID }
-        return plan.members.first { $0.key == name && $0.kind.oid == oid }?.column
+        return plan.members.first { $0.kind.oid == oid && $0.key == name }?.column
     }
 }
 
@@ -367,6 +368,7 @@ private struct Page {
     let columns: SQL
     let source: SQL
     let order: [ResolvedSort]
+    let orderText: SQL
     let limit: Int64
     let offset: Int64
     /// Whether an index gives the records by their distances.
@@ -374,12 +376,12 @@ private struct Page {
 
     func statement(_ text: QueryText, _ keyset: Keyset?, _ form: Keyset.Form?) -> SQL {
         if isNearest { return nearest(keyset.map { form == .row ? text.row($0) : text.condition($0) }) }
-        guard let keyset, let form else { return select(nil, text.order(order)) }
+        guard let keyset, let form else { return select(nil, orderText) }
         switch form {
         case .row:
             return select(text.row(keyset), text.rowOrder(keyset))
         case .condition:
-            return select(text.condition(keyset), text.order(order))
+            return select(text.condition(keyset), orderText)
         case .branches:
             let branches = keyset.branches.map { branch -> SQL in
                 "(\(select(text.condition(branch, of: keyset), text.order(of: branch, in: keyset))))"

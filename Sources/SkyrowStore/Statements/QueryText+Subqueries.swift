@@ -17,17 +17,27 @@ extension QueryText {
     ///
     /// A query that finds no such value is then a join of PostgreSQL's, which it is not inside of a `CASE`.
     func matches(_ predicate: ResolvedPredicate) -> SQL {
+        var sql = SQL()
+        append(matching: predicate, to: &sql)
+        return sql
+    }
+
+    private func append(matching predicate: ResolvedPredicate, to sql: inout SQL) {
+        func append(_ parts: [ResolvedPredicate], joinedBy separator: StaticString) {
+            for (index, part) in parts.enumerated() {
+                if index > 0 { sql.append(raw: separator) }
+                sql.append(raw: "(")
+                self.append(matching: part, to: &sql)
+                sql.append(raw: ")")
+            }
+        }
         switch predicate {
-        case .and(let parts) where !parts.isEmpty:
-            return parts.map { "(\(matches($0)))" as SQL }.joined(separator: " AND ")
-        case .or(let parts) where !parts.isEmpty:
-            return parts.map { "(\(matches($0)))" as SQL }.joined(separator: " OR ")
-        case .any(let elements):
-            return sharedElement(elements) ?? any(elements)
+        case .and(let parts) where !parts.isEmpty: append(parts, joinedBy: " AND ")
+        case .or(let parts) where !parts.isEmpty: append(parts, joinedBy: " OR ")
+        case .any(let elements): sql += sharedElement(elements) ?? any(elements)
         case .isNotFound(let column, let query):
-            return "\(value(column)) IS NOT NULL AND \(isNotFound(column, by: query))"
-        default:
-            return condition(predicate)
+            sql += "\(value(column)) IS NOT NULL AND \(isNotFound(column, by: query))"
+        default: self.append(predicate, to: &sql)
         }
     }
 

@@ -74,6 +74,35 @@ struct QueryText {
         relation.isOrder ? ordered(column) : equated(column)
     }
 
+    private func append(compared column: ResolvedColumn, _ relation: Relation, to sql: inout SQL) {
+        guard isPlain(column), relation.isOrder ? column.collation.ordersByBytes : column.collation.equatesByBytes
+        else {
+            sql += compared(column, relation)
+            return
+        }
+        append(plain: column, to: &sql)
+    }
+
+    /// Whether a column is compared as it is stored, but for its collation.
+    private func isPlain(_ column: ResolvedColumn) -> Bool {
+        guard column.reading == .stored, !column.folds, !column.readsWireID, column.onlyOwner == nil else {
+            return false
+        }
+        switch column.kind {
+        case .string, .integer, .number, .boolean, .datetime, .bytes, .id, .user, .reference: break
+        case .decimal, .json, .access, .database, .array, .location, .geometry, .relation, .opaque: return false
+        }
+        if case .element = column.place { return false }
+        return true
+    }
+
+    /// `"r"."title"`
+    private func append(plain column: ResolvedColumn, to sql: inout SQL) {
+        sql.append(alias(column.join))
+        sql.append(raw: ".")
+        sql.append(identifier(column))
+    }
+
     func identifier(_ column: ResolvedColumn) -> SQLIdentifier {
         switch column.place {
         case .field(_, let position): table(of: column).columns[position].identifier
@@ -94,13 +123,14 @@ struct QueryText {
 
     // MARK: Joins
 
+    private static let rootAlias: SQLIdentifier = "r"
     private static let aliases: [SQLIdentifier] = [
         "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9", "j10", "j11", "j12", "j13", "j14", "j15", "j16",
     ]
 
     /// The alias of a join's record, or of the record that is asked about.
     func alias(_ join: Int?) -> SQLIdentifier {
-        guard let number else { return join.map { Self.aliases[$0] } ?? "r" }
+        guard let number else { return join.map { Self.aliases[$0] } ?? Self.rootAlias }
         return Self.nestedAliases[number][join.map { $0 + 1 } ?? 0]
     }
 
@@ -163,19 +193,57 @@ struct QueryText {
     // MARK: Predicates
 
     func condition(_ predicate: ResolvedPredicate) -> SQL {
+        var sql = SQL()
+        append(predicate, to: &sql)
+        return sql
+    }
+
+    /// Piece by piece into one buffer: a predicate may have a thousand conditions, and most are comparisons.
+    func append(_ predicate: ResolvedPredicate, to sql: inout SQL) {
         switch predicate {
-        case .and(let parts): return all(parts, separator: " AND ", empty: "true")
-        case .or(let parts): return all(parts, separator: " OR ", empty: "false")
-        case .not(let part): return "NOT (\(condition(part)))"
-        case .none(let parts): return "(\(all(parts, separator: " OR ", empty: "false"))) IS NOT TRUE"
+        case .and(let parts): append(parts, joinedBy: " AND ", empty: "true", to: &sql)
+        case .or(let parts): append(parts, joinedBy: " OR ", empty: "false", to: &sql)
+        case .not(let part):
+            sql.append(raw: "NOT (")
+            append(part, to: &sql)
+            sql.append(raw: ")")
+        case .none(let parts):
+            sql.append(raw: "(")
+            append(parts, joinedBy: " OR ", empty: "false", to: &sql)
+            sql.append(raw: ") IS NOT TRUE")
+        case .comparison(let column, let relation, let literal):
+            append(compared: column, relation, to: &sql)
+            sql.append(raw: relation.sign)
+            literal.bind(to: &sql)
+        default: sql += single(predicate)
+        }
+    }
+
+    private func append(
+        _ parts: [ResolvedPredicate],
+        joinedBy separator: StaticString,
+        empty: StaticString,
+        to sql: inout SQL
+    ) {
+        if parts.isEmpty { sql.append(raw: empty) }
+        for (index, part) in parts.enumerated() {
+            if index > 0 { sql.append(raw: separator) }
+            sql.append(raw: "(")
+            append(part, to: &sql)
+            sql.append(raw: ")")
+        }
+    }
+
+    /// A condition on its own.
+    private func single(_ predicate: ResolvedPredicate) -> SQL {
+        switch predicate {
+        case .and, .or, .not, .none, .comparison: return condition(predicate)
         case .unknown: return "NULL::boolean"
         case .isMissing(let column): return "\(value(column)) IS NULL"
         case .isPresent(let column): return "\(value(column)) IS NOT NULL"
         // True or false for every value and NULL for NULL, so that `not` of it matches nothing either.
         case .constant(let column, true): return "\(value(column)) = \(value(column))"
         case .constant(let column, false): return "\(value(column)) <> \(value(column))"
-        case .comparison(let column, let relation, let literal):
-            return "\(compared(column, relation)) \(relation.sign) \(literal.sql)"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
         case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
         case .match(let column, let words):
@@ -213,22 +281,12 @@ struct QueryText {
         return table.indexes.contains { $0.hasTrigrams(of: field, folded: column.folds) }
     }
 
-    private func all(_ parts: [ResolvedPredicate], separator: SQL, empty: SQL) -> SQL {
-        if parts.isEmpty { return empty }
-        var result = SQL()
-        for (index, part) in parts.enumerated() {
-            if index > 0 { result += separator }
-            result += "(\(condition(part)))"
-        }
-        return result
-    }
-
     private func columns(_ left: ResolvedColumn, _ relation: Relation, _ right: ResolvedColumn) -> SQL {
         switch (left.kind, right.kind) {
         case (.integer, .number): integer(left, relation, beside: right)
         case (.number, .integer): integer(right, relation.turned, beside: left)
         default:
-            "\(around(left).compared(left, relation)) \(relation.sign) \(around(right).compared(right, relation))"
+            "\(around(left).compared(left, relation))\(raw: relation.sign)\(around(right).compared(right, relation))"
         }
     }
 
@@ -277,7 +335,7 @@ struct QueryText {
         var order = SQL()
         for (place, key) in sort.enumerated() {
             if place > 0 { order.append(raw: ", ") }
-            order += ordered(key.column)
+            append(compared: key.column, .less, to: &order)
             order.append(raw: key.ending)
         }
         return order
@@ -297,30 +355,41 @@ extension ResolvedSort {
 }
 
 extension Relation {
-    fileprivate var sign: SQL {
+    /// With the blanks around it.
+    fileprivate var sign: StaticString {
         switch self {
-        case .equal: "="
-        case .unequal: "<>"
-        case .less: "<"
-        case .lessOrEqual: "<="
-        case .greater: ">"
-        case .greaterOrEqual: ">="
+        case .equal: " = "
+        case .unequal: " <> "
+        case .less: " < "
+        case .lessOrEqual: " <= "
+        case .greater: " > "
+        case .greaterOrEqual: " >= "
         }
     }
 }
 
 extension ResolvedLiteral {
     var sql: SQL {
+        var sql = SQL()
+        bind(to: &sql)
+        return sql
+    }
+
+    /// Appends a placeholder for the value.
+    func bind(to sql: inout SQL) {
         switch self {
-        case .text(let text): "\(text)"
-        case .integer(let integer): "\(integer)"
-        case .number(let number): "\(number)"
-        case .decimal(let number): "\(number.description)::numeric"
-        case .boolean(let flag): "\(flag)"
-        case .datetime(let instant): "\(PostgresTimestamp(microsecondsSince2000: instant.microseconds))"
-        case .bytes(let bytes): "\(bytes)"
-        case .location(let location): "\(location.ewkb)"
-        case .geometry(let geometry): "\(geometry.ewkb)"
+        case .text(let text): sql.bind(text)
+        case .integer(let integer): sql.bind(integer)
+        case .number(let number): sql.bind(number)
+        case .decimal(let number):
+            sql.bind(number.description)
+            sql.append(raw: "::numeric")
+        case .boolean(let flag): sql.bind(flag)
+        case .datetime(let instant):
+            sql.bind(PostgresTimestamp(microsecondsSince2000: instant.microseconds))
+        case .bytes(let bytes): sql.bind(bytes)
+        case .location(let location): sql.bind(location.ewkb)
+        case .geometry(let geometry): sql.bind(geometry.ewkb)
         }
     }
 }
