@@ -40,6 +40,12 @@ public struct Field: Hashable, Sendable {
     /// ```
     public var rank: Field { applying(.rank) }
 
+    /// The text in the order of a language, for the order of records alone: `.sorted(by: Field("name").inOrder(of: "sv"))`.
+    ///
+    /// - Parameter language: as PostgreSQL names its collations of ICU, `sv` or `de-AT`; the service refuses an unknown one with
+    ///   `108 InvalidArgument`.
+    public func inOrder(of language: String) -> Field { applying(.collate(language)) }
+
     private func applying(_ function: FieldFunction) -> Field {
         var field = self
         field.function = function

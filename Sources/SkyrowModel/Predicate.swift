@@ -102,6 +102,8 @@ public enum FieldFunction: Hashable, Sendable {
     case distance(Location)
     /// How well a text has the words that the query's only `match` asks it for; for `sort` and `include` alone.
     case rank
+    /// The text in the order of a language, "sv" or "de-AT"; for `sort` alone.
+    case collate(String)
 
     /// The name behind `"func"`.
     package var name: String {
@@ -110,6 +112,7 @@ public enum FieldFunction: Hashable, Sendable {
         case .size: "size"
         case .distance: "distance"
         case .rank: "rank"
+        case .collate: "collate"
         }
     }
 }

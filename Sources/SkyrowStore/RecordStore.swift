@@ -32,7 +32,7 @@ package final class RecordStore: Sendable {
     private let versions = Mutex<SchemaVersions?>(nil)
     /// The numbers of rows of large tables.
     let sizes = Mutex<[String: Double]>([:])
-    let knownTimeZones = Mutex<Set<String>?>(nil)
+    let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
 
     /// - Parameters:

@@ -47,3 +47,21 @@ import Testing
         #expect(error?.code == .invalidArgument)
     }
 }
+
+@Suite struct FieldPathTests {
+    @Test(
+        arguments: [
+            ("title", ["title"]), ("a.b.c", ["a", "b", "c"]),
+            // A mark that combines with the dot is part of the name behind it.
+            ("meta.\u{301}x", ["meta", "\u{301}x"]), ("\u{301}.x", ["\u{301}", "x"]),
+        ]
+    )
+    func aPathIsNamesBetweenDots(text: String, names: [String]) throws {
+        #expect(try FieldPath(text).components == names)
+        #expect(FieldPath(unchecked: text).description == text)
+    }
+
+    @Test(arguments: ["", ".", "a.", ".a", "a..b"]) func aNameIsNotEmpty(text: String) {
+        #expect(throws: SkyrowError.self) { try FieldPath(text) }
+    }
+}

@@ -56,6 +56,11 @@ package struct SQLIdentifier: Hashable, Sendable {
         self.init(checked: number.map { "m\($0)" } ?? "m")
     }
 
+    /// `sv-x-icu`, the collation that PostgreSQL makes for a language of ICU's.
+    package init(collationOf language: String) {
+        self.init(checked: "\(language)-x-icu")
+    }
+
     private init(checked name: String) {
         var quoted = "\""
         for character in name.unicodeScalars {

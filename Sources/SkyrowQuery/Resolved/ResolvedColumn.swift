@@ -36,6 +36,8 @@ package struct ResolvedColumn: Hashable, Sendable {
     package var reading = Reading.stored
     /// Whether a text is compared in lower case.
     package var folds = false
+    /// The language in whose order texts are sorted; nil for the order of their bytes.
+    package var sortLanguage: String?
     /// The caller, where owners alone see the column: it is missing from the records of others.
     package var onlyOwner: UserID?
 

@@ -176,6 +176,7 @@ extension Resolver {
         }
         var resolver = Resolver(schema: schema, root: type, access: access)
         resolver.start = .listedRecord
+        resolver.takesLanguages = true
         var list = InclusionList(column: column, parent: parent, options: options, resolver: resolver)
         if !options.sort.isEmpty {
             do throws(SkyrowError) { list.sort = try list.resolver.sort(options.sort) } catch { throw error.at(".") }

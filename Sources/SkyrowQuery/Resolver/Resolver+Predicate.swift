@@ -328,6 +328,8 @@ extension ResolvedColumn {
             return distance(from: center)
         case .rank:
             throw .predicateInvalid("A rank is for \"sort\" and \"include\" alone.", path)
+        case .collate:
+            throw .predicateInvalid("The order of a language is for \"sort\" alone.", path)
         }
     }
 }

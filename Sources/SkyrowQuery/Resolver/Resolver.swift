@@ -38,6 +38,8 @@ package struct Resolver<Schema: QuerySchema> {
     var ordersByDistance = false
     /// The distance of the condition `near` that gives the order.
     var nearest: ResolvedColumn?
+    /// Whether an order may be that of a language.
+    var takesLanguages = false
     /// What the key paths begin at.
     var start = PathStart.record
 
@@ -75,6 +77,7 @@ package struct Resolver<Schema: QuerySchema> {
 
     package mutating func resolve(_ query: RecordQuery) throws(SkyrowError) -> ResolvedQuery {
         ordersByDistance = query.sort.isEmpty
+        takesLanguages = true
         // The order in which joins are made is the order of these.
         let predicate = try query.predicate.map { part throws(SkyrowError) in try self.predicate(part) }
         let sort = try self.order(of: query)
@@ -174,6 +177,7 @@ package struct Resolver<Schema: QuerySchema> {
         of column: ResolvedColumn,
         _ path: KeyPath
     ) throws(SkyrowError) -> ResolvedColumn {
+        if case .collate(let language) = function { return try inOrder(of: language, column, path) }
         guard case .rank = function else { return try self.function(function, of: path) }
         guard use.words == 1, let matched, matched.column == column else {
             throw .recordQueryInvalid("A rank is that of the query's only \"match\", and of its field.", path)
@@ -182,6 +186,26 @@ package struct Resolver<Schema: QuerySchema> {
         rank.kind = .number
         rank.reading = .rank(matched.words)
         return rank
+    }
+
+    /// A text in the order of a language; whether the database has it is asked before.
+    private func inOrder(
+        of language: String,
+        _ column: ResolvedColumn,
+        _ path: KeyPath
+    ) throws(SkyrowError) -> ResolvedColumn {
+        guard takesLanguages else {
+            throw .predicateInvalid(
+                "Records are in the order of a language in the \"sort\" of a query or of a list alone.",
+                path
+            )
+        }
+        guard column.kind == .string else {
+            throw .predicateInvalid("Only a string has the order of a language.", path)
+        }
+        var ordered = column
+        ordered.sortLanguage = language
+        return ordered
     }
 
     /// The fields to send; names of metadata are passed over, since those are always sent.

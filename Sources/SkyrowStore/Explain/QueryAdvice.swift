@@ -138,7 +138,9 @@ private struct QueryFacts {
 
     /// The field that a column holds as it is stored; none for one of another type or a value inside of it.
     private func storedField(_ column: ResolvedColumn) -> [IndexField] {
-        guard column.join == nil, column.reading == .stored, case .field(let field, _) = column.place else { return [] }
+        guard column.join == nil, column.reading == .stored, column.sortLanguage == nil,
+            case .field(let field, _) = column.place
+        else { return [] }
         return [IndexField(field.rawValue, isFolded: column.folds)]
     }
 

@@ -1,6 +1,5 @@
 package import SkyrowModel
 internal import SkyrowPostgres
-internal import Synchronization
 
 extension RecordStore {
     /// Answers a question about groups in one statement.
@@ -47,20 +46,11 @@ extension RecordStore {
     func checkTimeZones(of query: AggregateQuery) async throws {
         for key in query.groupKeys {
             guard let zone = key.bucket?.timeZone, zone != "UTC" else { continue }
-            guard try await timeZones().contains(zone) else {
+            guard try await names(of: .timeZones).contains(zone) else {
                 throw SkyrowError.invalidArgument("There is no time zone of this name.", "time_zone")
                     .at(".time_zone").at("group_by.\(String(key.name.prefix(64)))")
             }
         }
-    }
-
-    /// The names of the time zones that the database has, asked once: PostgreSQL reads a file for each.
-    private func timeZones() async throws -> Set<String> {
-        if let known = knownTimeZones.withLock({ $0 }) { return known }
-        let result = try await client.read("SELECT name FROM pg_catalog.pg_timezone_names")
-        let names = Set(try result.decodeColumn(0, as: String.self))
-        knownTimeZones.withLock { $0 = names }
-        return names
     }
 }
 

@@ -21,7 +21,8 @@ extension RecordStore {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
         return try await reporting {
-            try await withCatalog { _ in
+            try await self.checkLanguages(of: query)
+            return try await withCatalog { _ in
                 guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
                     return try QueryResult(withoutTable: query)
                 }

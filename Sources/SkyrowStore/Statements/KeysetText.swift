@@ -72,7 +72,7 @@ extension QueryText {
     func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
         let column = key.column
         guard column.join == nil, column.onlyOwner == nil, column.reading == .stored, !column.folds,
-            !column.readsWireID,
+            !column.readsWireID, column.sortLanguage == nil,
             column.collation.ordersByBytes || !column.kind.isText
         else { return false }
         return root.orders.contains(identifier(column), in: database)

@@ -62,6 +62,9 @@ struct QueryText {
 
     /// A column for whose comparison the order counts.
     func ordered(_ column: ResolvedColumn) -> SQL {
+        if let language = column.sortLanguage {
+            return "\(value(column)) COLLATE pg_catalog.\(SQLIdentifier(collationOf: language))"
+        }
         let isBytes = column.collation.ordersByBytes || (column.folds && !column.collation.equatesByBytes)
         return inBytes(value(column), isBytes || !column.kind.isText)
     }
@@ -85,9 +88,9 @@ struct QueryText {
 
     /// Whether a column is compared as it is stored, but for its collation.
     private func isPlain(_ column: ResolvedColumn) -> Bool {
-        guard column.reading == .stored, !column.folds, !column.readsWireID, column.onlyOwner == nil else {
-            return false
-        }
+        guard column.reading == .stored, !column.folds, !column.readsWireID, column.onlyOwner == nil,
+            column.sortLanguage == nil
+        else { return false }
         switch column.kind {
         case .string, .integer, .number, .boolean, .datetime, .bytes, .id, .user, .reference: break
         case .decimal, .json, .access, .database, .array, .location, .geometry, .relation, .opaque: return false

@@ -255,36 +255,47 @@ extension Operand {
     }
 }
 
-/// `["func", "fold", keypath]`, or `["func", "distance", keypath, geo]`
+/// `["func", "fold", keypath]`, `["func", "distance", keypath, geo]`, or `["func", "collate", keypath, "sv"]`
 struct FunctionOfPath {
     var function: FieldFunction
     var path: FieldPath
 
     init(_ json: JSONView) throws(SkyrowError) {
         var rest = json.elements.dropFirst().makeIterator()
-        guard let name = rest.next()?.string, ["fold", "size", "distance", "rank"].contains(name) else {
+        guard let name = rest.next()?.string, let argument = Self.arguments[name] else {
             throw SkyrowError(.notSupported, "There is no function of this name in queries.").at(1)
         }
-        let isDistance = name == "distance"
-        let form: SkyrowError = .invalidArgument(
-            isDistance
-                ? "The function \"distance\" takes a key path and a location."
-                : "The function \"\(name)\" takes a key path."
-        )
-        guard let operand = rest.next(), operand.isObject, isDistance || json.count == 3 else { throw form.at(2) }
+        let form: SkyrowError = .invalidArgument("The function \"\(name)\" takes a key path\(argument).")
+        guard let operand = rest.next(), operand.isObject, !argument.isEmpty || json.count == 3 else {
+            throw form.at(2)
+        }
         do throws(SkyrowError) {
             guard let path = try FieldPath(json: operand) else { throw form }
             self.path = path
         } catch {
             throw error.at(2)
         }
-        guard isDistance else {
-            function = name == "fold" ? .fold : name == "size" ? .size : .rank
-            return
+        switch name {
+        case "fold": function = .fold
+        case "size": function = .size
+        case "rank": function = .rank
+        default:
+            guard json.count == 4, let value = rest.next() else { throw form.at(3) }
+            if name == "collate" {
+                guard let language = value.string else { throw form.at(3) }
+                function = .collate(language)
+            } else {
+                do throws(SkyrowError) { function = .distance(try Location(operand: value)) } catch {
+                    throw error.at(3)
+                }
+            }
         }
-        guard json.count == 4, let center = rest.next() else { throw form.at(3) }
-        do throws(SkyrowError) { function = .distance(try Location(operand: center)) } catch { throw error.at(3) }
     }
+
+    /// What each function takes beside a key path.
+    private static let arguments = [
+        "fold": "", "size": "", "rank": "", "distance": " and a location", "collate": " and a language",
+    ]
 }
 
 extension JSONView {
@@ -436,7 +447,11 @@ extension JSONWriter {
         string("func")
         string(function.name)
         keyPath(path)
-        if case .distance(let center) = function { location(center) }
+        switch function {
+        case .fold, .size, .rank: break
+        case .distance(let center): location(center)
+        case .collate(let language): string(language)
+        }
         endArray()
     }
 

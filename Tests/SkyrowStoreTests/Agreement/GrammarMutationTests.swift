@@ -41,6 +41,7 @@ import Testing
     ]
     private static let others = [
         #","sort":[[{"$val":"title"},"desc","nulls_last"],[["func","fold",{"$val":"title"}],"asc"]]"#,
+        #","sort":[[["func","collate",{"$val":"title"},"sv"],"desc"]]"#,
         #","include":{"c":{"$val":"category"},"n":{"$val":"next.category"}}"#, #","select":["title","stars"]"#,
         #","omit":["tags"],"limit":3,"offset":2"#, #","count":"estimate","last":true"#, "",
     ]
