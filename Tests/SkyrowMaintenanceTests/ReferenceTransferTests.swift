@@ -23,6 +23,58 @@ import Testing
         #expect(known?.fields[.parent] == .reference(type("folder")) && known?.deleteRules[.parent] == .cascade)
     }
 
+    @Test(arguments: formats) func rulesAndLanguagesAreExportedAndImported(format: FileFormat) async throws {
+        let film = RecordType(
+            name: type("film"),
+            fields: [
+                field("title"): .string, field("note"): .string, field("author"): .reference(type("person")),
+                field("editor"): .reference(type("person")), field("sequel"): .reference(type("film")),
+            ],
+            deleteRules: [field("author"): .cascade, field("editor"): .setNull],
+            textLanguages: [field("title"): .english]
+        )
+        let rows = """
+            INSERT INTO person (_id, _database) VALUES ('1', '_public');
+            INSERT INTO film (_id, _database, title, author, editor) VALUES ('1', '_public', 'He runs', '1', '1'),
+                ('2', '_public', NULL, NULL, '1')
+            """
+        let question = """
+            SELECT _id, title, author, editor, _words('english', title) FROM film ORDER BY _id
+            """
+        let known = try await transfer(
+            [film, RecordType(name: type("person"))],
+            as: format,
+            rows: rows,
+            question: question
+        )
+        #expect(known[type("film")] == film)
+    }
+
+    /// What the type has already stays as it is.
+    @Test func fieldsThatAreThereKeepTheirRulesAndLanguages() async throws {
+        func film(_ rules: [FieldName: DeleteRule], _ languages: [FieldName: TextLanguage]) -> RecordType {
+            RecordType(
+                name: type("film"),
+                fields: [field("title"): .string, field("sequel"): .reference(type("film"))],
+                deleteRules: rules,
+                textLanguages: languages
+            )
+        }
+        let folder = try TemporaryDirectory()
+        let directory = folder.path + "/export"
+        try await withStore { f in
+            let exported = film([field("sequel"): .cascade], [field("title"): .english])
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [exported]))
+            try await f.exportAll(as: .csv, to: directory)
+        }
+        try await withStore { f in
+            let known = film([field("sequel"): .setNull], [field("title"): .german])
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [known]))
+            try await f.importAll(of: directory)
+            #expect(f.store.cache.current[type("film")]?.recordType == known)
+        }
+    }
+
     @Test(arguments: formats) func membersAreExportedAndImported(format: FileFormat) async throws {
         let types = [
             RecordType(name: type("post"), fields: [field("title"): .string, field("tags"): .relation(type("tag"))]),

@@ -293,6 +293,46 @@ import Testing
         }
     }
 
+    /// An index that was asked for follows the language that psql gives its field.
+    @Test func anIndexIsBuiltAnewInTheLanguageThatPsqlGives() async throws {
+        try await withFilms { f in
+            let wanted = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
+            let plain = IndexDefinition(of: type("film"), [IndexField("note")], kind: .text)
+            let name = try await f.store.createIndex(IndexCreateRequest(wanted)).name
+            let other = try await f.store.createIndex(IndexCreateRequest(plain)).name
+            try await f.psql("CREATE INDEX foreign_words ON film USING gin (_words('pg_catalog.english', title))")
+            let builder = IndexBuilder(client: f.client, logger: .quiet) { ["app"] }
+            func languages() async throws -> [TextLanguage?] {
+                #expect(try await builder.pass())
+                try await f.store.cache.reload()
+                let table = try #require(f.store.cache.current[type("film")])
+                return [name, other, "foreign_words"].map { index in
+                    table.index(named: index)?.keys.first.flatMap { $0.form == .words ? $0.language : nil }
+                }
+            }
+            func number() async throws -> String { try await f.psql("SELECT '\(name)'::regclass::oid") }
+            #expect(try await languages() == [.english, .words, .english])
+            let first = try await number()
+            // What is as it should be stays.
+            #expect(try await languages() == [.english, .words, .english])
+            #expect(try await number() == first)
+            let check = try await f.psql(
+                "SELECT conname FROM pg_constraint WHERE conrelid = 'film'::regclass AND contype = 'c' AND conbin::text ~ '3734'"
+            )
+            for (language, expected) in [("german", TextLanguage.german), ("", .words), ("simple", .simple)] {
+                let addition =
+                    language.isEmpty
+                    ? "" : ", ADD CONSTRAINT \(check) CHECK (title IS NULL OR '\(language)'::regconfig IS NOT NULL)"
+                try await f.psql("ALTER TABLE film DROP CONSTRAINT IF EXISTS \(check)\(addition)")
+                #expect(try await languages() == [expected, .words, .english], "\(language)")
+                #expect(try await f.psql("SELECT state FROM _index WHERE name = '\(name)'") == "ready")
+                #expect(try await f.query(Self.match("title", "hope"), type: "film").sorted() == ["3", "4"])
+            }
+            _ = try await f.store.deleteIndex(IndexDeleteRequest(name: name))
+            #expect(try await languages() == [nil, .words, .english])
+        }
+    }
+
     @Test func anIndexOfAFieldIsOfItsLanguage() async throws {
         try await withFilms { f in
             try await f.psql(

@@ -15,6 +15,10 @@ package struct ExportManifest: Hashable, Sendable {
         var fields: [String: String]
         /// The last number of each field's sequence that gave one.
         var sequences: [FieldName: Int64]
+        /// The rules of references that say another one than ``DeleteRule/restrict``.
+        var deleteRules: [FieldName: DeleteRule] = [:]
+        /// The languages of texts that have one.
+        var textLanguages: [FieldName: TextLanguage] = [:]
 
         /// The fields that can be imported.
         var knownFields: [FieldName: FieldType] {
@@ -132,6 +136,8 @@ extension ExportManifest.Entry {
             }
             writer.endObject()
         }
+        writer.words("on_delete", deleteRules)
+        writer.words("text", textLanguages)
         writer.endObject()
     }
 
@@ -150,5 +156,39 @@ extension ExportManifest.Entry {
             guard let name = try? FieldName(name), let number = number.wholeNumber else { return nil }
             sequences[name] = number
         }
+        // An older export has neither.
+        guard let rules = Self.words(of: json["on_delete"], as: DeleteRule.self),
+            let languages = Self.words(of: json["text"], as: TextLanguage.self)
+        else { return nil }
+        (deleteRules, textLanguages) = (rules, languages)
+    }
+
+    /// Words by the names of fields; nil where one is none.
+    private static func words<Word: RawRepresentable<String>>(
+        of json: JSONView?,
+        as: Word.Type
+    ) -> [FieldName: Word]? {
+        var words: [FieldName: Word] = [:]
+        for (name, text) in json?.uniqueMembers ?? [] {
+            guard let name = try? FieldName(name), let word = text.string.flatMap(Word.init(rawValue:)) else {
+                return nil
+            }
+            words[name] = word
+        }
+        return words
+    }
+}
+
+extension JSONWriter {
+    /// A member of words by the names of fields, where there are some.
+    fileprivate func words(_ name: String, _ words: [FieldName: some RawRepresentable<String>]) {
+        guard !words.isEmpty else { return }
+        key(name)
+        beginObject()
+        for (field, word) in words.sorted(by: { $0.key < $1.key }) {
+            key(field.rawValue)
+            string(word.rawValue)
+        }
+        endObject()
     }
 }

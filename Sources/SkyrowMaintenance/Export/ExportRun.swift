@@ -172,8 +172,10 @@ struct ExportDirectory: Sendable {
             file: "\(type.name).\(format.rawValue)",
             records: part.rows,
             bytes: part.bytes ?? 0,
-            fields: Dictionary(type.fields.map { ($0.key.rawValue, $0.value.name) }) { first, _ in first },
-            sequences: type.sequences
+            fields: Dictionary(type.recordType.fields.map { ($0.key.rawValue, $0.value.name) }) { first, _ in first },
+            sequences: type.sequences,
+            deleteRules: type.recordType.deleteRules,
+            textLanguages: type.recordType.textLanguages
         )
     }
 

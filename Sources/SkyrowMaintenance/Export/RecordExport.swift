@@ -44,8 +44,7 @@ package final class RecordExport {
 
 /// A record type as an export finds it.
 package struct ExportedType: Sendable {
-    package let name: RecordTypeName
-    package let fields: [FieldName: FieldType]
+    package let recordType: RecordType
     /// How many records PostgreSQL thinks there are; nil when it has not looked yet.
     package let estimate: Int?
     /// The last number of each field's sequence that gave one.
@@ -54,12 +53,13 @@ package struct ExportedType: Sendable {
     /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
     package let statement: SQL
 
+    package var name: RecordTypeName { recordType.name }
+
     /// The names of the columns, in the order in which they are emitted.
     package var columnNames: [String] { columns.map(\.key.name) }
 
     package init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
-        name = table.name
-        fields = table.recordType.fields
+        recordType = table.recordType
         self.estimate = estimate
         self.sequences = sequences
         columns =

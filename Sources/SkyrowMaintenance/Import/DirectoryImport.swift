@@ -115,7 +115,7 @@ package struct DirectoryImport: Sendable {
         var current = parts.first?.entry
         do {
             try await store.withImport(
-                creating: parts.map { RecordType(name: $0.plan.type, fields: $0.plan.newFields) }
+                creating: parts.map { $0.entry.recordType(of: $0.plan.newFields) }
             ) { records in
                 for (entry, plan) in parts {
                     current = entry
@@ -155,5 +155,19 @@ package struct DirectoryImport: Sendable {
         case let fault as ImportFault: .failure("\(path), \(ImportRun.describe(fault)) Nothing was imported.")
         default: ToolError(databaseFailure: error)
         }
+    }
+}
+
+extension ExportManifest.Entry {
+    /// The type with the fields that it is to get, as they were where it was exported; a field that is there stays as it is.
+    fileprivate func recordType(of newFields: [FieldName: FieldType]) -> RecordType {
+        // Profiles go with their accounts alone, whatever psql made of their references.
+        let mayCascade = TypeRules.builtIn(type).origin != .accounts
+        return RecordType(
+            name: type,
+            fields: newFields,
+            deleteRules: deleteRules.filter { newFields[$0.key] != nil && (mayCascade || $0.value != .cascade) },
+            textLanguages: textLanguages.filter { newFields[$0.key] != nil }
+        )
     }
 }

@@ -23,6 +23,8 @@ package struct IndexRecord: Hashable, Sendable {
         /// An index of the type that PostgreSQL does not use.
         case invalid
         case valid
+        /// An index of words that are no longer those of its field, since psql gave the field another language.
+        case outdated
         /// Something else than an index of the type.
         case other
     }
@@ -65,7 +67,7 @@ package struct IndexRecord: Hashable, Sendable {
             attempts < Self.maximumAttempts ? .build : .settle(.failed, failure ?? IndexFailure(.serverStopped))
         // Psql or another program was faster with the name.
         case (.building, .other): .settle(.failed, IndexFailure(.nameTaken))
-        case (.building, .invalid), (.building, .valid):
+        case (.building, .invalid), (.building, .valid), (.building, .outdated):
             if !hasBegun {
                 .settle(.failed, IndexFailure(.nameTaken))
             } else {
@@ -74,14 +76,14 @@ package struct IndexRecord: Hashable, Sendable {
         case (.ready, .valid): nil
         // Its field or its type was deleted, or psql dropped it.
         case (.ready, .absent), (.ready, .other): .forget
-        case (.ready, .invalid): .settle(.building, nil)
+        case (.ready, .invalid), (.ready, .outdated): .settle(.building, nil)
         case (.failed, .absent): needsCount ? .countDuplicates : nil
         case (.failed, .other): nil
-        case (.failed, .invalid): failure?.reason == .nameTaken ? nil : .drop
+        case (.failed, .invalid), (.failed, .outdated): failure?.reason == .nameTaken ? nil : .drop
         // Somebody built it to its end by hand.
         case (.failed, .valid): failure?.reason == .nameTaken ? nil : .settle(.ready, nil)
         case (.deleting, .absent), (.deleting, .other): .forget
-        case (.deleting, .invalid), (.deleting, .valid): .drop
+        case (.deleting, .invalid), (.deleting, .valid), (.deleting, .outdated): .drop
         }
     }
 

@@ -75,8 +75,9 @@ package struct IndexRow: Hashable, Sendable {
                     CASE
                         WHEN relation.oid IS NULL THEN 'absent'
                         WHEN record_table.relname IS DISTINCT FROM item.type::name THEN 'other'
-                        WHEN indisvalid THEN 'valid'
-                        ELSE 'invalid'
+                        WHEN NOT indisvalid THEN 'invalid'
+                        WHEN item.kind = 'text' AND \(TableIndex.isOutdated) THEN 'outdated'
+                        ELSE 'valid'
                     END AS observed
                 FROM \(schema)._index AS item
                 LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name AND relation.relnamespace = (

@@ -231,6 +231,21 @@ extension TableIndex {
         """
     }
 
+    /// Whether a row of `pg_index` has words of another language than the column of the text has, in SQL.
+    ///
+    /// A language that is none of ours is as none, since an index is built so, and would be built again and again.
+    static let isOutdated: SQL = """
+        EXISTS (
+            SELECT FROM regexp_matches(indexprs::text, \(call)) AS part (words)
+            JOIN pg_catalog.pg_attribute AS field ON field.attrelid = indrelid AND field.attnum = words[3]::integer
+            JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid AND proname = '_words'
+            WHERE \(TextLanguage.name(ofBytes: "words[2]")) IS DISTINCT FROM (
+                SELECT name FROM (SELECT \(TextLanguage.ofAttribute("field"))::text AS name) AS language
+                WHERE name = ANY (\(TextLanguage.allCases.map(\.rawValue)))
+            )
+        )
+        """
+
     /// The call of a function with a column, in a tree of PostgreSQL: the number of the function, of a language before the column
     /// the bytes of its number, and the number of the column.
     private static let call: SQL = """

@@ -171,6 +171,33 @@ import Testing
             [["name": "i", "relation": "note", "reason": "error", "sql_state": "53100"]],
             (.warning, "PostgreSQL refused it with 53100")
         ),
+        Row(.wordIndexes, []),
+        Row(
+            .wordIndexes,
+            [
+                [
+                    "name": "i", "relation": "note", "field": "title", "has": "english", "wanted": "none",
+                    "is_ours": "true",
+                ]
+            ],
+            (
+                .warning,
+                "The index i of note has the words of title as english has them, and the field has the text none."
+            )
+        ),
+        Row(
+            .wordIndexes,
+            [
+                [
+                    "name": "i", "relation": "note", "field": "title", "has": "none", "wanted": "german",
+                    "is_ours": "false",
+                ]
+            ],
+            (
+                .warning,
+                "The index i of note has the words of title as none has them, and the field has the text german."
+            )
+        ),
         Row(.textOrder, []),
         Row(
             .textOrder,

@@ -227,6 +227,16 @@ import Testing
         ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "switched off for category"),
         (
+            "CREATE INDEX \"Words\" ON note USING gin (_words('pg_catalog.english', title))", .wordIndexes,
+            "The index \"Words\" of note has the words of title as english has them"
+        ),
+        (
+            """
+            CREATE INDEX ON note USING gin (_words(title));
+            ALTER TABLE note ADD CHECK (title IS NULL OR 'german'::regconfig IS NOT NULL)
+            """, .wordIndexes, "and the field has the text german"
+        ),
+        (
             """
             CREATE TABLE _dying (a int) WITH (autovacuum_enabled = off); INSERT INTO _dying SELECT generate_series(1, 200);
             DELETE FROM _dying

@@ -74,11 +74,19 @@ import Testing
             records: 3,
             bytes: 90,
             fields: ["title": "string", "director": "ref(person)", "price": "unknown"],
-            sequences: [try FieldName("number"): .max]
+            sequences: [try FieldName("number"): .max],
+            deleteRules: [try FieldName("director"): .cascade],
+            textLanguages: [try FieldName("title"): .english]
         )
         let manifest = ExportManifest(format: .csv, time: Timestamp(microseconds: 1), types: [entry])
         #expect(try ExportManifest(json: manifest.json, path: "x") == manifest)
         #expect(entry.knownFields.count == 2)
+        // One that an older program wrote says nothing of rules and languages.
+        var older = entry
+        (older.deleteRules, older.textLanguages) = ([:], [:])
+        let text = String(decoding: manifest.json, as: UTF8.self)
+            .replacing(#","on_delete":{"director":"cascade"},"text":{"title":"english"}"#, with: "")
+        #expect(try ExportManifest(json: Array(text.utf8), path: "x").types == [older])
     }
 
     @Test(arguments: [
@@ -87,6 +95,14 @@ import Testing
         (
             #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"../b","#
                 + #""records":1,"bytes":1,"fields":{}}]}"#, "damaged"
+        ),
+        (
+            #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"b","#
+                + #""records":1,"bytes":1,"fields":{"c":"ref(a)"},"on_delete":{"c":"ignore"}}]}"#, "damaged"
+        ),
+        (
+            #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"b","#
+                + #""records":1,"bytes":1,"fields":{"c":"string"},"text":{"c":1}}]}"#, "damaged"
         ),
     ])
     func aManifestThatIsNoneIsRefused(text: String, words: String) {

@@ -25,6 +25,11 @@ import Testing
         (IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.tooLong)), .invalid, .drop),
         (IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.duplicate)), .absent, .countDuplicates),
         (IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.duplicate)), .invalid, .drop),
+        (IndexRecord(.ready, attempts: 1, hasBegun: true), .outdated, .settle(.building, nil)),
+        (IndexRecord(.building, hasBegun: true), .outdated, .drop),
+        (IndexRecord(.building), .outdated, .settle(.failed, IndexFailure(.nameTaken))),
+        (IndexRecord(.failed, hasBegun: true, failure: IndexFailure(.cancelled)), .outdated, .drop),
+        (IndexRecord(.deleting, hasBegun: true), .outdated, .drop),
         (IndexRecord(.deleting, hasBegun: true), .valid, .drop),
         (IndexRecord(.deleting, hasBegun: true), .invalid, .drop),
         (IndexRecord(.deleting, hasBegun: true), .absent, .forget),
@@ -46,6 +51,7 @@ import Testing
         (IndexRecord(.failed, failure: IndexFailure(.nameTaken)), .valid),
         (IndexRecord(.failed, failure: IndexFailure(.nameTaken)), .invalid),
         (IndexRecord(.failed, failure: IndexFailure(.nameTaken)), .other),
+        (IndexRecord(.failed, failure: IndexFailure(.nameTaken)), .outdated),
     ])
     func whatIsSettledStays(_ record: IndexRecord, _ observed: IndexRecord.Observation) {
         #expect(record.step(observed) == nil)
@@ -141,6 +147,7 @@ private struct IndexWorld: CustomStringConvertible {
         case 0: askForDeletion()
         case 1: createByHand()
         case 2: if !isForeign, observed == .valid { observed = .absent }
+        case 3: if !isForeign, observed == .valid { observed = .outdated }
         default:
             guard let row, let next = row.step(observed) else { return }
             perform(next, row)

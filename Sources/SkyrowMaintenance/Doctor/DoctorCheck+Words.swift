@@ -1,0 +1,58 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+import SkyrowStore
+
+// Words of texts in a language, which psql can change (Documentation/Decisions/0043-text-languages.md).
+
+extension DoctorCheck {
+    /// Rows: `name`, `relation`, `field`, `has` and `wanted`, which are languages, and `is_ours`.
+    package static let wordIndexes = DoctorCheck(
+        "word-indexes",
+        "Indexes of words in another language than their field's",
+        needsTables: true,
+        queries: { scope in
+            let indexes = scope.tables.flatMap { table in table.outdatedWords }
+            guard !indexes.isEmpty else { return [] }
+            return [
+                """
+                SELECT quote_ident(found.name) AS name, found.relation, found.field, found.has, found.wanted, EXISTS (
+                    SELECT FROM \(scope.schema)._index WHERE _index.name = found.name AND has_begun
+                ) AS is_ours
+                FROM (\(indexes.joined(separator: " UNION ALL "))) AS found ORDER BY found.relation, found.name
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "The index \(row["name"]) of \(row["relation"]) has the words of \(row["field"]) as \(row["has"]) has "
+                        + "them, and the field has the text \(row["wanted"]).",
+                    meaning: "It is kept up, and \"match\" reads the whole of \(row["relation"]) instead of it.",
+                    remedy: row.flag("is_ours")
+                        ? "A running service builds it anew by itself within a minute; where none runs, start it."
+                        : "Make one of the kind text by schema:index:create, which has the language of the field, and drop "
+                            + "this one.",
+                    commands: row.flag("is_ours") ? [] : ["DROP INDEX CONCURRENTLY \(row["name"]);"]
+                )
+            }
+        }
+    )
+}
+
+extension RecordTable {
+    /// The indexes of words in another language than their field has, each as a `SELECT` of one row.
+    fileprivate var outdatedWords: [SQL] {
+        indexes.flatMap { index in
+            index.keys.compactMap { key -> SQL? in
+                guard key.form == .words, let name = key.column, let field = try? FieldName(name),
+                    let column = self[field], key.language != column.textLanguage
+                else { return nil }
+                return """
+                    SELECT \(index.name)::text AS name, \(self.name.rawValue)::text AS relation, \(name)::text AS field, \
+                    \(key.language.rawValue)::text AS has, \(column.textLanguage.rawValue)::text AS wanted
+                    """
+            }
+        }
+    }
+}
