@@ -3,14 +3,16 @@ import Testing
 
 /// Lists, subjects and audiences as values.
 @Suite struct AccessListTests {
-    @Test(arguments: [
-        ("public", .everyone), ("users", .users), ("registered", .registered), ("verified", .verified),
-        ("owner", .owner), ("user:u1", .user("u1")), ("role:a:b", .role("a:b")), ("group:", .group("")),
-        ("role:\u{301}", .role("\u{301}")), ("relation:friend", .relation(.friend)),
-        ("relation:follower", .relation(.follower)), ("relation:followed", .relation(.followed)),
-        ("", nil), ("user", nil), ("Public", nil), ("public:", nil), ("users:a", nil), ("relation:foe", nil),
-        ("user_id:u1", nil), ("field:", nil), ("field:_x", nil), (":", nil), ("role\u{301}:a", nil),
-    ] as [(String, Subject?)])
+    @Test(
+        arguments: [
+            ("public", .everyone), ("users", .users), ("registered", .registered), ("verified", .verified),
+            ("owner", .owner), ("user:u1", .user("u1")), ("role:a:b", .role("a:b")), ("group:", .group("")),
+            ("role:\u{301}", .role("\u{301}")), ("relation:friend", .relation(.friend)),
+            ("relation:follower", .relation(.follower)), ("relation:followed", .relation(.followed)),
+            ("", nil), ("user", nil), ("Public", nil), ("public:", nil), ("users:a", nil), ("relation:foe", nil),
+            ("user_id:u1", nil), ("field:", nil), ("field:_x", nil), (":", nil), ("role\u{301}:a", nil),
+        ] as [(String, Subject?)]
+    )
     func aSubjectHasAKey(_ key: String, _ subject: Subject?) {
         #expect(Subject(key: key) == subject)
         if let subject { #expect(Array(subject.key.utf8) == Array(key.utf8)) }

@@ -42,8 +42,14 @@ import Testing
             #"[{"role": null, "level": "read"}, {"role": ["a"], "level": "read"}, {"role": "a", "level": ["read"]}]"#,
             "{}"
         ),
-        (#"[{"role": "a"}, {"level": "read"}, {"role": "a", "level": "create"}, {"users": true, "level": "read"}]"#, "{}"),
-        (#"[{"role": "", "level": "read"}, {"role": "a:b", "level": "read"}]"#, #"{"role:": "read", "role:a:b": "read"}"#),
+        (
+            #"[{"role": "a"}, {"level": "read"}, {"role": "a", "level": "create"}, {"users": true, "level": "read"}]"#,
+            "{}"
+        ),
+        (
+            #"[{"role": "", "level": "read"}, {"role": "a:b", "level": "read"}]"#,
+            #"{"role:": "read", "role:a:b": "read"}"#
+        ),
     ]
 
     /// A row of each list, and a record that was deleted.

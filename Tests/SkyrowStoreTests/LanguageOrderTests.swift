@@ -12,7 +12,9 @@ import Testing
         try await withRecords { f in
             let tag = RecordType(
                 name: type("tag"),
-                fields: [field("name"): .string, field("rank"): .integer, field("all"): .array(.reference(type("tag")))]
+                fields: [
+                    field("name"): .string, field("rank"): .integer, field("all"): .array(.reference(type("tag"))),
+                ]
             )
             _ = try await f.store.createTypes(SchemaCreateRequest(types: [tag]))
             for (place, name) in Self.names.enumerated() {

@@ -31,24 +31,31 @@ import Testing
                     #expect(count > 0, "row \(row), \(answer)")
                 }
             }
-            #expect(Set(run.asked.keys) == Set(expected.flatMap { row, answers in
-                answers.map { OracleDecision(row: row, answer: $0) }
-            }))
+            #expect(
+                Set(run.asked.keys)
+                    == Set(
+                        expected.flatMap { row, answers in
+                            answers.map { OracleDecision(row: row, answer: $0) }
+                        }
+                    )
+            )
         }
     }
 
-    @Test(arguments: [
-        (OracleCaller(), OracleAction.read, nil, OracleAnswer.yes), (OracleCaller(), .update, nil, .logIn),
-        (OracleCaller(user: "ann"), .delete, [:], .yes), (OracleCaller(user: "bob"), .read, [:], .missing),
-        (OracleCaller(user: "bob"), .update, nil, .denied),
-        (OracleCaller(user: "bob"), .update, ["user:bob": "delete"], .denied),
-        (OracleCaller(user: "bob"), .delete, ["user:bob": "delete"], .yes),
-        (OracleCaller(user: "bob", roles: ["a"]), .update, ["role:a": "update", "public": "read"], .yes),
-        (OracleCaller(user: "bob"), .update, ["public": "write"], .yes),
-        (OracleCaller(), .read, ["public": "write"], .yes), (OracleCaller(), .read, ["users": "write"], .missing),
-        (OracleCaller(user: "bob"), .read, ["owner": "write", "group:bob": "write"], .missing),
-        (OracleCaller(isMaster: true), .delete, [:], .yes),
-    ] as [(OracleCaller, OracleAction, [String: String]?, OracleAnswer)])
+    @Test(
+        arguments: [
+            (OracleCaller(), OracleAction.read, nil, OracleAnswer.yes), (OracleCaller(), .update, nil, .logIn),
+            (OracleCaller(user: "ann"), .delete, [:], .yes), (OracleCaller(user: "bob"), .read, [:], .missing),
+            (OracleCaller(user: "bob"), .update, nil, .denied),
+            (OracleCaller(user: "bob"), .update, ["user:bob": "delete"], .denied),
+            (OracleCaller(user: "bob"), .delete, ["user:bob": "delete"], .yes),
+            (OracleCaller(user: "bob", roles: ["a"]), .update, ["role:a": "update", "public": "read"], .yes),
+            (OracleCaller(user: "bob"), .update, ["public": "write"], .yes),
+            (OracleCaller(), .read, ["public": "write"], .yes), (OracleCaller(), .read, ["users": "write"], .missing),
+            (OracleCaller(user: "bob"), .read, ["owner": "write", "group:bob": "write"], .missing),
+            (OracleCaller(isMaster: true), .delete, [:], .yes),
+        ] as [(OracleCaller, OracleAction, [String: String]?, OracleAnswer)]
+    )
     func theOracleKnowsTheTable(
         _ caller: OracleCaller,
         _ action: OracleAction,
@@ -223,11 +230,18 @@ struct OracleRun {
             if answers.contains(decision.answer) { expected.insert(record.id) }
         }
         let wrong = expected.symmetricDifference(found).sorted()
-        #expect(wrong.isEmpty, "seed \(seed): \(exit) by \(client.subject): \(wrong.prefix(5)), \(records.filter { wrong.prefix(5).contains($0.id) })")
+        #expect(
+            wrong.isEmpty,
+            "seed \(seed): \(exit) by \(client.subject): \(wrong.prefix(5)), \(records.filter { wrong.prefix(5).contains($0.id) })"
+        )
     }
 
     private func ids(_ response: JSONValue, dropping prefix: String) -> Set<String> {
-        Set(response["result"]["records"].elements.compactMap { $0["_id"].string.map { String($0.dropFirst(prefix.count)) } })
+        Set(
+            response["result"]["records"].elements.compactMap {
+                $0["_id"].string.map { String($0.dropFirst(prefix.count)) }
+            }
+        )
     }
 
     private func reference(_ record: OracleRecord, _ type: String) -> String { "\"\(type)/\(record.id)\"" }
@@ -270,7 +284,9 @@ struct OracleRun {
         compare("sort", client, .read, cards, found: ids(sorted, dropping: "card/"))
         let readable = open.filter { world.oracle.decide(client.subject, .read, $0).answer == .yes }
         let numbers = Set(readable.map(\.id))
-        let sum = cards.enumerated().filter { numbers.contains($1.id) && $1.database == "_public" }.reduce(0) { $0 + $1.offset }
+        let sum = cards.enumerated().filter { numbers.contains($1.id) && $1.database == "_public" }.reduce(0) {
+            $0 + $1.offset
+        }
         #expect(sorted["result"]["info"]["count"].integer == readable.count)
         cases += cards.count
         let aggregate = try await call(
@@ -288,9 +304,17 @@ struct OracleRun {
         )
         let holders = included["result"]["records"].elements
         #expect(holders.count == open.count + 1)
-        compare("include", client, .read, open, found: Set(holders.compactMap { holder in
-            holder["_transient"]["card"]["_id"].string.map { String($0.dropFirst(5)) }
-        }))
+        compare(
+            "include",
+            client,
+            .read,
+            open,
+            found: Set(
+                holders.compactMap { holder in
+                    holder["_transient"]["card"]["_id"].string.map { String($0.dropFirst(5)) }
+                }
+            )
+        )
         for (exit, predicate) in [
             ("key path", "[\"gte\",\(Self.cardNumber),0]"),
             ("in_query", "[\"in_query\",\(Self.card),{\"record_type\":\"card\"}]"),
@@ -358,10 +382,14 @@ struct OracleRun {
         let names = open.map { reference($0, "card") }.joined(separator: ",")
         let set = "\"set\":{\"title\":\"alpha\"}"
         for (exit, action, method, members, done) in [
-            ("update by predicate", OracleAction.update, "record:update", "\(set),\"predicate\":[\"and\"],\"at_most\":1000", "updated"),
+            (
+                "update by predicate", OracleAction.update, "record:update",
+                "\(set),\"predicate\":[\"and\"],\"at_most\":1000", "updated"
+            ),
             ("update by ids", .update, "record:update", "\(set),\"ids\":[\(names)],\"dry_run\":true", "updated"),
             (
-                "delete by predicate", .delete, "record:delete", "\"predicate\":[\"and\"],\"at_most\":1000,\"dry_run\":true",
+                "delete by predicate", .delete, "record:delete",
+                "\"predicate\":[\"and\"],\"at_most\":1000,\"dry_run\":true",
                 "deleted"
             ),
         ] {
