@@ -78,6 +78,29 @@ import Testing
         }
     }
 
+    /// The first records that have some words are those that the index finds, and not found in the order of all.
+    @Test(arguments: [TextLanguage?.none, .english]) func theIndexIsTakenForAFewOfManyRecords(language: TextLanguage?)
+        async throws
+    {
+        try await withFilms(language) { f in
+            try await f.psql(
+                """
+                INSERT INTO film (_id, title) SELECT 'x' || n, 'word' || n % 100 || ' of many others' FROM generate_series(1, 20000) AS n;
+                CREATE INDEX film_words ON film USING gin (\(language == nil ? "_words(title)" : "_words('pg_catalog.english', title)"));
+                ANALYZE film
+                """
+            )
+            for limit in [10, 50] {
+                var query = RecordQuery(type: type("film"), predicate: Self.match("title", "word17"))
+                query.limit = limit
+                let access = RecordAccess(.master, in: .everyone, for: .reading)
+                let explanation = try await f.store.explain(query, .plan, with: access)
+                let plan = String(decoding: try #require(explanation.statements.first).plan.utf8, as: UTF8.self)
+                #expect(plan.contains("film_words"), "\(plan)")
+            }
+        }
+    }
+
     /// Whatever is asked, PostgreSQL takes it.
     @Test func noQuestionIsASyntaxError() async throws {
         try await withFilms { f in

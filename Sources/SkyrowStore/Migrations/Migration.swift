@@ -52,6 +52,7 @@ extension Migration {
             script: text(PackageResources._016_text_languages_sql)
         ),
         Migration(version: 17, name: "0017_access_lists", script: text(PackageResources._017_access_lists_sql)),
+        Migration(version: 18, name: "0018_cost_of_words", script: text(PackageResources._018_cost_of_words_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.
