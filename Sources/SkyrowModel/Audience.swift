@@ -1,14 +1,16 @@
 /// All the subjects of access lists and rules that one caller is, whatever the record.
 ///
-/// It is made once for a caller and kept: statements send its ``text`` and PostgreSQL compares the keys of lists with
-/// it. What depends on the record, its owner and the fields of it, is not part of it.
+/// It is made once for a caller and kept: statements send it as a text, and PostgreSQL compares the keys of lists with
+/// that. What depends on the record, its owner and the fields of it, is not part of it.
 public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
-    /// - Parameter user: nil for one who is not logged in, and has no roles.
+    /// - Parameters:
+    ///   - user: nil for one who is not logged in.
+    ///   - roles: those that the user has; one who is not logged in has none.
     public init(user: UserID?, roles: [RoleName] = []) {
         self.user = user
         self.roles = user == nil ? [] : roles
