@@ -7,6 +7,10 @@ private let microsecondsPerDay: Int64 = 86_400_000_000
 /// The earliest instant of `timestamptz`, 4714-11-24 BC, and the first behind its range, 294277-01-01.
 private let timestampRange: Range<Int64> = -211_813_488_000_000_000..<9_223_371_331_200_000_000
 
+/// The days of which an instant may be in that range, by some offset; the microseconds of all of them fit into 64 bits.
+private let timestampDays =
+    Int(timestampRange.lowerBound / microsecondsPerDay) - 1...Int(timestampRange.upperBound / microsecondsPerDay) + 1
+
 extension Timestamp {
     /// Reads an RFC 3339 instant with any offset; digits beyond microseconds are rounded.
     ///
@@ -50,6 +54,10 @@ private struct InstantReader {
         "An instant has the form 2019-02-07T06:42:59.871181Z (RFC 3339)."
     )
 
+    private static let outOfRange = SkyrowError.invalidArgument(
+        "This instant is outside of the range from 4714 BC to the year 294276."
+    )
+
     init(text: UnsafeRawBufferPointer) {
         self.text = text
     }
@@ -80,13 +88,11 @@ private struct InstantReader {
         let fraction = try fraction()
         let offset = try offset()
         guard place == text.count else { throw InstantReader.malformed }
+        let days = daysFromEpoch(year: year, month: month, day: day)
+        guard timestampDays.contains(days) else { throw InstantReader.outOfRange }
         let seconds = Int64(hour * 3600 + minute * 60 + second - offset)
-        let microseconds =
-            Int64(daysFromEpoch(year: year, month: month, day: day)) * microsecondsPerDay
-            + seconds * 1_000_000 + fraction
-        guard timestampRange.contains(microseconds) else {
-            throw .invalidArgument("This instant is outside of the range from 4714 BC to the year 294276.")
-        }
+        let microseconds = Int64(days) * microsecondsPerDay + seconds * 1_000_000 + fraction
+        guard timestampRange.contains(microseconds) else { throw InstantReader.outOfRange }
         return Timestamp(microseconds: microseconds)
     }
 
