@@ -40,12 +40,22 @@ extension ActionCatalog {
                     JSONMember("name", .string(maximum: 63), isRequired: true),
                     JSONMember("type", .string(), isRequired: true),
                     JSONMember("on_delete", .oneOfStrings(DeleteRule.allCases.map(\.rawValue))),
-                    JSONMember("text", .oneOfStrings(TextLanguage.allCases.map(\.rawValue))),
+                    JSONMember(
+                        "text",
+                        .either([
+                            language,
+                            .object([
+                                JSONMember("language", language, isRequired: true), JSONMember("stored", .boolean),
+                            ]),
+                        ])
+                    ),
                 ])
             ),
             isRequired: true
         )
     ])
+
+    private static let language = JSONShape.oneOfStrings(TextLanguage.allCases.map(\.rawValue))
 
     private static let accessEntry = JSONShape.object([
         JSONMember("public", .boolean),

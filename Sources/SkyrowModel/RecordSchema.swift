@@ -81,21 +81,32 @@ public struct RecordType: Hashable, Sendable {
     public var deleteRules: [FieldName: DeleteRule]
     /// How `match` finds the words of string fields; ``TextLanguage/words`` for those that are not here.
     public var textLanguages: [FieldName: TextLanguage]
+    /// The string fields with a language whose words are kept in a column of their own, by which they are ranked sooner.
+    public var storedTexts: Set<FieldName>
 
     public init(
         name: RecordTypeName,
         fields: [FieldName: FieldType] = [:],
         deleteRules: [FieldName: DeleteRule] = [:],
-        textLanguages: [FieldName: TextLanguage] = [:]
+        textLanguages: [FieldName: TextLanguage] = [:],
+        storedTexts: Set<FieldName> = []
     ) {
         self.name = name
         self.fields = fields
         self.deleteRules = deleteRules
         self.textLanguages = textLanguages
+        self.storedTexts = storedTexts
     }
 }
 
 extension RecordType {
+    /// Throws `108 InvalidArgument` where words are to be stored without a language.
+    package static func checkStored(_ language: TextLanguage) throws(SkyrowError) {
+        guard language != .words else {
+            throw .invalidArgument("The words of a text are stored in a language, and this one has none.", "text")
+        }
+    }
+
     /// Throws `108 InvalidArgument` unless a field of the name `_parent` is a reference whose records go with their target.
     package static func checkParent(_ type: FieldType, _ rule: DeleteRule?) throws(SkyrowError) {
         guard case .reference = type else {

@@ -48,6 +48,8 @@ package struct DocumentedField: Hashable, Sendable {
     package var onDelete: DeleteRule
     /// Of a string, how `match` finds its words.
     package var textLanguage: TextLanguage
+    /// Whether a column keeps these.
+    package var storesWords: Bool
 
     package init(
         _ type: FieldType,
@@ -56,7 +58,8 @@ package struct DocumentedField: Hashable, Sendable {
         defaultValue: RecordValue? = nil,
         comment: String? = nil,
         onDelete: DeleteRule = .restrict,
-        textLanguage: TextLanguage = .words
+        textLanguage: TextLanguage = .words,
+        storesWords: Bool = false
     ) {
         self.type = type
         self.isGenerated = isGenerated
@@ -65,6 +68,7 @@ package struct DocumentedField: Hashable, Sendable {
         self.comment = comment
         self.onDelete = onDelete
         self.textLanguage = textLanguage
+        self.storesWords = storesWords
     }
 
     /// Whether a field of this type can have that default: a value of its own type, of json the empty array or object.

@@ -153,6 +153,8 @@ package final class TemporaryCluster: Sendable {
             "timezone": "UTC",
             "log_line_prefix": "%m [%p] %q%a ",
             "max_prepared_transactions": "8",
+            // The service has it so in its sessions: to compile the query of the catalogue takes as long as a statement may.
+            "jit": "off",
         ]
         configuration.merge(settings) { _, own in own }
         let lines = configuration.map { "\($0.key) = '\($0.value.replacingOccurrences(of: "'", with: "''"))'" }

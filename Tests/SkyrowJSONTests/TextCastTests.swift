@@ -12,7 +12,7 @@ import Testing
         (.sequence, "7", .integer(7)),
         (.number, "1.25", .number(1.25)), (.number, "-1e-3", .number(-0.001)), (.number, "1E+2", .number(100)),
         (.number, "12", .integer(12)), (.number, "9007199254740993", .integer(9_007_199_254_740_993)),
-        (.number, "5e-324", .number(5e-324)),
+        (.number, "5e-324", .number(.leastNonzeroMagnitude)),
         (.boolean, "true", .boolean(true)), (.boolean, "false", .boolean(false)),
         (.datetime, "2000-01-01T00:00:00Z", .datetime(Timestamp(microseconds: 0))),
         (.datetime, "2000-01-01T01:00:00.000001+01:00", .datetime(Timestamp(microseconds: 1))),

@@ -31,7 +31,8 @@ import Testing
                 field("editor"): .reference(type("person")), field("sequel"): .reference(type("film")),
             ],
             deleteRules: [field("author"): .cascade, field("editor"): .setNull],
-            textLanguages: [field("title"): .english]
+            textLanguages: [field("title"): .english, field("note"): .german],
+            storedTexts: [field("note")]
         )
         let rows = """
             INSERT INTO person (_id, _database) VALUES ('1', '_public');

@@ -107,7 +107,7 @@ import Testing
         func limit(_ configuration: inout PostgresConfiguration) {
             configuration.searchPath = ["app", "pg_catalog"]
             configuration.applicationName = "skyrow-test"
-            configuration.sessionSettings = ["jit": "off"]
+            configuration.sessionSettings = ["work_mem": "5MB"]
             configuration.statementTimeout = .seconds(7)
             configuration.readTimeout = .seconds(3)
             configuration.groupCommitLockTimeout = .milliseconds(70)
@@ -118,10 +118,10 @@ import Testing
                 try (0..<result.columnCount).map { try result.decode(row: 0, column: $0) }
             }
             let query: SQL = """
-                SELECT current_setting('search_path'), current_setting('application_name'), current_setting('jit'),
+                SELECT current_setting('search_path'), current_setting('application_name'), current_setting('work_mem'),
                     current_setting('statement_timeout'), current_setting('lock_timeout')
                 """
-            let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "off"]
+            let common = ["\"app\", \"pg_catalog\"", "skyrow-test", "5MB"]
             #expect(try settings(await client.read(query)) == common + ["3s", "0"])
             #expect(try settings(await client.write(query)) == common + ["7s", "0"])
             #expect(try settings(await client.write(query, groupCommit: .allowed)) == common + ["250ms", "70ms"])

@@ -158,7 +158,7 @@ import Testing
                 _ = try await f.client.write(
                     """
                     INSERT INTO app.note (_id, _owner, _access) VALUES \
-                    (\("\(number)"), \(owner), \(stored.map { PostgresJSONB($0.storedJSON) }))
+                    (\("\(number)"), \(owner as UserID?), \(stored.map { PostgresJSONB($0.storedJSON) } as PostgresJSONB?))
                     """
                 )
                 var record = Record(id: id("note/\(number)"))

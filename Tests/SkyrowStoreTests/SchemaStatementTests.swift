@@ -55,7 +55,23 @@ import Testing
             WHERE type = 'note'
             """#
         ),
-        Row(.deleteField(field("title"), of: type("note")), #"ALTER TABLE "app"."note" DROP COLUMN "title""#),
+        Row(
+            .deleteField(field("title"), of: type("note")),
+            StoredWords.removal(field("title"), of: type("note"), in: "app").text,
+            #"ALTER TABLE "app"."note" DROP COLUMN "title""#
+        ),
+        Row(
+            .addField(
+                field("title"),
+                .string,
+                FieldAttributes(textLanguage: .english, storesWords: true),
+                to: type("note")
+            ),
+            #"ALTER TABLE "app"."note" ADD COLUMN "title" text COLLATE "C" "#
+                + #"CHECK ("title" IS NULL OR 'pg_catalog.english'::regconfig IS NOT NULL)"#,
+            #"COMMENT ON COLUMN "app"."note"."title" IS 'A text.'"#,
+            StoredWords.addition(.english, field("title"), of: type("note"), in: "app").text
+        ),
     ])
     func aChangeIsTheseStatements(_ row: Row) throws {
         #expect(try SchemaChange.statements(for: [row.change], in: "app").map(\.text) == row.statements)

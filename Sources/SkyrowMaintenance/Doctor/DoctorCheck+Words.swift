@@ -40,13 +40,51 @@ extension DoctorCheck {
     )
 }
 
+extension DoctorCheck {
+    /// Rows: `name`, `relation`, `field`, `has` and `wanted`, which are languages.
+    package static let storedWords = DoctorCheck(
+        "stored-words",
+        "Columns of words in another language than their field's",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT quote_ident(kept.name) AS name, quote_ident(relname) AS relation, kept.text::text AS field,
+                    coalesce(kept.language, 'another language') AS has, coalesce(\(TextLanguage.ofAttribute("field")), 'none') AS wanted
+                FROM pg_catalog.pg_class
+                CROSS JOIN LATERAL (\(TextLanguage.storedWords("words.attrelid = pg_class.oid"))) AS kept
+                JOIN pg_catalog.pg_attribute AS field ON field.attrelid = pg_class.oid AND field.attname = kept.text
+                WHERE relnamespace = \(scope.namespace) AND relkind IN ('r', 'p')
+                    AND kept.language IS DISTINCT FROM \(TextLanguage.ofAttribute("field"))
+                ORDER BY 2, 1
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    "The column \(row["name"]) of \(row["relation"]) keeps the words of \(row["field"]) as \(row["has"]) has "
+                        + "them, and the field has the text \(row["wanted"]).",
+                    meaning:
+                        "Every save computes it, and \"match\" computes the words of each record instead of reading it.",
+                    remedy:
+                        "'skyrow schema apply' makes it anew where the file says that they are stored. Otherwise drop it.",
+                    commands: ["ALTER TABLE \(row["relation"]) DROP COLUMN \(row["name"]);"]
+                )
+            }
+        }
+    )
+}
+
 extension RecordTable {
     /// The indexes of words in another language than their field has, each as a `SELECT` of one row.
     fileprivate var outdatedWords: [SQL] {
         indexes.flatMap { index in
             index.keys.compactMap { key -> SQL? in
                 guard key.form == .words, let name = key.column, let field = try? FieldName(name),
-                    let column = self[field], key.language != column.textLanguage
+                    let column = self[field],
+                    !key.hasWords(of: column)
                 else { return nil }
                 return """
                     SELECT \(index.name)::text AS name, \(self.name.rawValue)::text AS relation, \(name)::text AS field, \

@@ -19,6 +19,8 @@ package struct ExportManifest: Hashable, Sendable {
         var deleteRules: [FieldName: DeleteRule] = [:]
         /// The languages of texts that have one.
         var textLanguages: [FieldName: TextLanguage] = [:]
+        /// Those whose words a column keeps.
+        var storedTexts: Set<FieldName> = []
 
         /// The fields that can be imported.
         var knownFields: [FieldName: FieldType] {
@@ -138,6 +140,12 @@ extension ExportManifest.Entry {
         }
         writer.words("on_delete", deleteRules)
         writer.words("text", textLanguages)
+        if !storedTexts.isEmpty {
+            writer.key("stored_text")
+            writer.beginArray()
+            for field in storedTexts.sorted() { writer.string(field.rawValue) }
+            writer.endArray()
+        }
         writer.endObject()
     }
 
@@ -161,6 +169,10 @@ extension ExportManifest.Entry {
             let languages = Self.words(of: json["text"], as: TextLanguage.self)
         else { return nil }
         (deleteRules, textLanguages) = (rules, languages)
+        for element in json["stored_text"]?.elements ?? json.elements {
+            guard let name = element.string.flatMap({ try? FieldName($0) }), languages[name] != nil else { return nil }
+            storedTexts.insert(name)
+        }
     }
 
     /// Words by the names of fields; nil where one is none.

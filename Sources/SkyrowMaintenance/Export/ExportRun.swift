@@ -175,7 +175,8 @@ struct ExportDirectory: Sendable {
             fields: Dictionary(type.recordType.fields.map { ($0.key.rawValue, $0.value.name) }) { first, _ in first },
             sequences: type.sequences,
             deleteRules: type.recordType.deleteRules,
-            textLanguages: type.recordType.textLanguages
+            textLanguages: type.recordType.textLanguages,
+            storedTexts: type.recordType.storedTexts
         )
     }
 

@@ -167,7 +167,8 @@ extension ExportManifest.Entry {
             name: type,
             fields: newFields,
             deleteRules: deleteRules.filter { newFields[$0.key] != nil && (mayCascade || $0.value != .cascade) },
-            textLanguages: textLanguages.filter { newFields[$0.key] != nil }
+            textLanguages: textLanguages.filter { newFields[$0.key] != nil },
+            storedTexts: storedTexts.filter { newFields[$0] != nil }
         )
     }
 }

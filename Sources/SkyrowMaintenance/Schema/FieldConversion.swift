@@ -35,7 +35,7 @@ package struct FieldConversion: Hashable, Sendable {
         let table = try SchemaChange.table(type, schema)
         let column = try SQLIdentifier(field.rawValue)
         let alter: SQL = "ALTER TABLE \(table) ALTER COLUMN \(column)"
-        var statements: [SQL] = []
+        var statements: [SQL] = from == .string ? [StoredWords.removal(field, of: type, in: schema)] : []
         for name in foreignKeys { statements.append("ALTER TABLE \(table) DROP CONSTRAINT \(try SQLIdentifier(name))") }
         for name in indexes { statements.append("DROP INDEX \(schema).\(try SQLIdentifier(name))") }
         if from == .sequence {

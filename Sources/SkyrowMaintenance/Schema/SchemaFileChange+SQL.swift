@@ -18,8 +18,8 @@ extension SchemaFileChange {
             try conversion.statements(field, of: type, in: schema)
         case .setDeleteRule(let rule, let field, let target, let names, let type):
             try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema)
-        case .setTextLanguage(let language, let field, let names, let type):
-            try Self.setTextLanguage(language, field, replacing: names, of: type, in: schema)
+        case .setTextLanguage(let language, let isStored, let field, let names, let type):
+            try Self.setTextLanguage(language, isStored: isStored, field, replacing: names, of: type, in: schema)
         case .setDefault(let value, let field, let type):
             [try Self.setDefault(value, field, SchemaChange.table(type, schema))]
         case .setComment(let text, nil, let type):
@@ -67,6 +67,7 @@ extension SchemaFileChange {
     /// The indexes of words that were asked for are dropped and asked for again; those of psql's making stay.
     private static func setTextLanguage(
         _ language: TextLanguage,
+        isStored: Bool,
         _ field: FieldName,
         replacing names: [String],
         of type: RecordTypeName,
@@ -74,9 +75,15 @@ extension SchemaFileChange {
     ) throws -> [SQL] {
         let drops = try names.map { "DROP CONSTRAINT \(try SQLIdentifier($0))" as SQL }
         let check = language.check(of: try SQLIdentifier(field.rawValue)).map { ["ADD \($0)" as SQL] } ?? []
-        let parts = (drops + check).joined(separator: ", ")
-        return ["ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts)"]
-            + SchemaChange.rebuildIndexesOfWords(field, of: type, in: schema)
+        var statements = [StoredWords.removal(field, of: type, in: schema)]
+        let parts = drops + check
+        if !parts.isEmpty {
+            statements.append(
+                "ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts.joined(separator: ", "))"
+            )
+        }
+        if isStored { statements.append(StoredWords.addition(language, field, of: type, in: schema)) }
+        return statements + SchemaChange.rebuildIndexesOfWords(field, of: type, in: schema)
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

@@ -31,7 +31,7 @@ extension SchemaFileChange {
             .common(.renameField(_, _, let type)), .common(.renameRelation(_, _, let type)),
             .common(.deleteField(_, let type)), .common(.deleteRelation(_, let type)), .renameType(_, let type),
             .deleteType(let type),
-            .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type), .setTextLanguage(_, _, _, let type),
+            .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type), .setTextLanguage(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
             .deleteIndex(_, let type):
             type.rawValue
@@ -46,7 +46,7 @@ extension SchemaFileChange {
             .common(.renameField(_, let field, _)), .common(.renameRelation(_, let field, _)),
             .common(.deleteField(let field, _)), .common(.deleteRelation(let field, _)), .convertField(let field, _, _),
             .setDefault(_, let field, _),
-            .setDeleteRule(_, let field, _, _, _), .setTextLanguage(_, let field, _, _):
+            .setDeleteRule(_, let field, _, _, _), .setTextLanguage(_, _, let field, _, _):
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
@@ -68,7 +68,8 @@ extension SchemaFileChange {
         case .deleteType: "deleted with its records"
         case .convertField(_, let conversion, _): "\(conversion.from.name) becomes \(conversion.to.name)"
         case .setDeleteRule(let rule, _, let target, _, _): "on delete of its \(target): \(rule.rawValue)"
-        case .setTextLanguage(let language, _, _, _): "text \(language.rawValue)"
+        case .setTextLanguage(let language, let isStored, _, _, _):
+            "text \(language.rawValue)\(isStored ? ", stored" : "")"
         case .setDefault(let value, _, _): value?.defaultText.map { "default '\($0)'" } ?? "no default any more"
         case .setComment(let text, _, _): "comment '\(text)'"
         case .createIndex(let index, _): "new index \(index.text)"
@@ -87,6 +88,6 @@ extension FieldAttributes {
     /// What is said in a report of a new field, behind its type.
     fileprivate var summary: String {
         (onDelete == .restrict ? "" : ", on delete \(onDelete.rawValue)")
-            + (textLanguage == .words ? "" : ", text \(textLanguage.rawValue)")
+            + (textLanguage == .words ? "" : ", text \(textLanguage.rawValue)") + (storesWords ? ", stored" : "")
     }
 }

@@ -16,7 +16,7 @@ package enum SchemaFileChange: Hashable, Sendable {
     case setDeleteRule(DeleteRule, FieldName, to: RecordTypeName, replacing: [String], of: RecordTypeName)
     /// `ALTER TABLE note DROP CONSTRAINT note_title_check, ADD CHECK (…)`, in the place of the checks of these names; its indexes of
     /// words are built anew.
-    case setTextLanguage(TextLanguage, FieldName, replacing: [String], of: RecordTypeName)
+    case setTextLanguage(TextLanguage, isStored: Bool, FieldName, replacing: [String], of: RecordTypeName)
     /// `ALTER TABLE note ALTER COLUMN stars SET DEFAULT '0'`; nil drops the default.
     case setDefault(RecordValue?, FieldName, of: RecordTypeName)
     /// `COMMENT ON COLUMN note.stars IS '…'`, or on the table

@@ -15,6 +15,7 @@ extension SchemaInventory {
                 }
                 documented.onDelete = field.column.onDelete
                 documented.textLanguage = field.column.textLanguage
+                documented.storesWords = field.column.storedWords != nil
                 let isAccountField = TypeRules.builtIn(name).requiredFields.contains(fieldName)
                 if !isAccountField, let comment = field.details.comment, comment != field.type.column.comment {
                     documented.comment = comment

@@ -181,6 +181,7 @@ private func columnQuery(_ schema: PostgresName) -> SQL {
         atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
     FROM \(relations(schema))
     JOIN pg_catalog.pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        AND NOT \(StoredWords.isColumn("pg_attribute"))
     LEFT JOIN pg_catalog.pg_attrdef ON adrelid = attrelid AND adnum = attnum
     ORDER BY relname, attnum
     """
@@ -208,7 +209,7 @@ private func indexQuery(_ schema: PostgresName) -> SQL {
             AND NOT EXISTS (
                 SELECT FROM unnest(indkey::smallint[], indcollation::oid[]) AS key (number, collation_oid)
                 JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key.number
-                WHERE attcollation <> key.collation_oid
+                WHERE attcollation <> key.collation_oid OR \(StoredWords.isColumn("pg_attribute"))
             )
             AND NOT coalesce(to_jsonb(pg_index) ->> 'indnullsnotdistinct' = 'true', false),
         indisvalid, indisprimary,

@@ -129,7 +129,11 @@ struct TableComparison {
             refuse("\(name).\(field) is computed by PostgreSQL, which can be made in psql only.")
         } else {
             refuseCascade(wanted, field)
-            let attributes = FieldAttributes(onDelete: wanted.onDelete, textLanguage: wanted.textLanguage)
+            let attributes = FieldAttributes(
+                onDelete: wanted.onDelete,
+                textLanguage: wanted.textLanguage,
+                storesWords: wanted.storesWords
+            )
             add(.common(.addField(field, wanted.type, attributes, to: name)))
             if let defaultValue = wanted.defaultValue { add(.setDefault(defaultValue, field, of: name)) }
             if let comment = wanted.comment { add(.setComment(comment, field, of: name)) }
@@ -184,9 +188,12 @@ struct TableComparison {
         with column: InventoryField,
         named formerField: FieldName
     ) {
-        guard !column.isGenerated, wanted.textLanguage != column.column.textLanguage else { return }
+        let isSame =
+            wanted.textLanguage == column.column.textLanguage
+            && wanted.storesWords == (column.column.storedWords != nil)
+        guard !column.isGenerated, !isSame else { return }
         let checks = table.checks.filter { $0.languageOf == formerField }.map(\.name)
-        add(.setTextLanguage(wanted.textLanguage, field, replacing: checks, of: name))
+        add(.setTextLanguage(wanted.textLanguage, isStored: wanted.storesWords, field, replacing: checks, of: name))
     }
 
     private mutating func refuseCascade(_ wanted: DocumentedField, _ field: FieldName) {

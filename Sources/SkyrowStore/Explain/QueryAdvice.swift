@@ -296,7 +296,7 @@ extension TableIndex {
             let isBackward = pairs.allSatisfy { $0.isDescending != ($1.direction == .descending) }
             return method == "btree" && isSame && (isForward || isBackward)
         case .contains: return method == "gin" && isSame
-        case .text: return method == "gin" && isSame && keys[0].language == column?.textLanguage
+        case .text: return method == "gin" && isSame && column.map { keys[0].hasWords(of: $0) } ?? false
         case .trigram: return isSame && keys[0].operators.hasSuffix("_trgm_ops")
         case .near: return method == "gist" && isSame
         case .box: return method == "gist" && isOfGeometry

@@ -104,7 +104,8 @@ extension QueryText {
         case .suffix(let column, let text), .substring(let column, let text): return hasTrigrams(column, for: text)
         case .regex(let column, let pattern): return pattern.required != nil && hasTrigrams(column, for: "abc")
         case .match(let column, let words):
-            return hasIndex(of: column, form: .words) { $0.method == "gin" && $0.keys[0].language == words.language }
+            guard let text = self.column(column), text.textLanguage == words.language else { return false }
+            return hasIndex(of: column, form: .words) { $0.method == "gin" && $0.keys[0].hasWords(of: text) }
         case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
             return list.count > 0 && hasIndex(of: column) { $0.method == "gin" }
         case .holdsText(let column, _), .json(let column, .isOneOf), .json(let column, .containsAll),

@@ -178,7 +178,9 @@ package struct IndexBuilder: Sendable {
         let definition = try row.required
         let columns = try await session.query(
             """
-            SELECT attname::text, attcollation <> 0, \(TextLanguage.ofAttribute("field")) FROM pg_catalog.pg_attribute AS field
+            SELECT attname::text, attcollation <> 0, \(TextLanguage.ofAttribute("field")),
+                \(TextLanguage.storedWords(ofAttribute: "field"))
+            FROM pg_catalog.pg_attribute AS field
             JOIN pg_catalog.pg_class ON pg_class.oid = attrelid JOIN pg_catalog.pg_type ON pg_type.oid = atttypid
             WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(row.schema.name)))
                 AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0
@@ -195,6 +197,8 @@ package struct IndexBuilder: Sendable {
             }
             let language = try columns.decode(row: row, column: 2, as: String?.self)
             surroundings.languages[column] = language.flatMap(TextLanguage.init)
+            let kept = try columns.decode(row: row, column: 3, as: String?.self)
+            surroundings.storedWords[column] = try kept.map { try SQLIdentifier($0) }
         }
         if let name = definition.neededExtension {
             let home = try await session.query(

@@ -9,6 +9,8 @@ package struct IndexSurroundings: Hashable, Sendable {
     package var geometries: Set<String>
     /// The languages of the texts that have one.
     package var languages: [String: TextLanguage]
+    /// The columns that keep the words of texts, by these.
+    package var storedWords: [String: SQLIdentifier]
     /// The schema of the extension that the kind needs; nil for none.
     package var home: SQLIdentifier?
 
@@ -16,11 +18,13 @@ package struct IndexSurroundings: Hashable, Sendable {
         texts: Set<String> = [],
         geometries: Set<String> = [],
         languages: [String: TextLanguage] = [:],
+        storedWords: [String: SQLIdentifier] = [:],
         home: SQLIdentifier? = nil
     ) {
         self.texts = texts
         self.geometries = geometries
         self.languages = languages
+        self.storedWords = storedWords
         self.home = home
     }
 }
@@ -66,7 +70,8 @@ extension IndexDefinition {
             return columns.map { "\($0.column)" }
         case .text:
             return columns.map { field, column in
-                (surroundings.languages[field.name] ?? .words).words(of: "\(column)", in: schema)
+                if let kept = surroundings.storedWords[field.name] { return "\(kept)" }
+                return (surroundings.languages[field.name] ?? .words).words(of: "\(column)", in: schema)
             }
         case .trigram:
             let home = try surroundings.required

@@ -76,7 +76,7 @@ package struct IndexRow: Hashable, Sendable {
                         WHEN relation.oid IS NULL THEN 'absent'
                         WHEN record_table.relname IS DISTINCT FROM item.type::name THEN 'other'
                         WHEN NOT indisvalid THEN 'invalid'
-                        WHEN item.kind = 'text' AND \(TableIndex.isOutdated) THEN 'outdated'
+                        WHEN item.kind = 'text' AND \(TableIndex.isOutdated(wordsOf: "item.fields[1]")) THEN 'outdated'
                         ELSE 'valid'
                     END AS observed
                 FROM \(schema)._index AS item

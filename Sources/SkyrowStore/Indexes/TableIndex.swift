@@ -26,6 +26,8 @@ package struct TableIndex: Hashable, Sendable {
         package var nullsFirst = false
         /// Of words, the language whose stems they are.
         package var language = TextLanguage.words
+        /// Of words, whether they are those of a column that keeps them.
+        package var isStored = false
         /// The operator class, `gin_trgm_ops`; empty for a btree.
         package var operators: String
         /// Whether it has the order of the column's type and collation.
@@ -196,8 +198,12 @@ extension TableIndex {
                 'keys', (
                     SELECT json_agg(json_build_array(
                         CASE WHEN number <> 0 THEN (
-                            SELECT 'column:' || attname FROM pg_catalog.pg_attribute
-                            WHERE attrelid = indrelid AND attnum = number
+                            SELECT coalesce(CASE WHEN \(StoredWords.isColumn("indexed")) THEN (
+                                SELECT 'stored/' || language || ':' || text FROM (
+                                    \(TextLanguage.storedWords("words.attrelid = indexed.attrelid AND words.attnum = indexed.attnum"))
+                                ) AS kept
+                            ) END, 'column:' || attname)
+                            FROM pg_catalog.pg_attribute AS indexed WHERE attrelid = indrelid AND attnum = number
                         ) ELSE (
                             SELECT CASE proname WHEN '_fold' THEN 'fold:' WHEN '_words' THEN 'words' || coalesce(
                                 '/' || \(TextLanguage.name(ofBytes: "words[2]")), ''
@@ -231,20 +237,33 @@ extension TableIndex {
         """
     }
 
-    /// Whether a row of `pg_index` has words of another language than the column of the text has, in SQL.
+    /// Whether a row of `pg_index` has other words of a text than queries ask for, in SQL: those of another language, or those that are
+    /// computed where a column keeps them, and the reverse.
     ///
     /// A language that is none of ours is as none, since an index is built so, and would be built again and again.
-    static let isOutdated: SQL = """
+    ///
+    /// - Parameter field: the name of the text.
+    static func isOutdated(wordsOf field: SQL) -> SQL {
+        """
         EXISTS (
-            SELECT FROM regexp_matches(indexprs::text, \(call)) AS part (words)
-            JOIN pg_catalog.pg_attribute AS field ON field.attrelid = indrelid AND field.attnum = words[3]::integer
-            JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid AND proname = '_words'
-            WHERE \(TextLanguage.name(ofBytes: "words[2]")) IS DISTINCT FROM (
-                SELECT name FROM (SELECT \(TextLanguage.ofAttribute("field"))::text AS name) AS language
-                WHERE name = ANY (\(TextLanguage.allCases.map(\.rawValue)))
-            )
+            SELECT FROM pg_catalog.pg_attribute AS field
+            LEFT JOIN pg_catalog.pg_attribute AS kept ON kept.attrelid = indrelid AND kept.attnum = indkey[0]
+            LEFT JOIN LATERAL regexp_match(indexprs::text, \(call)) AS tree (words) ON true
+            WHERE field.attrelid = indrelid AND field.attname = (\(field))::name AND CASE
+                WHEN indkey[0] <> 0 THEN \(StoredWords.isColumn("kept"))
+                    AND kept.attname IS DISTINCT FROM \(TextLanguage.storedWords(ofAttribute: "field"))
+                WHEN tree.words[3]::integer <> field.attnum OR NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_proc WHERE oid = tree.words[1]::oid AND proname = '_words'
+                ) THEN false
+                ELSE \(TextLanguage.storedWords(ofAttribute: "field")) IS NOT NULL
+                    OR \(TextLanguage.name(ofBytes: "tree.words[2]")) IS DISTINCT FROM (
+                        SELECT name FROM (SELECT \(TextLanguage.ofAttribute("field"))::text AS name) AS language
+                        WHERE name = ANY (\(TextLanguage.allCases.map(\.rawValue)))
+                    )
+            END
         )
         """
+    }
 
     /// The call of a function with a column, in a tree of PostgreSQL: the number of the function, of a language before the column
     /// the bytes of its number, and the number of the column.
@@ -255,8 +274,14 @@ extension TableIndex {
 }
 
 extension TableIndex.Key {
+    /// Whether it has the words of a text as queries ask for them.
+    package func hasWords(of column: RecordColumn) -> Bool {
+        form == .words && self.column == column.identifier.name && language == column.textLanguage
+            && isStored == (column.storedWords != nil)
+    }
+
     fileprivate init(_ json: JSONView) {
-        // "fold:title" or "words/english:title", the options and the operator class.
+        // "fold:title", "words/english:title" or "stored/english:title", the options and the operator class.
         let parts = Array(json.elements)
         let words = (parts.first?.string ?? "").split(separator: ":", maxSplits: 1).map(String.init)
         let kind = (words.first ?? "").split(separator: "/", maxSplits: 1).map(String.init)
@@ -269,6 +294,7 @@ extension TableIndex.Key {
             nullsFirst: option & 2 != 0,
             operators: parts.count > 2 ? parts[2].string ?? "" : ""
         )
+        if kind.first == "stored" { (form, isStored) = (.words, true) }
         // One that is not ours serves no query of ours.
         if kind.count == 2 {
             if let known = TextLanguage(rawValue: kind[1]) { language = known } else { form = .other }

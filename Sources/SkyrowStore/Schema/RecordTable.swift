@@ -22,6 +22,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let collation: TextCollation
     /// Of a string, how `match` finds its words.
     package let textLanguage: TextLanguage
+    /// The column that keeps these, where there is one.
+    package let storedWords: SQLIdentifier?
     /// The schema of the extension that the type of the column belongs to; nil for a type of PostgreSQL's.
     package let home: SQLIdentifier?
     /// The table of the members of a relation; nil for any other field.
@@ -41,6 +43,7 @@ package struct RecordColumn: Hashable, Sendable {
         onDelete: DeleteRule = .restrict,
         collation: TextCollation = .bytes,
         textLanguage: TextLanguage = .words,
+        storedWords: SQLIdentifier? = nil,
         home: SQLIdentifier? = nil,
         members: SQLIdentifier? = nil
     ) {
@@ -61,6 +64,7 @@ package struct RecordColumn: Hashable, Sendable {
         }
         self.collation = collation
         self.textLanguage = type == .string ? textLanguage : .words
+        self.storedWords = self.textLanguage == .words ? nil : storedWords
         self.home = home
         self.members = members
         key = MemberKey(field.rawValue)
@@ -210,7 +214,8 @@ package final class RecordTable: Sendable {
             textLanguages: Dictionary(
                 columns.filter { $0.textLanguage != .words }.map { ($0.field, $0.textLanguage) },
                 uniquingKeysWith: { first, _ in first }
-            )
+            ),
+            storedTexts: Set(columns.filter { $0.storedWords != nil }.map(\.field))
         )
     }
 

@@ -46,7 +46,14 @@ extension SchemaCatalog {
             ), record_table AS MATERIALIZED (
                 SELECT attrelid AS oid,
                     string_agg(attname || ' ' || \(TextCollation.ofAttribute), ',')
-                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations
+                        FILTER (WHERE attcollation NOT IN (0, 'pg_catalog."C"'::regcollation)) AS collations,
+                    (
+                        -- Once for a table and not for each of its texts: of some columns, the last one counts, which is the
+                        -- first by its name.
+                        SELECT jsonb_object_agg(number || ' ' || language, name ORDER BY name DESC)
+                        FROM (\(TextLanguage.storedWords("words.attrelid = pg_attribute.attrelid"))) AS kept
+                        WHERE language IS NOT NULL
+                    ) AS stored_words
                 FROM pg_catalog.pg_attribute
                 WHERE attrelid IN (SELECT oid FROM relation WHERE is_table) AND attnum > 0 AND NOT attisdropped
                     AND (attname, atttypid) IN (\(reserved))
@@ -86,12 +93,16 @@ extension SchemaCatalog {
                     WHERE pg_type.oid = field.atttypid
                 ) END,
                 reference.members,
-                CASE field.atttypid WHEN 'text'::regtype THEN \(TextLanguage.ofAttribute("field")) END
+                language.name,
+                record_table.stored_words ->> (field.attnum || ' ' || language.name)
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
                 ON attrelid = record_table.oid AND field.attnum > 0 AND NOT attisdropped
                 AND (NOT starts_with(field.attname, '_') OR field.attname = '_parent')
+            LEFT JOIN LATERAL (
+                SELECT CASE field.atttypid WHEN 'text'::regtype THEN \(TextLanguage.ofAttribute("field")) END AS name OFFSET 0
+            ) AS language ON true
             LEFT JOIN LATERAL (
                 -- A foreign key, of an array the check that names the table (ArrayColumn), or of a relation the one that
                 -- names the table of its members (RelationColumn).
@@ -205,6 +216,8 @@ package struct CatalogRow: Hashable, Sendable {
         var members: String?
         /// How `match` finds the words of a text.
         var textLanguage = TextLanguage.words
+        /// The column that keeps these.
+        var storedWords: String?
     }
 
     var relation: String
@@ -248,7 +261,9 @@ package struct CatalogRow: Hashable, Sendable {
             onDelete: try result.decode(row: row, column: 13, as: String?.self).flatMap(DeleteRule.init) ?? .restrict,
             collation: TextCollation(rawValue: try result.decode(row: row, column: 9)) ?? .other,
             members: try result.decode(row: row, column: 15),
-            textLanguage: try result.decode(row: row, column: 16, as: String?.self).flatMap(TextLanguage.init) ?? .words
+            textLanguage: try result.decode(row: row, column: 16, as: String?.self).flatMap(TextLanguage.init)
+                ?? .words,
+            storedWords: try result.decode(row: row, column: 17)
         )
     }
 
@@ -278,6 +293,7 @@ extension RecordColumn {
             onDelete: column.onDelete,
             collation: column.collation,
             textLanguage: column.textLanguage,
+            storedWords: column.storedWords.flatMap { try? SQLIdentifier($0) },
             home: column.extensionType == nil ? nil : column.typeSchema.flatMap { try? SQLIdentifier($0) },
             members: column.members.flatMap { try? SQLIdentifier($0) }
         )

@@ -28,6 +28,7 @@ extension SchemaChange {
                 if name == .parent {
                     others.append("DROP TRIGGER IF EXISTS _check_parent ON \(try table(type, schema))")
                 }
+                others.append(StoredWords.removal(name, of: type, in: schema))
                 others.append("ALTER TABLE \(try table(type, schema)) DROP COLUMN \(column)")
             case .renameRelation(let name, let newName, let type):
                 others.append(
@@ -63,6 +64,11 @@ extension SchemaChange {
             statements.append("ALTER TABLE \(table) \(additions.joined(separator: ", "))")
             for field in fields {
                 statements.append(try comment(field.name, field.type, table))
+                if field.attributes.storesWords {
+                    statements.append(
+                        StoredWords.addition(field.attributes.textLanguage, field.name, of: type, in: schema)
+                    )
+                }
                 let column = try SQLIdentifier(field.name.rawValue)
                 if let index = field.type.column.index(on: column, of: table) { statements.append(index) }
             }

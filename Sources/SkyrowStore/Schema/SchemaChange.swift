@@ -24,10 +24,17 @@ package struct FieldAttributes: Hashable, Sendable {
     package var onDelete: DeleteRule
     /// Of a string, how `match` finds its words.
     package var textLanguage: TextLanguage
+    /// Whether a column keeps these.
+    package var storesWords: Bool
 
-    package init(onDelete: DeleteRule = .restrict, textLanguage: TextLanguage = .words) {
+    package init(
+        onDelete: DeleteRule = .restrict,
+        textLanguage: TextLanguage = .words,
+        storesWords: Bool = false
+    ) {
         self.onDelete = onDelete
         self.textLanguage = textLanguage
+        self.storesWords = storesWords
     }
 }
 

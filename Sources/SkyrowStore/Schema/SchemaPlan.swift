@@ -101,9 +101,11 @@ package struct SchemaPlan: Hashable, Sendable {
                 if name == .parent { try RecordType.checkParent(wanted, type.deleteRules[name]) }
                 let rule = name == .parent ? .cascade : type.deleteRules[name]
                 let language = type.textLanguages[name]
+                let isStored = type.storedTexts.contains(name)
                 guard language == nil || wanted == .string else {
                     throw .invalidArgument("Only a string has \"text\".", "text")
                 }
+                if isStored { try RecordType.checkStored(language ?? .words) }
                 if rule == .cascade, TypeRules.builtIn(type.name).origin == .accounts {
                     throw .invalidArgument(
                         "Profiles go with their accounts alone, so \(name) cannot cascade.",
@@ -115,14 +117,17 @@ package struct SchemaPlan: Hashable, Sendable {
                     guard rule == nil || rule == column.onDelete else {
                         throw otherAttribute(field, "the rule \(column.onDelete.rawValue)")
                     }
-                    guard language == nil || language == column.textLanguage else {
-                        throw otherAttribute(field, "the text \(column.textLanguage.rawValue)")
+                    let isSame = language == column.textLanguage && isStored == (column.storedWords != nil)
+                    guard language == nil || isSame else {
+                        let stored = column.storedWords == nil ? "" : ", stored"
+                        throw otherAttribute(field, "the text \(column.textLanguage.rawValue)\(stored)")
                     }
                 } else {
                     try need(field, wanted)
                     attributes[field] = FieldAttributes(
                         onDelete: rule ?? .restrict,
-                        textLanguage: language ?? .words
+                        textLanguage: language ?? .words,
+                        storesWords: isStored
                     )
                 }
             }

@@ -7,7 +7,18 @@ internal import SkyrowQuery
 extension QueryText {
     /// `"app"._words("r"."title") @@ $1::tsquery`, in the form that an index of the kind `text` serves.
     func has(_ words: WordQuery, _ column: ResolvedColumn) -> SQL {
-        "\(words.language.words(of: value(column), in: root.schema)) @@ \(Self.question(words))"
+        "\(stems(of: column, words)) @@ \(Self.question(words))"
+    }
+
+    /// The words of a text: the column that keeps them, or what computes them.
+    private func stems(of column: ResolvedColumn, _ words: WordQuery) -> SQL {
+        guard !column.folds, column.reading == .stored, let known = self.column(column), let kept = known.storedWords,
+            known.textLanguage == words.language
+        else { return words.language.words(of: value(column), in: root.schema) }
+        let alias = alias(column.join)
+        let stems: SQL = "\(alias).\(kept)"
+        guard let owner = column.onlyOwner else { return stems }
+        return "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(stems) END)"
     }
 
     /// How well a text has the words, a number; NULL where there is no text.
@@ -21,8 +32,7 @@ extension QueryText {
         let value = value(text)
         guard words.hasWords else { return "(CASE WHEN \(value) IS NOT NULL THEN 0::double precision END)" }
         if words.language.needsDatabase {
-            let stems = words.language.words(of: value, in: root.schema)
-            return "ts_rank_cd(\(stems), \(Self.question(words)))::double precision"
+            return "ts_rank_cd(\(stems(of: text, words)), \(Self.question(words)))::double precision"
         }
         return """
             (CASE WHEN \(value) IS NOT NULL THEN \

@@ -26,13 +26,57 @@ extension TextLanguage {
     package static let isKept: SQL = "conbin::text ~ \(literal: constant)"
 
     /// The language of the column of `pg_attribute` that the alias stands for, in SQL; NULL without one.
-    static func ofAttribute(_ alias: SQLIdentifier) -> SQL {
+    package static func ofAttribute(_ alias: SQLIdentifier) -> SQL {
         """
         (
             SELECT \(name(ofBytes: "substring(conbin::text FROM \(literal: constant))")) FROM pg_catalog.pg_constraint
-            WHERE conrelid = \(alias).attrelid AND contype = 'c' AND conkey = ARRAY[\(alias).attnum]
-                AND \(isKept)
+            -- The trees of the checks of all other columns are not read.
+            WHERE conrelid = \(alias).attrelid AND contype = 'c'
+                AND CASE WHEN conkey = ARRAY[\(alias).attnum] THEN \(isKept) END
             ORDER BY conname LIMIT 1
+        )
+        """
+    }
+
+    /// The columns that keep words: the `name` of each, those of the `text` whose words they are and of the `language`, and the
+    /// `number` of the text, in SQL.
+    ///
+    /// A tree of three nodes that begins so is the call of a function with a language and a column, and nothing else. The parts of
+    /// such a tree are cut out, since a regular expression takes milliseconds for each.
+    ///
+    /// - Parameter condition: of the row `words` of such a column, and of the `text` of the row `tree`, which is a number.
+    package static func storedWords(_ condition: SQL) -> SQL {
+        """
+        SELECT words.attname AS name, text_column.attname AS text, text_column.attnum AS number,
+            \(name(ofBytes: "tree.language")) AS language
+        FROM pg_catalog.pg_attribute AS words
+        CROSS JOIN LATERAL (
+            -- What is none of these columns is not read, and no number is taken from another tree.
+            SELECT split_part(split_part(adbin::text, ':funcid ', 2), ' ', 1) AS function,
+                split_part(split_part(adbin::text, ':constvalue 4 [ ', 2), ' ]', 1) AS language,
+                split_part(split_part(adbin::text, ':varattno ', 2), ' ', 1) AS text
+            FROM pg_catalog.pg_attrdef
+            WHERE adrelid = words.attrelid AND adnum = words.attnum
+                AND adbin::text LIKE
+                    '{FUNCEXPR :funcid %:args ({CONST :consttype 3734 %:constvalue 4 [ % ]} {VAR :varno 1 :varattno %})%'
+                AND length(adbin::text) - length(replace(adbin::text, '{', '')) = 3
+            OFFSET 0
+        ) AS tree
+        JOIN pg_catalog.pg_attribute AS text_column
+            ON text_column.attrelid = words.attrelid AND text_column.attnum = tree.text::integer
+        WHERE \(StoredWords.isColumn("words")) AND \(condition)
+            AND EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid = tree.function::oid AND proname = '_words')
+        """
+    }
+
+    /// The name of the column that keeps the words of the column of `pg_attribute` that the alias stands for, in its language, in
+    /// SQL; NULL without one.
+    static func storedWords(ofAttribute alias: SQLIdentifier) -> SQL {
+        """
+        (
+            SELECT name FROM (
+                \(storedWords("words.attrelid = \(alias).attrelid AND tree.text::integer = \(alias).attnum"))
+            ) AS kept WHERE language = \(ofAttribute(alias)) ORDER BY name LIMIT 1
         )
         """
     }

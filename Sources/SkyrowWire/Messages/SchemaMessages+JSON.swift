@@ -41,8 +41,10 @@ extension RecordType {
             if let rule = field["on_delete"], !rule.isNull {
                 deleteRules[fieldName] = try DeleteRule(json: rule, of: fieldType)
             }
-            if let language = field["text"], !language.isNull {
-                textLanguages[fieldName] = try TextLanguage(json: language, of: fieldType)
+            if let text = field["text"], !text.isNull {
+                let form = try TextForm(json: text, of: fieldType)
+                textLanguages[fieldName] = form.language
+                if form.isStored { storedTexts.insert(fieldName) }
             }
             if fieldName == .parent { try RecordType.checkParent(fieldType, deleteRules[fieldName]) }
         }
@@ -63,15 +65,47 @@ extension DeleteRule {
     }
 }
 
-extension TextLanguage {
-    /// Reads `text` of a field; throws `108 InvalidArgument` for a language that there is not, and for what is no string.
+/// `text` of a field: a language, `"english"`, or what becomes of its words too, `{"language": "english", "stored": true}`.
+struct TextForm: Hashable, Sendable {
+    var language: TextLanguage
+    var isStored = false
+
+    /// Throws `108 InvalidArgument` for a language that there is not, for words that are stored without one, and for what is no
+    /// string.
     init(json: JSONView, of type: FieldType) throws(SkyrowError) {
-        guard let language = json.string.flatMap(TextLanguage.init(rawValue:)) else {
+        var name = json.string
+        if json.isObject {
+            for (member, _) in json.members where !["language", "stored"].contains(member.string ?? "") {
+                throw .invalidArgument("\"text\" has the members language and stored.", "text")
+            }
+            name = json["language"]?.string
+            if let stored = json["stored"], !stored.isNull {
+                guard let isStored = stored.boolean else {
+                    throw .invalidArgument("\"stored\" is true or false.", "text")
+                }
+                self.isStored = isStored
+            }
+        }
+        guard let language = name.flatMap(TextLanguage.init(rawValue:)) else {
             let names = TextLanguage.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidArgument("\"text\" is one of \(names).", "text")
         }
         guard type == .string else { throw .invalidArgument("Only a string has \"text\".", "text") }
-        self = language
+        if isStored { try RecordType.checkStored(language) }
+        self.language = language
+    }
+}
+
+extension JSONWriter {
+    /// The form of a text that is not as it is without one.
+    func textForm(_ language: TextLanguage, isStored: Bool) {
+        guard isStored else { return string(language.rawValue) }
+        beginObject()
+        key("language")
+        string(language.rawValue)
+        key("stored")
+        boolean(true)
+        endObject()
     }
 }
 
@@ -108,7 +142,10 @@ extension RecordSchema {
                 // A server may be newer than its client.
                 recordType.fields[fieldName] = (try? FieldType(name: text)) ?? .unknown(text)
                 recordType.deleteRules[fieldName] = field["on_delete"]?.string.flatMap(DeleteRule.init(rawValue:))
-                recordType.textLanguages[fieldName] = field["text"]?.string.flatMap(TextLanguage.init(rawValue:))
+                if let text = field["text"], let form = try? TextForm(json: text, of: .string) {
+                    recordType.textLanguages[fieldName] = form.language
+                    if form.isStored { recordType.storedTexts.insert(fieldName) }
+                }
             }
             types[type] = recordType
         }
@@ -169,7 +206,7 @@ extension JSONWriter {
                 }
                 if let language = type.textLanguages[name], language != .words {
                     key("text")
-                    string(language.rawValue)
+                    textForm(language, isStored: type.storedTexts.contains(name))
                 }
                 endObject()
             }

@@ -78,10 +78,10 @@ extension DocumentedField {
                 try DeleteRule(json: rule, of: type)
             }
         }
-        if let language = members["text"], !language.isNull {
-            field.textLanguage = try reading(at: object.place) { () throws(SkyrowError) in
-                try TextLanguage(json: language, of: type)
-            }
+        if let text = members["text"], !text.isNull {
+            let form = try reading(at: object.place) { () throws(SkyrowError) in try TextForm(json: text, of: type) }
+            field.textLanguage = form.language
+            field.storesWords = form.isStored
         }
         if field.renamedFrom == .parent || name == .parent && field.renamedFrom != nil {
             throw object.fault("renames a field to or from \"_parent\", which has that name alone")

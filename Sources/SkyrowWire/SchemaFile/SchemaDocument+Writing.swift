@@ -38,7 +38,10 @@ extension DocumentedField {
         var members = ["\"name\": \(quoted(name.rawValue))", "\"type\": \(quoted(type.name))"]
         if case .unknown(let sqlType) = type { members.append("\"sql_type\": \(quoted(sqlType))") }
         if onDelete != .restrict { members.append("\"on_delete\": \(quoted(onDelete.rawValue))") }
-        if textLanguage != .words { members.append("\"text\": \(quoted(textLanguage.rawValue))") }
+        if textLanguage != .words {
+            let language = quoted(textLanguage.rawValue)
+            members.append("\"text\": \(storesWords ? "{\"language\": \(language), \"stored\": true}" : language)")
+        }
         if isGenerated { members.append("\"generated\": true") }
         if let renamedFrom { members.append("\"renamed_from\": \(quoted(renamedFrom.rawValue))") }
         if let defaultValue {

@@ -63,6 +63,8 @@ import Testing
         INSERT INTO "note.likes" SELECT a._id, b._id FROM note AS a JOIN note AS b ON a._database = b._database;
         ALTER TABLE note ADD _parent text COLLATE "C" REFERENCES note ON DELETE CASCADE DEFERRABLE;
         SELECT _keep_parent('note');
+        ALTER TABLE note ADD _words_title tsvector GENERATED ALWAYS AS (_words('pg_catalog.english', title)) STORED;
+        CREATE INDEX ON note USING gin (_words_title);
         UPDATE note SET _parent = (SELECT max(_id) FROM note AS b WHERE b._database = note._database AND b._id > note._id);
         """#
 

@@ -56,7 +56,8 @@ import Testing
     @Test func aSiteIsANetworkOf48Bits() throws {
         let clients = ClientIdentification(ipv6PrefixLength: 56)
         func key(_ text: String) throws -> ClientKey {
-            try clients.key(of: Client(address: #require(ClientAddress(text)), isSecure: false))
+            let address = try #require(ClientAddress(text))
+            return clients.key(of: Client(address: address, isSecure: false))
         }
         // Two /56 of one /48 are two clients of one site.
         #expect(try key("2001:db8:1:100::1") != key("2001:db8:1:200::1"))

@@ -198,6 +198,12 @@ import Testing
                 "The index i of note has the words of title as none has them, and the field has the text german."
             )
         ),
+        Row(.storedWords, []),
+        Row(
+            .storedWords,
+            [["name": "_words_title", "relation": "note", "field": "title", "has": "english", "wanted": "none"]],
+            (.warning, "The column _words_title of note keeps the words of title as english has them")
+        ),
         Row(.textOrder, []),
         Row(
             .textOrder,

@@ -227,6 +227,13 @@ import Testing
         ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "switched off for category"),
         (
+            """
+            ALTER TABLE note ADD "_words_Title" tsvector GENERATED ALWAYS AS (_words('pg_catalog.english', title)) STORED,
+                ADD CHECK (title IS NULL OR 'german'::regconfig IS NOT NULL)
+            """, .storedWords,
+            "The column \"_words_Title\" of note keeps the words of title as english has them, and the field has the text german."
+        ),
+        (
             "CREATE INDEX \"Words\" ON note USING gin (_words('pg_catalog.english', title))", .wordIndexes,
             "The index \"Words\" of note has the words of title as english has them"
         ),

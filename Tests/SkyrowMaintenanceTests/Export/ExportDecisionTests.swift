@@ -76,16 +76,20 @@ import Testing
             fields: ["title": "string", "director": "ref(person)", "price": "unknown"],
             sequences: [try FieldName("number"): .max],
             deleteRules: [try FieldName("director"): .cascade],
-            textLanguages: [try FieldName("title"): .english]
+            textLanguages: [try FieldName("title"): .english],
+            storedTexts: [try FieldName("title")]
         )
         let manifest = ExportManifest(format: .csv, time: Timestamp(microseconds: 1), types: [entry])
         #expect(try ExportManifest(json: manifest.json, path: "x") == manifest)
         #expect(entry.knownFields.count == 2)
         // One that an older program wrote says nothing of rules and languages.
         var older = entry
-        (older.deleteRules, older.textLanguages) = ([:], [:])
+        (older.deleteRules, older.textLanguages, older.storedTexts) = ([:], [:], [])
         let text = String(decoding: manifest.json, as: UTF8.self)
-            .replacing(#","on_delete":{"director":"cascade"},"text":{"title":"english"}"#, with: "")
+            .replacing(
+                #","on_delete":{"director":"cascade"},"text":{"title":"english"},"stored_text":["title"]"#,
+                with: ""
+            )
         #expect(try ExportManifest(json: Array(text.utf8), path: "x").types == [older])
     }
 
@@ -103,6 +107,10 @@ import Testing
         (
             #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"b","#
                 + #""records":1,"bytes":1,"fields":{"c":"string"},"text":{"c":1}}]}"#, "damaged"
+        ),
+        (
+            #"{"skyrow_export":1,"format":"csv","exported_at":"2020-01-01T00:00:00Z","types":[{"type":"a","file":"b","#
+                + #""records":1,"bytes":1,"fields":{"c":"string"},"stored_text":["c"]}]}"#, "damaged"
         ),
     ])
     func aManifestThatIsNoneIsRefused(text: String, words: String) {

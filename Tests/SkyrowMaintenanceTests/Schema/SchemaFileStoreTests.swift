@@ -171,6 +171,90 @@ import Testing
         }
     }
 
+    /// Words are stored, stored in another language, and no longer, in a table with records and an index.
+    @Test func whetherTheWordsOfATextAreStoredIsSaidByTheFile() async throws {
+        try await withStore { fixture in
+            try await fixture.psql("SELECT _create_type('film'); ALTER TABLE film ADD title text COLLATE \"C\"")
+            try await fixture.store.cache.reload()
+            try await fixture.keep(draft("film/1", ["title": "He runs"]))
+            let index = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
+            let name = try await fixture.store.createIndex(IndexCreateRequest(index)).name
+            let builder = IndexBuilder(client: fixture.store.client, logger: .quiet) { ["app"] }
+            #expect(try await builder.pass())
+            var document = try await fixture.store.schemaDocument()
+            func setTitle(_ language: TextLanguage, stored: Bool) {
+                document.types[type("film")]?.fields[field("title")]?.textLanguage = language
+                document.types[type("film")]?.fields[field("title")]?.storesWords = stored
+            }
+            for (language, stored, words) in [
+                (.english, true, "'run':2"), (.german, true, "'he':1 'run':2"), (.german, false, ""),
+                (.english, false, ""), (.simple, true, "'he':1 'runs':2"), (.words, false, ""),
+            ] as [(TextLanguage, Bool, String)] {
+                setTitle(language, stored: stored)
+                let report = try await apply(document, to: fixture)
+                #expect(!report.difference.losesData && report.difference.changes.map(\.change.kind) == ["set_text"])
+                #expect(
+                    report.difference.changes.first?.change.summary
+                        == "text \(language.rawValue)\(stored ? ", stored" : "")"
+                )
+                let comparison = try await fixture.store.compareSchema(with: document)
+                #expect(comparison.difference.isEmpty)
+                #expect(try await fixture.store.schemaDocument() == document)
+                let column = fixture.store.cache.current[type("film")]?[field("title")]
+                #expect(column?.textLanguage == language && (column?.storedWords != nil) == stored)
+                if stored { #expect(try await fixture.psql("SELECT _words_title FROM film") == words) }
+                #expect(try await builder.pass())
+                try await fixture.store.cache.reload()
+                let key = fixture.store.cache.current[type("film")]?.index(named: name)?.keys.first
+                #expect(key?.form == .words && key?.language == language && key?.isStored == stored)
+                // Neither the column nor its index is drift, or in the file.
+                #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+                #expect(try await fixture.store.schemaDocument() == document)
+            }
+            setTitle(.english, stored: true)
+            _ = try await apply(document, to: fixture)
+            // Psql says another language; the file has the words of its own stored again.
+            try await fixture.psql(
+                """
+                DO $$ BEGIN EXECUTE (
+                    SELECT format('ALTER TABLE film DROP CONSTRAINT %I', conname) FROM pg_constraint
+                    WHERE conrelid = 'film'::regclass AND conbin::text ~ ':consttype 3734'
+                ); END $$;
+                ALTER TABLE film ADD CHECK (title IS NULL OR 'german'::regconfig IS NOT NULL)
+                """
+            )
+            try await fixture.store.cache.reload()
+            #expect(fixture.store.cache.current[type("film")]?[field("title")]?.storedWords == nil)
+            setTitle(.german, stored: true)
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            let columns =
+                "SELECT count(*) FROM pg_attribute WHERE attrelid = 'film'::regclass AND attname LIKE '\\_words%'"
+            #expect(try await fixture.psql(columns) == "1")
+            // A new field, one of another name, a text that becomes something else, and one that goes.
+            var label = DocumentedField(.string, textLanguage: .english, storesWords: true)
+            document.types[type("film")]?.fields[field("label")] = label
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            label.renamedFrom = field("label")
+            document.types[type("film")]?.fields[field("label")] = nil
+            document.types[type("film")]?.fields[field("name")] = label
+            _ = try await apply(document, to: fixture)
+            label.renamedFrom = nil
+            document.types[type("film")]?.fields[field("name")] = label
+            // The name of its column is taken.
+            document.types[type("film")]?.fields[field("label")] = label
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            #expect(try await fixture.psql(columns) == "3")
+            document.types[type("film")]?.fields[field("name")] = DocumentedField(.integer)
+            document.types[type("film")]?.fields[field("label")] = nil
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.schemaDocument() == document)
+            #expect(try await fixture.psql(columns) == "1")
+        }
+    }
+
     @Test func renamesKeepTheDataAndTombstonesFollow() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(

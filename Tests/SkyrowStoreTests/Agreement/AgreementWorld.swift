@@ -213,8 +213,10 @@ struct AgreementWorld {
         let database = if case .user(let user) = record.database { user.rawValue } else { "_public" }
         var values: [SQL] = [
             """
-            \(record.storedID), \(database), \(record.owner), \(record.access.map { PostgresJSONB($0.storedJSON) }), \
-            \(instant(record.createdAt)), \(record.createdBy), \(instant(record.updatedAt)), \(record.updatedBy), \
+            \(record.storedID), \(database), \(record.owner as UserID?), \
+            \(record.access.map { PostgresJSONB($0.storedJSON) } as PostgresJSONB?), \
+            \(record.createdAt.map(instant) as PostgresTimestamp?), \(record.createdBy as UserID?), \
+            \(record.updatedAt.map(instant) as PostgresTimestamp?), \(record.updatedBy as UserID?), \
             \(record.revision ?? 0)
             """
         ]
@@ -261,7 +263,7 @@ struct AgreementWorld {
         }
     }
 
-    private static func instant(_ time: Timestamp?) -> PostgresTimestamp? {
-        time.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) }
+    private static func instant(_ time: Timestamp) -> PostgresTimestamp {
+        PostgresTimestamp(microsecondsSince2000: time.microseconds)
     }
 }

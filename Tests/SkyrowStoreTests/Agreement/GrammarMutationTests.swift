@@ -174,7 +174,7 @@ import Testing
             identifier: "friends",
             type: .relation(note.name),
             oid: .bool,
-            members: try SQLIdentifier("note.friends")
+            members: "note.friends"
         )
         let related = RecordTable(
             name: note.name,

@@ -26,6 +26,24 @@ import Testing
         #expect(try readJSON(newer) { try RecordSchema(result: $0) }.types[type("film")]?.textLanguages == [:])
     }
 
+    @Test func aSchemaSaysWhichTextsAreStored() throws {
+        let text = Self.text.replacing(#""english""#, with: #"{"language":"english","stored":true}"#)
+        var film = Self.film
+        film.storedTexts = [field("title")]
+        #expect(try readJSON(text) { try SchemaCreateRequest(parameters: $0).types } == [film])
+        #expect(writtenJSON { $0.schemaCreateParameters(SchemaCreateRequest(types: [film])) } == text)
+        let schema = RecordSchema(types: [type("film"): film])
+        #expect(writtenJSON { $0.schema(schema) } == text)
+        #expect(try readJSON(text) { try RecordSchema(result: $0) } == schema)
+        let document = try readJSON(text) { try SchemaDocument(schemaFile: $0) }
+        let title = document.types[type("film")]?.fields[field("title")]
+        #expect(title?.textLanguage == .english && title?.storesWords == true)
+        #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        // Said and not so.
+        let plain = text.replacing("true", with: "false")
+        #expect(try readJSON(plain) { try SchemaCreateRequest(parameters: $0).types } == [Self.film])
+    }
+
     @Test func aFileKeepsTheLanguages() throws {
         let document = try readJSON(Self.text) { try SchemaDocument(schemaFile: $0) }
         #expect(document.types[type("film")]?.fields[field("title")]?.textLanguage == .english)
@@ -40,6 +58,9 @@ import Testing
     @Test(arguments: [
         #"{"name":"a","type":"string","text":"none"}"#, #"{"name":"a","type":"string","text":null}"#,
         #"{"name":"a","type":"integer","text":null}"#, #"{"name":"a","type":"string","text":"simple"}"#,
+        #"{"name":"a","type":"string","text":{"language":"english","stored":true}}"#,
+        #"{"name":"a","type":"string","text":{"language":"none","stored":false}}"#,
+        #"{"name":"a","type":"string","text":{"language":"none"}}"#,
     ])
     func whatAFieldMayHaveIsRead(field: String) throws {
         _ = try readJSON(Self.record(field)) { try SchemaCreateRequest(parameters: $0) }
@@ -49,7 +70,11 @@ import Testing
     @Test(arguments: [
         #"{"name":"a","type":"string","text":"English"}"#, #"{"name":"a","type":"string","text":""}"#,
         #"{"name":"a","type":"string","text":1}"#,
-        #"{"name":"a","type":"string","text":{"language":"english","stored":true}}"#,
+        #"{"name":"a","type":"string","text":{"language":"none","stored":true}}"#,
+        #"{"name":"a","type":"string","text":{"language":"english","stored":1}}"#,
+        #"{"name":"a","type":"string","text":{"stored":true}}"#, #"{"name":"a","type":"string","text":{}}"#,
+        #"{"name":"a","type":"string","text":{"language":"english","kept":true}}"#,
+        #"{"name":"a","type":"integer","text":{"language":"english","stored":true}}"#,
         #"{"name":"a","type":"array(string)","text":"english"}"#, #"{"name":"a","type":"integer","text":"none"}"#,
         #"{"name":"a","type":"string","text":"pg_catalog.english'"}"#,
     ])

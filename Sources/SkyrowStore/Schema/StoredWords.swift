@@ -1,0 +1,78 @@
+package import SkyrowModel
+package import SkyrowPostgres
+
+/// The column that keeps the words of a text, where its schema has `"stored": true`.
+///
+/// ```sql
+/// ALTER TABLE "app"."film" ADD COLUMN "_words_title" tsvector
+///     GENERATED ALWAYS AS ("app"._words('pg_catalog.english'::regconfig, "title")) STORED
+/// ```
+///
+/// No field is called so, since names of fields do not begin with an underscore. The column is known by what it is computed from
+/// and not by its name, which stays as it is when the field is renamed (Documentation/Decisions/0047-stored-words.md).
+package enum StoredWords {
+    /// What the names of the columns begin with.
+    private static let prefix = "_words_"
+
+    /// The condition of a row of `pg_attribute` that it is such a column, of whatever language, in SQL.
+    package static func isColumn(_ alias: SQLIdentifier) -> SQL {
+        """
+        (\(alias).attgenerated = 's' AND \(alias).atttypid = 'tsvector'::regtype \
+        AND starts_with(\(alias).attname, \(literal: prefix)) AND NOT \(alias).attisdropped)
+        """
+    }
+
+    /// The statement that makes the column, under a name that is not taken.
+    ///
+    /// PostgreSQL writes the table anew for it, and lets nobody read or write it meanwhile.
+    package static func addition(
+        _ language: TextLanguage,
+        _ field: FieldName,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) -> SQL {
+        """
+        DO $words$
+        DECLARE
+            record_table regclass := format('%I.%I', \(literal: schema.name), \(literal: type.rawValue))::regclass;
+            name text := left(\(literal: prefix + field.rawValue), 60);
+            number integer := 0;
+        BEGIN
+            WHILE EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = record_table AND attname = name::name) LOOP
+                number := number + 1;
+                name := left(\(literal: prefix + field.rawValue), 60) || number;
+            END LOOP;
+            EXECUTE format(
+                'ALTER TABLE %s ADD COLUMN %I tsvector GENERATED ALWAYS AS (%I._words(%L::regconfig, %I)) STORED',
+                record_table, name, \(literal: schema.name), \(literal: "pg_catalog.\(language.rawValue)"),
+                \(literal: field.rawValue)
+            );
+            EXECUTE format(
+                'COMMENT ON COLUMN %s.%I IS %L', record_table, name, \(literal: "The words of \(field), by their stems.")
+            );
+        END $words$
+        """
+    }
+
+    /// The statement that drops all columns of the field's words, with their indexes.
+    package static func removal(_ field: FieldName, of type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
+        """
+        DO $words$
+        DECLARE
+            record_table regclass := format('%I.%I', \(literal: schema.name), \(literal: type.rawValue))::regclass;
+            name text;
+        BEGIN
+            FOR name IN
+                SELECT words.attname FROM pg_catalog.pg_attribute AS words
+                JOIN pg_catalog.pg_attrdef ON adrelid = words.attrelid AND adnum = words.attnum
+                JOIN pg_catalog.pg_attribute AS field
+                    ON field.attrelid = words.attrelid AND field.attname = \(literal: field.rawValue)
+                WHERE words.attrelid = record_table AND \(isColumn("words"))
+                    AND adbin::text LIKE '%:varattno ' || field.attnum || ' %'
+            LOOP
+                EXECUTE format('ALTER TABLE %s DROP COLUMN %I', record_table, name);
+            END LOOP;
+        END $words$
+        """
+    }
+}
