@@ -16,6 +16,9 @@ public struct Field: Hashable, Sendable {
     }
 
     /// A value inside a json field, `Field("meta.width", as: .number)`; a value of another type is as if there were none.
+    ///
+    /// As `.datetime` it is a text of RFC 3339 with an offset, or a date that was saved inside of the JSON:
+    /// `Field("meta.at", as: .datetime) >= .datetime(yesterday)`.
     public init(_ path: String, as type: JSONValueType) {
         var path = FieldPath(unchecked: path)
         path.jsonType = type

@@ -65,11 +65,12 @@ extension ActionCatalog {
 
     private static let indexKind = JSONShape.oneOfStrings(IndexKind.allCases.map(\.rawValue))
 
-    /// `["year", "desc"]`, `[["func", "fold", "title"]]`
+    /// `["year", "desc"]`, `[["func", "fold", "title"]]`, `[{"$type": "keypath", "$val": "meta.w", "$as": "number"}]`
     private static let indexField = JSONShape.tuple(
         [
             .either([
                 .string(maximum: 63), .tuple([.oneOfStrings(["func"]), .oneOfStrings(["fold"]), .string()], rest: nil),
+                .named(.keyPath),
             ])
         ],
         rest: .oneOfStrings(["asc", "desc"])

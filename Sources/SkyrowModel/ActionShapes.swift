@@ -20,6 +20,7 @@ extension ActionCatalog {
             .object([
                 JSONMember("$type", .oneOfStrings(["keypath"]), isRequired: true),
                 JSONMember("$val", .string(), isRequired: true),
+                JSONMember("$as", .oneOfStrings(JSONValueType.allCases.map(\.rawValue))),
             ])
         case .predicate: .tuple([.string()], rest: .any)
         case .authResult: authResult

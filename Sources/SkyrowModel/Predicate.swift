@@ -53,6 +53,8 @@ public struct FieldPath: Hashable, Sendable, CustomStringConvertible {
 /// A type of a value inside JSON that has an order (`$as`).
 public enum JSONValueType: String, Hashable, Sendable, CaseIterable {
     case string, number, boolean
+    /// A text of RFC 3339 with an offset, or a date in its typed form, `{"$type":"date","$date":"…"}`.
+    case datetime
 }
 
 /// The protocol's own names, for use inside this package.

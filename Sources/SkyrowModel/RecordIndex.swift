@@ -21,6 +21,10 @@ public struct IndexField: Hashable, Sendable {
     public var direction: SortKey.Direction
     /// Whether upper and lower case are taken for the same.
     public var isFolded: Bool
+    /// The steps from a json field to a value inside of it; none for the field itself.
+    public var steps: [String] = []
+    /// As what that value is read; nil for the field itself.
+    public var jsonType: JSONValueType?
 
     public init(_ name: String, _ direction: SortKey.Direction = .ascending, isFolded: Bool = false) {
         self.name = name
@@ -28,9 +32,25 @@ public struct IndexField: Hashable, Sendable {
         self.isFolded = isFolded
     }
 
-    /// `year desc`, `title fold`: the form in which the database keeps it.
+    /// A value inside a json field: `IndexField("meta.size.w", as: .number)`.
+    public init(_ path: String, as type: JSONValueType, _ direction: SortKey.Direction = .ascending) {
+        let names = FieldPath(unchecked: path).components
+        self.init(names[0], direction)
+        steps = Array(names.dropFirst())
+        jsonType = type
+    }
+
+    /// What a query names it by.
+    package var keyPath: FieldPath {
+        var path = FieldPath(unchecked: ([name] + steps).joined(separator: "."))
+        path.jsonType = jsonType
+        return path
+    }
+
+    /// `year desc`, `title fold`, `meta.size.w as number`: the form in which the database keeps it.
     package var text: String {
-        name + (isFolded ? " fold" : "") + (direction == .descending ? " desc" : "")
+        keyPath.description + (jsonType.map { " as \($0.rawValue)" } ?? "") + (isFolded ? " fold" : "")
+            + (direction == .descending ? " desc" : "")
     }
 
     /// nil for a text that is not one of ``text``.
@@ -40,6 +60,12 @@ public struct IndexField: Hashable, Sendable {
         if words.last == "desc", words.count > 1 {
             direction = .descending
             words.removeLast()
+        }
+        if words.count == 3, words[1] == "as", let type = JSONValueType(rawValue: words[2]) {
+            let names = words[0].split(separator: ".", omittingEmptySubsequences: false)
+            guard names.count > 1, names.allSatisfy({ !$0.isEmpty }) else { return nil }
+            self.init(words[0], as: type, direction)
+            return
         }
         let isFolded = words.last == "fold" && words.count > 1
         if isFolded { words.removeLast() }

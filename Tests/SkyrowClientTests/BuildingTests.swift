@@ -77,6 +77,11 @@ import Testing
         }
         #expect(path.description == "meta.width")
         #expect(path.jsonType == .number)
+        let start = Timestamp(microseconds: 0)
+        var moment = FieldPath(unchecked: "meta.at")
+        moment.jsonType = .datetime
+        let condition = Field("meta.at", as: .datetime) >= .datetime(start)
+        #expect(condition == .comparison(.gte, .keyPath(moment), .value(.datetime(start))))
     }
 
     @Test func conditionsAreJoinedWithoutNesting() {

@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowTestSupport
 import Testing
@@ -411,6 +412,45 @@ import Testing
                 let refused = AggregateQuery(type: type("note"), aggregates: [Aggregate("x", function, path)])
                 #expect(await Self.error(f, refused)?.code == code)
             }
+        }
+    }
+
+    @Test func instantsInsideJSONFallIntoBuckets() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                INSERT INTO note (_id, tags) VALUES ('1', '{"at": "2019-03-01T09:00:00Z"}'),
+                    ('2', '{"at": {"$type": "date", "$date": "2019-03-01T10:30:00+02:00"}}'), ('3', '{"at": "2019-03-01T09:00:00z"}'),
+                    ('4', '{"at": "2019-03-02T00:00:00.000001Z"}'), ('5', '{"at": "2019-03-01"}'), ('6', NULL)
+                """
+            )
+            var at = path("tags.at")
+            at.jsonType = .datetime
+            func instant(_ text: String) throws -> RecordValue { .datetime(try Timestamp(rfc3339: text)) }
+            var query = AggregateQuery(
+                type: type("note"),
+                groupKeys: [GroupKey("day", at, in: TimeBucket(.day))],
+                aggregates: [
+                    Aggregate("least", .minimum, at), Aggregate("most", .maximum, at),
+                    Aggregate("values", .countDistinct, at), Self.aggregate("n", .count),
+                ]
+            )
+            let groups: [Group] = [
+                [
+                    "day": try instant("2019-03-01T00:00:00Z"), "least": try instant("2019-03-01T08:30:00Z"),
+                    "most": try instant("2019-03-01T09:00:00Z"), "values": .integer(2), "n": .integer(3),
+                ],
+                [
+                    "day": try instant("2019-03-02T00:00:00Z"), "least": try instant("2019-03-02T00:00:00.000001Z"),
+                    "most": try instant("2019-03-02T00:00:00.000001Z"), "values": .integer(1), "n": .integer(1),
+                ],
+                ["values": .integer(0), "n": .integer(2)],
+            ]
+            #expect(try await Self.groups(f, query) == groups)
+            query.having = .compare(.gt, "most", try instant("2019-03-01T09:00:00Z"))
+            #expect(try await Self.groups(f, query) == [groups[1]])
+            let sum = AggregateQuery(type: type("note"), aggregates: [Aggregate("x", .sum, at)])
+            #expect(await Self.error(f, sum)?.code == .invalidArgument)
         }
     }
 

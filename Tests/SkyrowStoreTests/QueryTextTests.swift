@@ -189,9 +189,23 @@ private enum CategoryTables {
         },
         .init(
             .compare(.gte, "tags.a", .number(0.5)),
-            #"(CASE WHEN jsonb_typeof(("r"."tags" #> '{a}')) = 'number' THEN (("r"."tags" #> '{a}'))::numeric END)"#
-                + " >= $1::numeric"
+            #""app"."_json_number"(("r"."tags" #> '{a}')) >= $1::numeric"#
         ) { $0.append("5e-1") },
+        .init(
+            .compare(.gte, "tags.a.0", .string("x")),
+            #""app"."_json_text"(("r"."tags" #> '{a,0}')) COLLATE "C" >= $1"#
+        ) { $0.append("x") },
+        .init(
+            .compare(.lt, "tags.a b", .boolean(true)),
+            #""app"."_json_boolean"(("r"."tags" #> $1)) < $2"#
+        ) {
+            $0.append(["a b"])
+            $0.append(true)
+        },
+        .init(
+            .compare(.gte, "tags.a", .datetime(Timestamp(microseconds: 5))),
+            #""app"."_json_instant"(("r"."tags" #> '{a}')) >= $1"#
+        ) { $0.append(PostgresTimestamp(microsecondsSince2000: 5)) },
         .init(
             .comparison(.gt, .function(.size, path("tags")), .value(.integer(2))),
             #"(CASE WHEN jsonb_typeof("r"."tags") = 'array' THEN jsonb_array_length("r"."tags")::bigint END) > $1"#

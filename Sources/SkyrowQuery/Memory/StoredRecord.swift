@@ -120,6 +120,7 @@ extension JSONText {
             case .string: json.string.map { .text($0) }
             case .number: JSONDecimal(json).map { .decimal($0) }
             case .boolean: json.boolean.map { .boolean($0) }
+            case .datetime: json.instant.map { .datetime($0) }
             }
         } ?? nil
     }

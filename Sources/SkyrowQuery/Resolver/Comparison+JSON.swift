@@ -24,8 +24,9 @@ extension Comparison {
         case .integer, .number: return reading(.number, at: steps)
         case .string: return reading(.string, at: steps)
         case .boolean: return reading(.boolean, at: steps)
-        case .null, .datetime, .json, .reference, .sequence, .bytes, .location, .geometry, .array, .relation:
-            throw .literalInvalid("a string, a number or a boolean", path)
+        case .datetime: return reading(.datetime, at: steps)
+        case .null, .json, .reference, .sequence, .bytes, .location, .geometry, .array, .relation:
+            throw .literalInvalid("a string, a number, a boolean or a date", path)
         }
     }
 
@@ -86,9 +87,11 @@ extension ResolvedColumn {
         switch type {
         case .string:
             column.kind = .string
-            column.collation = .database
+            // Never that of a column, so that it is asked for in the order of bytes, which indexes have.
+            column.collation = .other
         case .number: column.kind = .decimal
         case .boolean: column.kind = .boolean
+        case .datetime: column.kind = .datetime
         }
         return column
     }

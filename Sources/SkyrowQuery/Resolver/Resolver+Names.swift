@@ -4,7 +4,7 @@ internal import SkyrowModel
 package let maximumJoinsOfAQuery = 16
 /// How many references a key path may follow, and how many steps it may go into JSON.
 let maximumReferencesOfAPath = 8
-let maximumJSONStepsOfAPath = 16
+package let maximumJSONStepsOfAPath = 16
 
 extension Resolver {
     /// The column of a path: a field of the record, of one behind references, or a value inside a JSON field.

@@ -55,6 +55,24 @@ extension JSONView {
     }
 }
 
+extension JSONView {
+    /// Bytes that the text of an instant has at most, as the SQL function `_json_instant` takes them: those of longer ones are digits
+    /// that are rounded away.
+    private static let maximumInstantBytes = 64
+
+    /// The instant that the value is: a text of RFC 3339 with an offset, or a date in its typed form; nil for any other.
+    var instant: Timestamp? {
+        guard let text = isObject ? typedDate : string, text.utf8.count <= Self.maximumInstantBytes else { return nil }
+        return try? Timestamp(rfc3339: text)
+    }
+
+    /// The text of `{"$type":"date","$date":"…"}`.
+    private var typedDate: String? {
+        guard value(at: "$type")?.string?.isSameText(as: "date") ?? false else { return nil }
+        return value(at: "$date")?.string
+    }
+}
+
 extension JSONCondition {
     /// Whether it holds for a value; nil for texts that are nested too deep.
     func holds(for text: JSONText) -> Bool? {

@@ -152,9 +152,20 @@ private struct QueryFacts {
             case .id, .database, .access, .revision: return []
             }
         }
+        if let value = valueInside(column) { return [value] }
         return storedField(column).filter { field in
             (try? FieldName(field.name)).flatMap { table[$0] }?.type.takesIndex(of: .order) == true
         }
+    }
+
+    /// The value inside JSON that an index can have; nil for any other.
+    private func valueInside(_ column: ResolvedColumn) -> IndexField? {
+        guard let value = QueryText(root: table, joined: []).jsonValue(column), case .field(let field, _) = column.place
+        else { return nil }
+        var inside = IndexField(field.rawValue)
+        inside.steps = value.steps
+        inside.jsonType = value.type
+        return inside
     }
 
     // MARK: Advice
@@ -202,7 +213,7 @@ private struct QueryFacts {
     /// What is equal to a value comes first in an index, then the order of the page or one range.
     private var scanKeys: [IndexField] {
         let range = Array(ranges.prefix(1))
-        if equal.isEmpty { return pageOrder.first?.name == range.first?.name ? pageOrder : range }
+        if equal.isEmpty { return pageOrder.first?.keyPath == range.first?.keyPath ? pageOrder : range }
         return equal + (pageOrder.isEmpty ? range : pageOrder)
     }
 
@@ -227,7 +238,11 @@ private struct QueryFacts {
             if key.column.join == nil, case .metadata(.id) = key.column.place { false } else { true }
         }
         let fields = keys.flatMap { key in
-            orderedField(key.column).map { IndexField($0.name, key.direction, isFolded: $0.isFolded) }
+            orderedField(key.column).map { field in
+                var field = field
+                field.direction = key.direction
+                return field
+            }
         }
         return fields.count == keys.count ? fields : []
     }
@@ -245,7 +260,7 @@ private struct QueryFacts {
     var adviceOnInvalidIndexes: [QueryExplanation.Advice] {
         let asked = Set((equal + ranges + parts + elements + words + distances + shapes + pageOrder).map(\.name))
         return table.indexes.filter { !$0.isValid }.compactMap { index in
-            guard index.columns.contains(where: { $0.map(asked.contains) ?? false }) else { return nil }
+            guard index.keys.contains(where: { $0.source.map(asked.contains) ?? false }) else { return nil }
             return QueryExplanation.Advice(
                 .invalidIndex,
                 "The index \(index.name) is not finished: schema:index:list says whether it is being built."
@@ -259,7 +274,11 @@ private struct QueryFacts {
 
     private func unique(_ fields: [IndexField]) -> [IndexField] {
         var seen: Set<String> = []
-        return fields.filter { seen.insert($0.isFolded ? "\($0.name) fold" : $0.name).inserted }
+        return fields.filter { field in
+            var ascending = field
+            ascending.direction = .ascending
+            return seen.insert(ascending.text).inserted
+        }
     }
 
     /// The advice to make an index, unless there is one that PostgreSQL did not want.
@@ -284,8 +303,7 @@ extension TableIndex {
         guard isValid, condition == nil, keys.count >= definition.fields.count else { return false }
         let pairs = zip(keys, definition.fields)
         let isSame = pairs.allSatisfy { key, field in
-            key.column == field.name
-                && key.form == (definition.kind == .text ? .words : field.isFolded ? .fold : .column)
+            definition.kind == .text ? key.column == field.name && key.form == .words : key.holds(field)
         }
         let isOfGeometry =
             keys[0].column == definition.fields.first?.name

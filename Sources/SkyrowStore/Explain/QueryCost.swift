@@ -130,6 +130,7 @@ extension QueryText {
 
     /// Whether a B-tree finds the values of a column, or those of it in one database.
     private func hasOrder(of column: ResolvedColumn, for relation: Relation, in database: DatabaseScope) -> Bool {
+        if let value = jsonValue(column) { return hasOrder(of: value, identifier(column), in: database) }
         let isBytes = relation.isOrder ? column.collation.ordersByBytes : column.collation.equatesByBytes
         guard !column.readsWireID, isBytes || !column.kind.isText else { return false }
         if database != .union,
@@ -145,6 +146,20 @@ extension QueryText {
             return true
         }
         return hasIndex(of: column, form: column.folds ? .fold : .column) { $0.method == "btree" }
+    }
+
+    /// Whether a B-tree finds values inside JSON, or those of one database.
+    private func hasOrder(
+        of value: TableIndex.Key.JSONValue,
+        _ column: SQLIdentifier,
+        in database: DatabaseScope
+    ) -> Bool {
+        root.indexes.contains { index in
+            guard index.isValid, index.method == "btree", index.hasEveryValue(of: column) else { return false }
+            if index.keys.first?.json == value { return true }
+            return database != .union && index.keys.count > 1 && index.keys[1].json == value
+                && index.keys[0].column == ReservedColumn.database.rawValue
+        }
     }
 
     /// Whether a complete index has a column at a place, and whatever else is asked of it.

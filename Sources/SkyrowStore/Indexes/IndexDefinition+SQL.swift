@@ -55,8 +55,9 @@ extension IndexDefinition {
         case .order:
             var keys: [SQL] = isUnique ? ["_database COLLATE \"C\""] : []
             for (field, column) in columns {
-                let isText = field.isFolded || surroundings.texts.contains(field.name)
-                let value: SQL = field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
+                let isText =
+                    field.isFolded || surroundings.texts.contains(field.name) || field.jsonType == .string
+                let value = field.value(of: column, in: schema)
                 let collation: SQL = isText ? " COLLATE \"C\"" : ""
                 let direction: SQL = field.direction == .descending ? " DESC" : ""
                 keys.append("\(value)\(collation)\(direction)")
@@ -100,8 +101,7 @@ extension IndexDefinition {
     /// How many values several records have.
     package func duplicates(in schema: SQLIdentifier) throws -> SQL {
         let values = try fields.map { field -> SQL in
-            let column = try SQLIdentifier(field.name)
-            return field.isFolded ? "\(schema)._fold(\(column))" : "\(column)"
+            field.value(of: try SQLIdentifier(field.name), in: schema)
         }
         let present: SQL =
             treatsNullsAsEqual
@@ -121,5 +121,13 @@ extension IndexSurroundings {
             guard let home else { throw PostgresError(code: .server, sqlState: .undefinedFunction) }
             return home
         }
+    }
+}
+
+extension IndexField {
+    /// What an index of the kind `order` has of a column.
+    fileprivate func value(of column: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
+        if let jsonType { return QueryText.typed("\(column)", steps, jsonType, in: schema) }
+        return isFolded ? "\(schema)._fold(\(column))" : "\(column)"
     }
 }

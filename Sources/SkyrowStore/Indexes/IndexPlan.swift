@@ -1,4 +1,5 @@
 package import SkyrowModel
+internal import SkyrowQuery
 
 /// Whether a table can have an index, and by which name: a value, made of what a transaction sees.
 package struct IndexPlan: Hashable, Sendable {
@@ -81,7 +82,7 @@ package struct IndexPlan: Hashable, Sendable {
 
     /// A name as PostgreSQL would choose one, `film_year_rating_idx`, of at most 63 bytes and unlike all others.
     package static func name(of definition: IndexDefinition, besides taken: Set<String>) -> String {
-        let fields = definition.fields.map { $0.isFolded ? "\($0.name)_fold" : $0.name }
+        let fields = definition.fields.flatMap { [$0.name] + $0.steps + ($0.isFolded ? ["fold"] : []) }
         let head = ([definition.type.rawValue] + fields).joined(separator: "_")
         let ending: String =
             switch definition.kind {
@@ -132,8 +133,10 @@ package struct IndexPlan: Hashable, Sendable {
         for place in definition.fields.indices {
             do throws(SkyrowError) {
                 let field = try checked(definition.fields[place], of: definition.kind, on: table)
-                guard seen.insert(field.name + (field.isFolded ? " fold" : "")).inserted else {
-                    throw .invalidArgument("The index has the field \(field.name) twice.", "fields")
+                var ascending = field
+                ascending.direction = .ascending
+                guard seen.insert(ascending.text).inserted else {
+                    throw .invalidArgument("The index has the field \(field.keyPath) twice.", "fields")
                 }
                 definition.fields[place] = field
             } catch {
@@ -150,7 +153,7 @@ package struct IndexPlan: Hashable, Sendable {
     ) throws(SkyrowError) -> IndexField {
         var field = wanted
         guard let name = try? FieldName(field.name) else {
-            guard kind == .order, !field.isFolded, let column = reservedColumn(field.name) else {
+            guard kind == .order, !field.isFolded, field.jsonType == nil, let column = reservedColumn(field.name) else {
                 throw .invalidArgument("An index of the kind \(kind.rawValue) cannot have \(field.name).", "fields")
             }
             field.name = column.rawValue
@@ -158,6 +161,10 @@ package struct IndexPlan: Hashable, Sendable {
         }
         guard let column = table[name] else {
             throw .invalidArgument("The type \(table.name) has no field \(name).", "fields", name.rawValue)
+        }
+        if field.jsonType != nil {
+            try checkPath(of: field, in: column, for: kind)
+            return field
         }
         if field.isFolded, kind == .text {
             throw .invalidArgument("An index of the kind text is without case as it is.", "fields")
@@ -175,6 +182,35 @@ package struct IndexPlan: Hashable, Sendable {
             )
         }
         return field
+    }
+
+    /// Throws for a value inside JSON that no query is printed for as an index would have it.
+    private static func checkPath(
+        of field: IndexField,
+        in column: RecordColumn,
+        for kind: IndexKind
+    ) throws(SkyrowError) {
+        guard kind == .order else {
+            throw .invalidArgument("An index of the kind \(kind.rawValue) has no values inside JSON.", "fields")
+        }
+        guard column.type == .json else {
+            throw .invalidArgument(
+                "\"$as\" is for values inside JSON, and the field \(column.field) is of the type \(column.type.name).",
+                "fields"
+            )
+        }
+        guard !field.isFolded else {
+            throw .invalidArgument("fold is for texts that are fields, and not for values inside JSON.", "fields")
+        }
+        guard (1...maximumJSONStepsOfAPath).contains(field.steps.count), JSONPathLiteral(field.steps) != nil else {
+            throw .invalidArgument(
+                """
+                The steps into JSON of an index, of which it has at most \(maximumJSONStepsOfAPath), are names of ASCII letters, \
+                digits and underscores with at most 63 characters, or numbers of at most six digits.
+                """,
+                "fields"
+            )
+        }
     }
 
     /// The columns besides fields that queries order by. A revision changes with every save, which an index of it would

@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowQuery
 
 /// An index of a record table as the database has it, made by the service or not.
 package struct TableIndex: Hashable, Sendable {
@@ -14,12 +15,29 @@ package struct TableIndex: Hashable, Sendable {
             case words
             /// A location as a geometry.
             case geometry
+            /// A value inside JSON as one of a type.
+            case json
             /// Any other expression.
             case other
         }
 
+        /// A value inside the JSON of a column, as one of a type.
+        package struct JSONValue: Hashable, Sendable {
+            package var column: String
+            package var steps: [String]
+            package var type: JSONValueType
+
+            package init(_ column: String, _ steps: [String], _ type: JSONValueType) {
+                self.column = column
+                self.steps = steps
+                self.type = type
+            }
+        }
+
         package var form: Form
-        /// A field's column or a reserved one; nil for an expression of another form.
+        /// Of the form ``Form/json``, the value; nil for any other.
+        package var json: JSONValue?
+        /// A field's column or a reserved one; nil for an expression of another form, and for a value inside JSON.
         package var column: String?
         package var isDescending = false
         /// Whether missing values come first, as they do in a descending order unless it says otherwise.
@@ -45,6 +63,20 @@ package struct TableIndex: Hashable, Sendable {
             self.isDescending = isDescending
             self.nullsFirst = nullsFirst ?? isDescending
             self.operators = operators
+        }
+
+        package init(_ value: JSONValue, isDescending: Bool = false, nullsFirst: Bool? = nil) {
+            self.init(nil, form: .json, isDescending: isDescending, nullsFirst: nullsFirst)
+            json = value
+        }
+
+        /// The column whose values decide what it holds.
+        var source: String? { column ?? json?.column }
+
+        /// Whether it holds what a definition asks for, of an index that is not one of words or places.
+        func holds(_ field: IndexField) -> Bool {
+            if let type = field.jsonType { return json == JSONValue(field.name, field.steps, type) }
+            return column == field.name && form == (field.isFolded ? .fold : .column)
         }
     }
 
@@ -207,19 +239,23 @@ extension TableIndex {
                         ) ELSE (
                             SELECT CASE proname WHEN '_fold' THEN 'fold:' WHEN '_words' THEN 'words' || coalesce(
                                 '/' || \(TextLanguage.name(ofBytes: "words[2]")), ''
-                            ) || ':' ELSE 'geometry:' END || attname
-                            FROM regexp_matches(indexprs::text, \(call), 'g') WITH ORDINALITY AS part (words, position)
-                            JOIN pg_catalog.pg_proc ON pg_proc.oid = words[1]::oid
-                            JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = words[3]::integer
-                            WHERE position = expressions AND proname IN ('_fold', '_words', 'geometry')
-                                AND regexp_replace(indexprs::text, \(call), '', 'g') ~ '^[() ]*$'
+                            ) || ':' WHEN 'geometry' THEN 'geometry:' ELSE 'json/' || proname || '/' || words[6] || ':' END || attname
+                            FROM regexp_matches(indexprs::text, \(anyCall), 'g') WITH ORDINALITY AS part (words, position)
+                            JOIN pg_catalog.pg_proc ON pg_proc.oid = coalesce(words[1], words[4])::oid
+                            JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = coalesce(words[3], words[5])::integer
+                            WHERE position = expressions AND CASE
+                                    WHEN words[4] IS NULL THEN proname IN ('_fold', '_words', 'geometry')
+                                    ELSE proname IN ('_json_text', '_json_number', '_json_boolean', '_json_instant')
+                                END
+                                AND regexp_replace(indexprs::text, \(anyCall), '', 'g') ~ '^[() ]*$'
                         ) END,
                         option, CASE WHEN amname <> 'btree' THEN (
                             SELECT opcname FROM pg_catalog.pg_opclass WHERE oid = class
                         ) END,
                         (SELECT opcdefault FROM pg_catalog.pg_opclass WHERE oid = class) AND ordering IS NOT DISTINCT FROM (
                             SELECT attcollation FROM pg_catalog.pg_attribute WHERE attrelid = indrelid AND attnum = number
-                        )
+                        ),
+                        (SELECT opcdefault FROM pg_catalog.pg_opclass WHERE oid = class) AND ordering::bigint IN (0, 950)
                     ) ORDER BY place)
                     FROM (
                         SELECT *, count(*) FILTER (WHERE number = 0) OVER (ORDER BY place) AS expressions
@@ -267,10 +303,19 @@ extension TableIndex {
 
     /// The call of a function with a column, in a tree of PostgreSQL: the number of the function, of a language before the column
     /// the bytes of its number, and the number of the column.
-    private static let call: SQL = """
-        \(literal: #"\{FUNCEXPR :funcid (\d+) [^{}]*:args \((?:"# + TextLanguage.constant
-            + #" )?\{VAR :varno 1 :varattno (\d+) [^{}]*\}\) :location -?\d+\}"#)
+    private static let call: SQL = "\(literal: columnCall)"
+
+    /// The same, or the call of a function with a value inside JSON (`#>` has the number 3213): the number of the function, that of
+    /// the column, and the bytes of the array of steps.
+    private static let anyCall: SQL = """
+        \(literal: columnCall + "|"
+            + #"\{FUNCEXPR :funcid (\d+) [^{}]*:args \(\{OPEXPR :opno 3213 [^{}]*:args \(\{VAR :varno 1 :varattno (\d+) [^{}]*\} "#
+            + #"\{CONST :consttype 1009 [^{}]*:constvalue \d+ \[ ([-\d ]+) \]\}\) :location -?\d+\}\) :location -?\d+\}"#)
         """
+
+    private static let columnCall =
+        #"\{FUNCEXPR :funcid (\d+) [^{}]*:args \((?:"# + TextLanguage.constant
+        + #" )?\{VAR :varno 1 :varattno (\d+) [^{}]*\}\) :location -?\d+\}"#
 }
 
 extension TableIndex.Key {
@@ -281,7 +326,8 @@ extension TableIndex.Key {
     }
 
     fileprivate init(_ json: JSONView) {
-        // "fold:title", "words/english:title" or "stored/english:title", the options and the operator class.
+        // "fold:title", "words/english:title", "stored/english:title" or "json/_json_number/<bytes>:meta", the options, the
+        // operator class, and whether it is in the order of the column or in that of bytes.
         let parts = Array(json.elements)
         let words = (parts.first?.string ?? "").split(separator: ":", maxSplits: 1).map(String.init)
         let kind = (words.first ?? "").split(separator: "/", maxSplits: 1).map(String.init)
@@ -295,11 +341,54 @@ extension TableIndex.Key {
             operators: parts.count > 2 ? parts[2].string ?? "" : ""
         )
         if kind.first == "stored" { (form, isStored) = (.words, true) }
-        // One that is not ours serves no query of ours.
-        if kind.count == 2 {
-            if let known = TextLanguage(rawValue: kind[1]) { language = known } else { form = .other }
-        }
         hasOrderOfColumn = parts.count > 3 && parts[3].boolean ?? false
+        // One that is not ours serves no query of ours.
+        guard kind.count == 2 else { return }
+        if form == .json {
+            self.json = column.flatMap { JSONValue(kind[1], in: $0) }
+            column = nil
+            if self.json == nil { form = .other }
+            hasOrderOfColumn = parts.count > 4 && parts[4].boolean ?? false
+        } else if let known = TextLanguage(rawValue: kind[1]) {
+            language = known
+        } else {
+            form = .other
+        }
+    }
+}
+
+extension TableIndex.Key.JSONValue {
+    /// Reads `_json_number/-128 0 0 0 …`, a function and the bytes of an array of texts as a tree of PostgreSQL has them.
+    fileprivate init?(_ text: String, in column: String) {
+        let words = text.split(separator: "/")
+        guard words.count == 2,
+            let type = JSONValueType.allCases.first(where: { $0.function.name == words[0] }),
+            let steps = Self.steps(words[1].split(separator: " ").compactMap { Int8($0) }.map { UInt8(bitPattern: $0) })
+        else { return nil }
+        self.init(column, steps, type)
+    }
+
+    /// The elements of an array of texts (array.h): its length, dimensions, flags, type of elements, length and lower bound of the
+    /// dimension, then each element with its length, from a multiple of four bytes on.
+    private static func steps(_ bytes: [UInt8]) -> [String]? {
+        func number(at place: Int) -> Int? {
+            guard place >= 0, place + 4 <= bytes.count else { return nil }
+            return Int(bytes[place..<(place + 4)].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+        }
+        guard number(at: 4) == 1, number(at: 8) == 0, let count = number(at: 16),
+            (1...maximumJSONStepsOfAPath).contains(count)
+        else { return nil }
+        var steps: [String] = []
+        var place = 24
+        for _ in 0..<count {
+            // The two lowest bits say that the length has four bytes, itself included.
+            guard let header = number(at: place), header & 3 == 0, case let length = header >> 2, length >= 4,
+                place + length <= bytes.count
+            else { return nil }
+            steps.append(String(decoding: bytes[(place + 4)..<(place + length)], as: UTF8.self))
+            place += (length + 3) & ~3
+        }
+        return JSONPathLiteral(steps) == nil ? nil : steps
     }
 }
 
@@ -311,15 +400,22 @@ extension RecordTable {
 
     /// The fields that an index is over, in its order; none where there is no such index.
     package func fields(ofIndex name: String) -> [FieldName] {
-        (index(named: name)?.columns ?? []).compactMap { column in
-            guard let column, let field = try? FieldName(column), self[field] != nil else { return nil }
-            return field
+        (index(named: name)?.keys ?? []).compactMap { self[$0]?.field }
+    }
+
+    /// Those of them that hold texts or bytes, as they are or inside JSON.
+    package func texts(ofIndex name: String) -> [FieldName] {
+        (index(named: name)?.keys ?? []).compactMap { key in
+            guard let column = self[key], [.string, .bytes].contains(column.type) || key.json?.type == .string else {
+                return nil
+            }
+            return column.field
         }
     }
 
-    /// Those of them that hold texts or bytes.
-    package func texts(ofIndex name: String) -> [FieldName] {
-        fields(ofIndex: name).filter { [.string, .bytes].contains(self[$0]?.type) }
+    /// The field that an index is over at one place; nil for none.
+    private subscript(key: TableIndex.Key) -> RecordColumn? {
+        key.source.flatMap { try? FieldName($0) }.flatMap { self[$0] }
     }
 }
 

@@ -95,7 +95,7 @@ extension SchemaChange {
     ) -> SQL {
         """
         UPDATE \(schema)._index SET fields = ARRAY(
-            SELECT CASE split_part(field, ' ', 1) WHEN \(literal: name.rawValue)
+            SELECT CASE split_part(split_part(field, ' ', 1), '.', 1) WHEN \(literal: name.rawValue)
                 THEN \(literal: newName.rawValue) || substr(field, length(\(literal: name.rawValue)) + 1) ELSE field END
             FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
         )

@@ -71,11 +71,21 @@ extension QueryText {
     /// Whether an index gives the order of a key.
     func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
         let column = key.column
+        if let value = jsonValue(column) { return root.orders.contains(value, in: database) }
         guard column.join == nil, column.onlyOwner == nil, column.reading == .stored, !column.folds,
             !column.readsWireID, column.sortLanguage == nil,
             column.collation.ordersByBytes || !column.kind.isText
         else { return false }
         return root.orders.contains(identifier(column), in: database)
+    }
+
+    /// The value inside JSON that a column of the record itself is read as; nil where it is none that an index has.
+    func jsonValue(_ column: ResolvedColumn) -> TableIndex.Key.JSONValue? {
+        guard column.join == nil, column.onlyOwner == nil, !column.folds, column.sortLanguage == nil,
+            case .field = column.place, case .typed(let steps, let type) = column.reading,
+            !steps.isEmpty, JSONPathLiteral(steps) != nil
+        else { return nil }
+        return TableIndex.Key.JSONValue(identifier(column).name, steps, type)
     }
 }
 

@@ -10,20 +10,17 @@ extension QueryText {
         switch reading {
         case .stored, .distance, .members, .rank: return stored
         case .inside(let steps): return "NULLIF(\(Self.value(of: stored, at: steps)), 'null')"
-        case .typed(let steps, .string):
-            let value = Self.value(of: stored, at: steps)
-            return "(CASE WHEN jsonb_typeof(\(value)) = 'string' THEN \(value) #>> '{}' END)"
-        case .typed(let steps, .number):
-            let value = Self.value(of: stored, at: steps)
-            return "(CASE WHEN jsonb_typeof(\(value)) = 'number' THEN (\(value))::numeric END)"
-        case .typed(let steps, .boolean):
-            let value = Self.value(of: stored, at: steps)
-            return "(CASE WHEN jsonb_typeof(\(value)) = 'boolean' THEN (\(value))::boolean END)"
+        case .typed(let steps, let type): return Self.typed(stored, steps, type, in: root.schema)
         case .size(let steps):
             let value = Self.value(of: stored, at: steps)
             return "(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN jsonb_array_length(\(value))::bigint END)"
         case .count: return "cardinality(\(stored))::bigint"
         }
+    }
+
+    /// `"app"."_json_number"(("r"."meta" #> '{size,w}'))`, in the form that an index of the value serves.
+    static func typed(_ stored: SQL, _ steps: [String], _ type: JSONValueType, in schema: SQLIdentifier) -> SQL {
+        "\(schema).\(type.function)(\(value(of: stored, at: steps)))"
     }
 
     /// `"r"."meta" #> '{size,w}'`
@@ -65,6 +62,18 @@ extension RecordColumn {
         case (.integer, .int2Array), (.integer, .int4Array): "\(column)::bigint[]"
         case (.number, .float4Array): "\(column)::double precision[]"
         default: column
+        }
+    }
+}
+
+extension JSONValueType {
+    /// The function of `sql/schema.sql` that reads a value so.
+    var function: SQLIdentifier {
+        switch self {
+        case .string: "_json_text"
+        case .number: "_json_number"
+        case .boolean: "_json_boolean"
+        case .datetime: "_json_instant"
         }
     }
 }

@@ -49,10 +49,14 @@ extension IndexCreateRequest {
 }
 
 extension IndexField {
-    /// Reads `["year", "desc"]`, `["rating"]` or `[["func", "fold", "title"], "asc"]`.
+    /// Reads `["year", "desc"]`, `["rating"]`, `[["func", "fold", "title"], "asc"]`, or a value inside JSON,
+    /// `[{"$type": "keypath", "$val": "meta.size.w", "$as": "number"}]`.
     fileprivate init(_ json: JSONView) throws(SkyrowError) {
         let shape = SkyrowError.invalidArgument(
-            "A field of an index is an array of a field, or [\"func\", \"fold\", field], and perhaps a direction.",
+            """
+            A field of an index is an array of a field, ["func", "fold", field] or a key path into JSON with "$as", and perhaps \
+            a direction.
+            """,
             "fields"
         )
         guard json.isArray, (1...2).contains(json.count), let first = json.firstElement else { throw shape }
@@ -62,7 +66,12 @@ extension IndexField {
             guard let text, let known = SortKey.Direction(rawValue: text) else { throw shape }
             direction = known
         }
-        if let name = Self.name(first) {
+        if first["$as"] != nil {
+            guard let path = try? FieldPath(json: first), let type = path.jsonType, path.components.count > 1,
+                path.components.allSatisfy(\.isName)
+            else { throw shape }
+            self.init(path.description, as: type, direction)
+        } else if let name = Self.name(first) {
             self.init(name, direction)
         } else {
             let parts = first.isArray && first.count == 3 ? Array(first.elements) : []
@@ -246,7 +255,9 @@ extension JSONWriter {
         beginArray()
         for field in definition.fields {
             beginArray()
-            if field.isFolded, definition.kind != .trigram {
+            if field.jsonType != nil {
+                keyPath(field.keyPath)
+            } else if field.isFolded, definition.kind != .trigram {
                 strings(["func", "fold", field.name])
             } else {
                 string(field.name)

@@ -336,7 +336,10 @@ extension FieldPath {
         try self.init(text)
         guard let name = json["$as"] else { return }
         guard let type = name.string.flatMap({ JSONValueType(rawValue: $0) }) else {
-            throw SkyrowError(.recordQueryInvalid, "The member $as of a key path is string, number or boolean.")
+            throw SkyrowError(
+                .recordQueryInvalid,
+                "The member $as of a key path is string, number, boolean or datetime."
+            )
         }
         jsonType = type
     }

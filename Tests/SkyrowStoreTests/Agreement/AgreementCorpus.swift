@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowTestSupport
 
@@ -75,7 +76,20 @@ enum AgreementCorpus {
         "{\"a\": {\"b\": false}, \"x\": 1e1}", "[\"a\", \"a\"]", "[{\"b\": 2, \"a\": 1.0}]", "[[[]], null, \"é\"]",
         "100", "[0, 10]",
         "\"\"", "false", "[false]", "{\"é\": {\"0\": [\"z\"]}}",
+        // Instants, and texts that are almost some.
+        #"{"a": "2019-03-01T09:00:00Z", "x": "2019-03-01t10:00:00.0000004+01:00"}"#,
+        #"{"a": {"$type": "date", "$date": "2019-03-01T09:00:00.0000005Z"}, "x": "-000043-03-15T12:00:00Z"}"#,
+        #"["2016-12-31T23:59:60Z", "+010000-01-01T00:00:00z"]"#, #"["infinity", "2019-01-01T24:00:00Z"]"#,
+        #"{"a": "+294277-01-01T00:30:00+01:00", "x": "+999999-12-31T23:59:59Z"}"#,
+        #"{"a": {"b": ["2019-03-01T09:00:00", "a", "9999-12-31T23:59:59.9999999-00:00"]}, "x": "2019-03-01T09:00:00+24:00"}"#,
+        #"{"a": {"$type": "date", "$date": 1}, "x": {"$date": "2019-03-01T09:00:00Z"}, "é": ["0000-02-29T00:00:00-23:59"]}"#,
     ]
+
+    /// Those among them, and what is beside one.
+    static let moments: [Timestamp] = [
+        "2019-03-01T09:00:00Z", "2019-03-01T09:00:00.000001Z", "-000043-03-15T12:00:00Z", "+010000-01-01T00:00:00Z",
+        "+294276-12-31T23:30:00Z", "0000-02-29T23:59:00Z", "2017-01-01T00:00:00Z",
+    ].map { try! Timestamp(rfc3339: $0) }
 
     /// Values that JSON is compared with, beside those above.
     static let jsonLiterals: [RecordValue] = [

@@ -237,6 +237,7 @@ struct AgreementPredicates {
         if isInside, random.oneIn(2) {
             let value = random.element(
                 AgreementCorpus.jsonLiterals.filter { if case .json = $0 { false } else { true } }
+                    + AgreementCorpus.moments.map { .datetime($0) }
             )
             return .comparison(random.element([.lt, .lte, .gt, .gte]), .keyPath(inside), .value(value))
         }
@@ -257,6 +258,15 @@ struct AgreementPredicates {
             return .comparison(random.element([.eq, .neq, .lt, .gte]), .keyPath(inside), .value(value))
         case .boolean:
             return .comparison(random.element([.eq, .neq, .gt]), .keyPath(inside), .value(.boolean(random.oneIn(2))))
+        case .datetime:
+            let moment = random.element(AgreementCorpus.moments + AgreementCorpus.instants)
+            if random.oneIn(4) {
+                let moments = AgreementCorpus.moments.map { RecordValue.datetime($0) }
+                return .comparison(random.element([.in, .nin]), .keyPath(inside), .list(moments))
+            }
+            if random.oneIn(4) { return .comparison(.lte, .keyPath(inside), .keyPath(path("due"))) }
+            let comparison: ComparisonOperator = random.element([.eq, .neq, .lt, .lte, .gt, .gte])
+            return .comparison(comparison, .keyPath(inside), .value(.datetime(moment)))
         }
     }
 

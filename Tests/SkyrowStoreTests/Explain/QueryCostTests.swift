@@ -25,6 +25,17 @@ import Testing
         return TableIndex("i", keys, method: method, isValid: isValid, condition: condition)
     }
 
+    /// An index of a value inside the tags, perhaps behind a column.
+    private static func inside(
+        _ steps: [String],
+        _ type: JSONValueType,
+        behind column: String? = nil,
+        isValid: Bool = true
+    ) -> TableIndex {
+        let value = TableIndex.Key(TableIndex.Key.JSONValue("tags", steps, type))
+        return TableIndex("i", (column.map { [TableIndex.Key($0)] } ?? []) + [value], isValid: isValid)
+    }
+
     private static func catalog(_ indexes: [TableIndex]) -> SchemaCatalog {
         SchemaCatalog(
             schema: "app",
@@ -120,6 +131,19 @@ import Testing
             (.place(path("at"), .inBox(southWest: origin, northEast: origin)), boxes, [distances, title]),
             (.and([part, isRed]), title, [Self.index("stars")]),
             (.or([isRed, .compare(.eq, "title", .string("a"))]), title, [trigrams]),
+            (
+                .compare(.gt, "tags.size.w", .integer(5)),
+                Self.inside(["size", "w"], .number),
+                [
+                    Self.index("tags"), Self.inside(["size", "w"], .string), Self.inside(["size"], .number),
+                    Self.inside(["size", "w"], .number, behind: "title"),
+                    Self.inside(["size", "w"], .number, isValid: false),
+                ]
+            ),
+            (
+                .compare(.startsWith, "tags.name", .string("a")), Self.inside(["name"], .string, behind: "_database"),
+                [Self.inside(["name"], .string, behind: "_owner")]
+            ),
         ]
         for (predicate, serving, others) in rows {
             #expect(try Self.costClass(predicate, [serving]) == .indexed, "\(predicate)")

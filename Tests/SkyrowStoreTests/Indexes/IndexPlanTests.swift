@@ -146,6 +146,7 @@ import Testing
         ),
         (IndexDefinition(of: type("film"), [IndexField("title")], isUnique: true), "film_title_key"),
         (IndexDefinition(of: type("film"), [IndexField("title", isFolded: true)]), "film_title_fold_idx"),
+        (IndexDefinition(of: type("film"), [IndexField("tags.size.w", as: .number)]), "film_tags_size_w_idx"),
         (IndexDefinition(of: type("film"), [IndexField("tags")], kind: .contains), "film_tags_contains"),
         (IndexDefinition(of: type("film"), [IndexField("title")], kind: .trigram), "film_title_trigram"),
         (IndexDefinition(of: type("film"), [IndexField("title")], kind: .text), "film_title_text"),
@@ -171,6 +172,34 @@ import Testing
         }
     }
 
+    @Test func anIndexHasValuesInsideJSONThatQueriesArePrintedFor() throws {
+        let number = IndexField("tags.a", as: .number)
+        let sixteen = Array(repeating: "a", count: 16).joined(separator: ".")
+        let taken: [[IndexField]] = [
+            [number], [IndexField("tags.0.a_B9", as: .string, .descending)],
+            [IndexField("tags.\(sixteen)", as: .datetime)],
+            [number, IndexField("tags.a", as: .boolean), IndexField("title")],
+        ]
+        for fields in taken { #expect(try plan(definition(fields)).definition == definition(fields)) }
+        let refused: [(fields: [IndexField], kind: IndexKind, place: Int)] = [
+            ([number], .trigram, 0), ([number], .contains, 0), ([number], .text, 0), ([number], .near, 0),
+            ([IndexField("year.a", as: .number)], .order, 0), ([IndexField("_created_at.a", as: .number)], .order, 0),
+            ([IndexField("tags", as: .number)], .order, 0), ([IndexField("tags.a b", as: .number)], .order, 0),
+            ([IndexField("tags.a'", as: .number)], .order, 0), ([IndexField("tags.{}", as: .number)], .order, 0),
+            ([IndexField("tags.null", as: .number)], .order, 0), ([IndexField("tags.é", as: .number)], .order, 0),
+            ([IndexField("tags.1000000", as: .number)], .order, 0),
+            ([IndexField("tags.\(sixteen).a", as: .number)], .order, 0),
+            ([number, IndexField("tags.a", as: .number, .descending)], .order, 1),
+        ]
+        for row in refused {
+            let error = #expect(throws: SkyrowError.self) { try plan(definition(row.fields, row.kind)) }
+            #expect(error?.code == .invalidArgument && error?.path == "fields[\(row.place)]", "\(row)")
+        }
+        var folded = number
+        folded.isFolded = true
+        #expect(throws: SkyrowError.self) { try plan(definition([folded])) }
+    }
+
     // MARK: Statements
 
     @Test(arguments: [
@@ -181,6 +210,19 @@ import Testing
         (
             IndexDefinition(of: type("film"), [IndexField("title", .descending, isFolded: true)]),
             #"INDEX CONCURRENTLY "i" ON "app"."film" USING btree ("app"._fold("title") COLLATE "C" DESC, _id COLLATE "C" DESC)"#
+        ),
+        (
+            IndexDefinition(
+                of: type("film"),
+                [IndexField("tags.size.w", as: .number, .descending), IndexField("tags.name", as: .string)]
+            ),
+            #"INDEX CONCURRENTLY "i" ON "app"."film" USING btree ("app"."_json_number"(("tags" #> '{size,w}')) DESC, "#
+                + #""app"."_json_text"(("tags" #> '{name}')) COLLATE "C", _id COLLATE "C")"#
+        ),
+        (
+            IndexDefinition(of: type("film"), [IndexField("tags.0", as: .datetime)], isUnique: true),
+            #"UNIQUE INDEX CONCURRENTLY "i" ON "app"."film" USING btree "#
+                + #"(_database COLLATE "C", "app"."_json_instant"(("tags" #> '{0}')))"#
         ),
         (
             IndexDefinition(of: type("film"), [IndexField("title")], isUnique: true, treatsNullsAsEqual: true),
@@ -213,12 +255,19 @@ import Testing
         #expect(try wanted.creation(named: "i", in: "app", surroundings).text == "CREATE " + statement)
     }
 
-    @Test(arguments: ["year", "year desc", "title fold", "title fold desc", "fold", "desc", "desc desc", "desc fold"])
+    @Test(arguments: [
+        "year", "year desc", "title fold", "title fold desc", "fold", "desc", "desc desc", "desc fold", "as",
+        "tags.size.w as number", "tags.0 as datetime desc", "as.as as string", "tags.a as boolean desc",
+    ])
     func aFieldIsReadAsItIsKept(_ text: String) {
         #expect(IndexField(text: text)?.text == text)
     }
 
-    @Test(arguments: ["", " ", "a b", "year  desc", "year asc", "year desc fold"])
+    @Test(arguments: [
+        "", " ", "a b", "year  desc", "year asc", "year desc fold", "tags as number", "tags. as number",
+        "tags.a as money",
+        "tags.a as", "tags.a as number fold", "tags.a as desc",
+    ])
     func whatIsNotKeptSoIsNoField(_ text: String) {
         #expect(IndexField(text: text) == nil)
     }

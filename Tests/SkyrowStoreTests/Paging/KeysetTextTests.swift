@@ -149,4 +149,46 @@ import Testing
         title.column.collation = .database
         #expect(!text(["title"]).isIndexed(title, in: .everyone))
     }
+
+    @Test func anIndexGivesTheOrderOfAValueInsideJSON() throws {
+        let note = SchemaCatalog.notes.note
+        func isIndexed(_ key: TableIndex.Key, _ change: (inout ResolvedColumn) -> Void = { _ in }) throws -> Bool {
+            let table = RecordTable(
+                name: note.name,
+                schema: note.schema,
+                identifier: note.identifier,
+                columns: note.columns,
+                indexes: [TableIndex("index", [key])]
+            )
+            var resolver = Resolver(
+                schema: SchemaCatalog.notes,
+                root: table,
+                access: RecordAccess(.ann, in: .everyone, for: .reading)
+            )
+            var path = path("tags.a.0")
+            path.jsonType = .string
+            var sort = try resolver.sort([SortKey(path)])
+            change(&sort[0].column)
+            return QueryText(root: table, joined: []).isIndexed(sort[0], in: .everyone)
+        }
+        func key(_ steps: [String], _ type: JSONValueType, of column: String = "tags") -> TableIndex.Key {
+            TableIndex.Key(TableIndex.Key.JSONValue(column, steps, type))
+        }
+        var first = key(["a", "0"], .string)
+        #expect(try isIndexed(first))
+        first.isDescending = true
+        #expect(try !isIndexed(first))
+        first.nullsFirst = true
+        #expect(try isIndexed(first))
+        let others = [
+            TableIndex.Key("tags"), key(["a"], .string), key(["a", "0"], .number),
+            key(["a", "0"], .string, of: "data"),
+        ]
+        for other in others { #expect(try !isIndexed(other), "\(other)") }
+        for change: (inout ResolvedColumn) -> Void in [
+            { $0.onlyOwner = "ann" }, { $0.join = 0 }, { $0.folds = true }, { $0.sortLanguage = "sv" },
+        ] {
+            #expect(try !isIndexed(key(["a", "0"], .string), change))
+        }
+    }
 }

@@ -23,6 +23,13 @@ import Testing
             )
         ),
         (
+            #"{"record_type":"film","fields":[[{"$type":"keypath","$val":"meta.size.w","$as":"number"},"desc"],["year"]]}"#,
+            IndexDefinition(
+                of: typeName("film"),
+                [IndexField("meta.size.w", as: .number, .descending), IndexField("year")]
+            )
+        ),
+        (
             #"{"record_type":"film","fields":[["title"]],"kind":"trigram","fold":true}"#,
             IndexDefinition(of: typeName("film"), [IndexField("title", isFolded: true)], kind: .trigram)
         ),
@@ -48,6 +55,19 @@ import Testing
         (#"{"record_type":"film","fields":[["year","asc","last"]]}"#, .invalidArgument, "fields[0]"),
         (#"{"record_type":"film","fields":[[["func","rank","title"]]]}"#, .invalidArgument, "fields[0]"),
         (#"{"record_type":"film","fields":[[]]}"#, .invalidArgument, "fields[0]"),
+        (
+            #"{"record_type":"film","fields":[["year"],[{"$type":"keypath","$val":"meta.w","$as":"money"}]]}"#,
+            .invalidArgument,
+            "fields[1]"
+        ),
+        (
+            #"{"record_type":"film","fields":[[{"$type":"keypath","$val":"meta","$as":"number"}]]}"#, .invalidArgument,
+            "fields[0]"
+        ),
+        (
+            #"{"record_type":"film","fields":[[{"$type":"keypath","$val":"a..b","$as":"number"}]]}"#, .invalidArgument,
+            "fields[0]"
+        ),
         (#"{"record_type":"film","fields":"year"}"#, .badRequest, "fields"),
         (#"{"record_type":"film","fields":[["year"]],"unique":1}"#, .badRequest, "unique"),
     ])

@@ -9,9 +9,9 @@ private func path(_ name: String) -> String { "{\"$type\":\"keypath\",\"$val\":\
 
 private func json(_ text: String) -> RecordValue { .json(JSONText(validated: Array(text.utf8))) }
 
-private func numberPath(_ name: String) -> FieldPath {
+private func typedPath(_ name: String, _ type: JSONValueType) -> FieldPath {
     var path = keyPath(name)
-    path.jsonType = .number
+    path.jsonType = type
     return path
 }
 
@@ -73,7 +73,11 @@ private func numberPath(_ name: String) -> FieldPath {
         ),
         (
             "[\"eq\",{\"$type\":\"keypath\",\"$val\":\"a.b\",\"$as\":\"number\"},2]",
-            .comparison(.eq, .keyPath(numberPath("a.b")), .value(.integer(2)))
+            .comparison(.eq, .keyPath(typedPath("a.b", .number)), .value(.integer(2)))
+        ),
+        (
+            "[\"lt\",{\"$type\":\"keypath\",\"$val\":\"a.b\",\"$as\":\"datetime\"},\"2019-03-01T09:00:00Z\"]",
+            .comparison(.lt, .keyPath(typedPath("a.b", .datetime)), .value(.string("2019-03-01T09:00:00Z")))
         ),
         (
             "[\"in_query\",\(path("a")),{\"record_type\":\"b\",\"predicate\":[\"eq\",\(path("c")),1],\"key\":\"d.e\"}]",
