@@ -8,6 +8,8 @@ package struct PlanNode: Hashable, Sendable {
     package var relation: String?
     package var alias: String?
     package var index: String?
+    /// What is looked for in the index.
+    package var condition: String?
     /// How many rows PostgreSQL expects of it.
     package var rows: Double
     package var children: [PlanNode]
@@ -17,6 +19,7 @@ package struct PlanNode: Hashable, Sendable {
         on relation: String? = nil,
         as alias: String? = nil,
         index: String? = nil,
+        condition: String? = nil,
         rows: Double = 1,
         _ children: [PlanNode] = []
     ) {
@@ -24,6 +27,7 @@ package struct PlanNode: Hashable, Sendable {
         self.relation = relation
         self.alias = alias
         self.index = index
+        self.condition = condition
         self.rows = rows
         self.children = children
     }
@@ -43,6 +47,7 @@ package struct PlanNode: Hashable, Sendable {
             on: json["Relation Name"]?.string,
             as: json["Alias"]?.string,
             index: json["Index Name"]?.string,
+            condition: json["Index Cond"]?.string,
             rows: json["Plan Rows"]?.number?.asDouble ?? 0,
             json["Plans"]?.elements.map { PlanNode($0) } ?? []
         )
@@ -51,7 +56,17 @@ package struct PlanNode: Hashable, Sendable {
     /// It and all below it.
     package var all: [PlanNode] { [self] + children.flatMap(\.all) }
 
-    package var isSequentialScan: Bool { type == "Seq Scan" }
+    /// Whether it reads the records one after another, in the order of an index too, and leaves out those that are not meant.
+    package var readsInSequence: Bool {
+        switch type {
+        case "Seq Scan": return true
+        case "Index Scan", "Index Only Scan":
+            guard let condition else { return true }
+            // Most records are in the public database.
+            return condition.contains("\(ReservedColumn.database.rawValue) = ") && !condition.contains(" AND ")
+        default: return false
+        }
+    }
     /// Whether it reads all before it sends the first row; an incremental sort does not.
     package var isSort: Bool { type == "Sort" }
 }

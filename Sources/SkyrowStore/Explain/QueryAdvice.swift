@@ -172,14 +172,14 @@ private struct QueryFacts {
 
     func adviceOnScans(selectivePart: Double) -> [QueryExplanation.Advice] {
         // A parallel scan is divided among processes, each of which expects its part.
-        guard let found = scans.filter(\.isSequentialScan).map(\.rows).max() else { return [] }
+        guard let found = scans.filter(\.readsInSequence).map(\.rows).max() else { return [] }
         let isSelective = found < size * selectivePart
         var advice: [QueryExplanation.Advice] = []
         let keys = unique(scanKeys)
         if isSelective, !keys.isEmpty {
             advice += self.advice(
                 .sequentialScan,
-                "All of \(table.name) is read for the few records that meet the condition.",
+                "The records of \(table.name) are read one after another for the few that meet the condition.",
                 order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
             )
         }

@@ -73,7 +73,12 @@ import Testing
             generator.nears = 1
             let predicate = generator.predicate(size: size)
             resolver.use = PredicateUse()
-            predicates.append((predicate, try resolver.predicate(predicate)))
+            do throws(SkyrowError) {
+                predicates.append((predicate, try resolver.predicate(predicate)))
+            } catch {
+                Issue.record("\(predicate) is refused: \(error)")
+                throw error
+            }
         }
         random = generator.random
         let visibility = ResolvedVisibility(RecordAccess(caller, in: scope))

@@ -176,6 +176,23 @@ import Testing
         }
     }
 
+    @Test func anIndexThatGivesTheOrderAloneIsNoHelpToACondition() throws {
+        let rows: [(condition: String?, isAdvised: Bool)] = [
+            (nil, true), ("(_database = '_public'::text)", true), ("(year = 1994)", false),
+            ("((_database = '_public'::text) AND (year = 1994))", false),
+        ]
+        for type in ["Index Scan", "Index Only Scan"] {
+            for row in rows {
+                let scan = PlanNode(type, on: "film", as: "r", index: "i", condition: row.condition, rows: 50)
+                let found = try Self.advice(Self.equal("year", .integer(1994)), plan: PlanNode("Limit", [scan]))
+                #expect(
+                    found.advice.compactMap(\.index) == (row.isAdvised ? [Self.film([IndexField("year")])] : []),
+                    "\(scan)"
+                )
+            }
+        }
+    }
+
     @Test func anUnfinishedIndexIsNamed() throws {
         let index = TableIndex("film_year_idx", [TableIndex.Key("year"), TableIndex.Key("_id")], isValid: false)
         let found = try Self.advice(Self.equal("year", .integer(1994)), indexes: [index], plan: Self.scan(50))
@@ -200,10 +217,13 @@ import Testing
     @Test func aPlanIsReadFromItsText() throws {
         let text = """
             [{"Plan": {"Node Type": "Limit", "Plan Rows": 101, "Plans": [
-                {"Node Type": "Seq Scan", "Relation Name": "film", "Alias": "r", "Plan Rows": 7.5}]}, "Planning Time": 1}]
+                {"Node Type": "Seq Scan", "Relation Name": "film", "Alias": "r", "Plan Rows": 7.5},
+                {"Node Type": "Index Scan", "Index Name": "i", "Index Cond": "(year = 1)", "Plan Rows": 2}]}, "Planning Time": 1}]
             """
         let plan = try #require(PlanNode.read(text))
-        #expect(plan.node == PlanNode("Limit", rows: 101, [PlanNode("Seq Scan", on: "film", as: "r", rows: 7.5)]))
+        let scan = PlanNode("Seq Scan", on: "film", as: "r", rows: 7.5)
+        let search = PlanNode("Index Scan", index: "i", condition: "(year = 1)", rows: 2)
+        #expect(plan.node == PlanNode("Limit", rows: 101, [scan, search]))
         #expect(String(decoding: plan.text.utf8, as: UTF8.self).hasPrefix("{\"Plan\""))
         for wrong in ["", "[]", "{}", "[1]", "[{\"Plan\""] { #expect(PlanNode.read(wrong) == nil) }
     }
