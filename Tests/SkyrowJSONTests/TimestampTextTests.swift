@@ -55,6 +55,29 @@ import Testing
         #expect { try Timestamp(rfc3339: text) } throws: { ($0 as? SkyrowError)?.code == .invalidArgument }
     }
 
+    /// Every year that can be written, of which PostgreSQL holds a part.
+    @Test func everyTextOfTheFormIsAnInstantOrRefused() {
+        var random = SeededGenerator.forTest()
+        let bounds = (first: Int64(-211_813_488_000_000_000), end: Int64(9_223_371_331_200_000_000))
+        func digits(_ count: Int, _ range: ClosedRange<Int>) -> String {
+            let number = String(Int.random(in: range, using: &random))
+            return String(repeating: "0", count: count - number.count) + number
+        }
+        for _ in 0..<20_000 {
+            let year = ["", "+", "-"].randomElement(using: &random) ?? ""
+            let zone =
+                ["Z", "+\(digits(2, 0...23)):\(digits(2, 0...59))", "-23:59"].randomElement(using: &random) ?? ""
+            let text = """
+                \(year)\(year.isEmpty ? digits(4, 0...9999) : digits(6, 0...999_999))-\(digits(2, 1...12))-\(digits(2, 1...31))\
+                T\(digits(2, 0...23)):\(digits(2, 0...59)):\(digits(2, 0...59)).\(digits(7, 0...9_999_999))\(zone)
+                """
+            guard let instant = try? Timestamp(rfc3339: text) else { continue }
+            #expect(instant.microseconds >= bounds.first && instant.microseconds < bounds.end, "\(text)")
+            let again = try? Timestamp(rfc3339: instant.rfc3339)
+            #expect(again == instant, "\(text) is \(instant.rfc3339)")
+        }
+    }
+
     @Test func refusalsSayWhatIsWrong() {
         func message(_ text: String) -> String? {
             do { _ = try Timestamp(rfc3339: text) } catch { return error.message }

@@ -110,6 +110,39 @@ def path(name: str) -> dict:
     return {"$type": "keypath", "$val": name}
 
 
+@attack("queries-extreme-values")
+def extreme_values(service, findings, setting):
+    """Dates and numbers at and beyond their bounds, at each place where a request has some."""
+    setting.owner.save({"_id": "limit/1", "at": {"$type": "date", "$date": "2020-01-01T00:00:00Z"}, "n": 1, "x": 1.5,
+                        "spot": {"$type": "geo", "$lng": 1, "$lat": 2}, "tags": {"$type": "json", "$val": {"n": 1}}})
+    years = ["-999999", "-290308", "-004714", "-004713", "-000001", "0000", "9999", "+294276", "+294277", "+999999"]
+    dates = [{"$type": "date", "$date": f"{year}-{day}{zone}"} for year in years
+             for day in ("01-01T00:00:00", "11-24T00:00:00", "12-31T23:59:59.9999999") for zone in ("Z", "+23:59", "-23:59")]
+    numbers = [2**63 - 1, -2**63, 2**63, -2**63 - 1, 2**64, 10**400, 1.7e308, 5e-324, -0.0]
+    values = [("at", each) for each in dates] + [(name, each) for name in ("n", "x", "tags.n") for each in numbers]
+    allowed = {None, 108, 111, 120}
+    for name, value in values:
+        requests = [("record:query", {"predicate": [operator, path(name), value]}) for operator in ("eq", "lt", "gte")]
+        requests.append(("record:query", {"predicate": ["between", path(name), value, value]}))
+        requests.append(("record:query", {"predicate": ["in", path(name), [value, value]]}))
+        requests.append(("record:aggregate", {"aggregates": {"a": ["count"]}, "having": ["gt", path("a"), value]}))
+        if name == "n":
+            requests += [("record:query", {"limit": value}), ("record:query", {"offset": value, "limit": value})]
+            requests.append(("record:query", {"predicate": ["near", path("spot"), {"$type": "geo", "$lng": 1, "$lat": 2}, value]}))
+        for method, parameters in requests:
+            found = code(setting.owner.call(method, record_type="limit", **parameters))
+            findings.expect(found in allowed, f"{json.dumps(parameters)[:120]} is answered with {found}")
+        changes = [{name: value}, {name: {"$op": "inc", "$val": value}}, {name: {"$op": "max", "$val": value}},
+                   {name: {"$op": "mul", "$val": value}}]
+        for change in changes if "." not in name else []:
+            outcome = setting.owner.call("record:save", records=[{"_id": "limit/1", **change}])
+            found = code(outcome) or code(outcome["result"][0])
+            findings.expect(found in allowed, f"{json.dumps(change)[:120]} is saved with {found}")
+    findings.figure("values", len(values))
+    again = setting.owner.result("record:fetch", ids=["limit/1"])[0]
+    findings.expect(code(again) is None, f"the record is answered with {code(again)}")
+
+
 @attack("queries-worst-of-each")
 def worst_of_each(service, findings, setting):
     """Clients ask for the costliest predicate of each kind that is allowed, over 20,000 records, without a pause."""
