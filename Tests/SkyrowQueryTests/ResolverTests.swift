@@ -109,9 +109,9 @@ import Testing
         ),
         (
             (0..<5).reduce(.compare(.eq, "stars", .null)) { part, _ in .found("next", in: "note", part) },
-            .invalidArgument, "predicate" + String(repeating: "[2].predicate", count: 4) + "[2]"
+            .recordQueryInvalid, "predicate" + String(repeating: "[2].predicate", count: 4) + "[2]"
         ),
-        (.or(Array(repeating: .found("next", in: "note"), count: 9)), .invalidArgument, "predicate[9][2]"),
+        (.or(Array(repeating: .found("next", in: "note"), count: 9)), .recordQueryInvalid, "predicate[9][2]"),
         (
             (0..<33).reduce(.compare(.eq, "stars", .null)) { part, _ in .not(part) }, .invalidArgument,
             "predicate" + String(repeating: "[1]", count: 32)

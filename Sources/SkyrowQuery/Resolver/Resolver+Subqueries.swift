@@ -22,18 +22,14 @@ extension Resolver {
 
     private mutating func subquery(_ query: Subquery) throws(SkyrowError) -> ResolvedSubquery {
         guard subqueryDepth < Subquery.maximumDepth else {
-            throw .predicateInvalid("Queries stand at most \(Subquery.maximumDepth) deep in each other.")
+            throw Self.invalid("Queries stand at most \(Subquery.maximumDepth) deep in each other.", query)
         }
         use.subqueries += 1
         guard use.subqueries <= Subquery.maximumCount else {
-            throw .predicateInvalid("A predicate has at most \(Subquery.maximumCount) queries inside.")
+            throw Self.invalid("A predicate has at most \(Subquery.maximumCount) queries inside.", query)
         }
         guard let type = schema[query.type] else {
-            throw SkyrowError(
-                .recordQueryInvalid,
-                "There is no such record type.",
-                info: ["arguments": .list([.string("predicate"), .string(query.type.rawValue)])]
-            ).at(".record_type")
+            throw Self.invalid("There is no such record type.", query).at(".record_type")
         }
         return try inside(type) { inner, number throws(SkyrowError) in
             inner.subqueryDepth += 1
@@ -61,6 +57,14 @@ extension Resolver {
                 first: query.limit.map { ResolvedSubquery.First(sort: sort, limit: $0) }
             )
         }
+    }
+
+    private static func invalid(_ message: String, _ query: Subquery) -> SkyrowError {
+        SkyrowError(
+            .recordQueryInvalid,
+            message,
+            info: ["arguments": .list([.string("predicate"), .string(query.type.rawValue)])]
+        )
     }
 
     /// Resolves what is asked of the records of a type, which are other ones than those that this resolver is about.
