@@ -210,7 +210,7 @@ COMMENT ON FUNCTION _fold(text) IS 'A text without the difference of upper and l
 -- any text within those of a tsvector: a word has 2 kB there, all have 1 MB.
 -- A thousand times as costly as a comparison, which PostgreSQL has to know: it would read a table in the order of its ids, rather
 -- than what an index finds, for the first records that have some words.
-CREATE FUNCTION _words(value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 1000
+CREATE FUNCTION _words(value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED STRICT COST 1000
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN array_to_tsvector(ARRAY(
@@ -223,7 +223,7 @@ END $$;
 COMMENT ON FUNCTION _words(text) IS 'The words of a text in lower case, as queries look for them.';
 
 -- The bound keeps the stems of any text within the 1 MB of a tsvector: of the worst texts a character makes some 9 bytes.
-CREATE FUNCTION _words(language regconfig, value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 1000
+CREATE FUNCTION _words(language regconfig, value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED STRICT COST 1000
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN to_tsvector(language, left(value, 100000));

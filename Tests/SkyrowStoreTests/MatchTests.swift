@@ -135,4 +135,39 @@ import Testing
             #expect(try await f.query(Self.match("title", "star 777 él* -wars")) == ["777"])
         }
     }
+
+    @Test func noWorkersComputeWordsBesideEachOther() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                INSERT INTO note (_owner, _id, title) SELECT 'ann', i, 'Star ' || i FROM generate_series(1, 20000) i;
+                ANALYZE note
+                """
+            )
+            // Where workers cost nothing, any condition that they may judge is divided among them.
+            let settings = [
+                "parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size",
+                "min_parallel_index_scan_size",
+            ]
+            for (predicate, isDivided) in [
+                (RecordPredicate.compare(.contains, "title", .string("77")), true),
+                (Self.match("title", "star 777"), false),
+            ] {
+                let statement = try QueryStatement(
+                    RecordQuery(type: type("note"), predicate: predicate),
+                    table: try #require(f.store.cache.current[type("note")]),
+                    catalog: f.store.cache.current,
+                    access: RecordAccess(.ann, for: .reading)
+                )
+                let plan = try await f.client.withTransaction { transaction in
+                    for setting in settings {
+                        _ = try await transaction.query("SELECT set_config(\(setting), '0', true)")
+                    }
+                    return try await transaction.query("EXPLAIN (COSTS OFF) \(statement.sql)")
+                        .decodeColumn(0, as: String.self).joined(separator: "\n")
+                }
+                #expect(plan.contains("Gather") == isDivided, "\(plan)")
+            }
+        }
+    }
 }

@@ -54,6 +54,7 @@ extension Migration {
         Migration(version: 17, name: "0017_access_lists", script: text(PackageResources._017_access_lists_sql)),
         Migration(version: 18, name: "0018_cost_of_words", script: text(PackageResources._018_cost_of_words_sql)),
         Migration(version: 19, name: "0019_json_values", script: text(PackageResources._019_json_values_sql)),
+        Migration(version: 20, name: "0020_serial_words", script: text(PackageResources._020_serial_words_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.
