@@ -107,7 +107,7 @@ local function requests(record_type, rows, api_key, token)
                 .. '"limit":50}')
         end,
         relate = function()
-            return post('record:save","params":{"return":"changed","records":[{"_id":"film/f' .. math.random(2, 100000)
+            return post('record:save","params":{"return":"changed","records":[{"_id":"film/f' .. math.random(2, math.min(100000, rows))
                 .. '","cast":{"$op":"relate","$val":[{"$type":"ref","$id":"person/p' .. math.random(1, 50000) .. '"}]}}]}')
         end,
         increment = function()

@@ -50,7 +50,7 @@ SELECT 'f' || i, '$USER_ID', '$USER_ID', '$USER_ID', md5(i::text) || ' ' || i, 1
 FROM generate_series(1, $FILMS) AS i;
 INSERT INTO app."film.cast" (_from, _to) SELECT 'f1', 'p' || i FROM generate_series(1, 50000) AS i;
 INSERT INTO app."film.cast" (_from, _to)
-SELECT 'f' || i, 'p' || 1 + (i * 7 + k * 101) % 50000 FROM generate_series(2, 100000) AS i, generate_series(1, 3) AS k;
+SELECT 'f' || i, 'p' || 1 + (i * 7 + k * 101) % 50000 FROM generate_series(2, least(100000, $FILMS)) AS i, generate_series(1, 3) AS k;
 INSERT INTO app.place (_id, _owner, _created_by, _updated_by, name, at)
 SELECT 'l' || i, '$USER_ID', '$USER_ID', '$USER_ID', 'Place ' || i,
        postgis.ST_MakePoint(i::bigint * 7919 % 360000 / 1000.0 - 180, i::bigint * 104729 % 170000 / 1000.0 - 85)::postgis.geography
