@@ -114,7 +114,7 @@ def path(name: str) -> dict:
 def extreme_values(service, findings, setting):
     """Dates and numbers at and beyond their bounds, at each place where a request has some."""
     setting.owner.save({"_id": "limit/1", "at": {"$type": "date", "$date": "2020-01-01T00:00:00Z"}, "n": 1, "x": 1.5,
-                        "spot": {"$type": "geo", "$lng": 1, "$lat": 2}, "tags": {"$type": "json", "$val": {"n": 1}}})
+                        "spot": {"$type": "geo", "$lng": 1, "$lat": 2}, "tags": {"n": 1}})
     years = ["-999999", "-290308", "-004714", "-004713", "-000001", "0000", "9999", "+294276", "+294277", "+999999"]
     dates = [{"$type": "date", "$date": f"{year}-{day}{zone}"} for year in years
              for day in ("01-01T00:00:00", "11-24T00:00:00", "12-31T23:59:59.9999999") for zone in ("Z", "+23:59", "-23:59")]
