@@ -48,7 +48,7 @@ import Testing
             #"ALTER TABLE "app"."note" RENAME COLUMN "title" TO "name""#,
             #"""
             UPDATE "app"._index SET fields = ARRAY(
-                SELECT CASE split_part(field, ' ', 1) WHEN 'title'
+                SELECT CASE split_part(split_part(field, ' ', 1), '.', 1) WHEN 'title'
                     THEN 'name' || substr(field, length('title') + 1) ELSE field END
                 FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
             )
