@@ -8,6 +8,10 @@ public enum AccessClause: Hashable, Sendable {
     case owner(UserID)
     /// Records whose list has an entry about this audience, with a level that allows the action.
     case listed(Audience, AccessAction)
+    /// Records in whose field this user stands, as a rule of the type names it.
+    case member(MemberField, UserID)
+    /// Those of them without a list of their own.
+    case unlistedMember(MemberField, UserID)
 }
 
 /// Which records of a database a caller may read, update or delete, the one definition of the policy
@@ -23,20 +27,39 @@ public struct AccessScope: Hashable, Sendable {
     public let database: DatabaseScope
     /// Joined by "or"; none of them means that nothing is admitted.
     public let clauses: [AccessClause]
+    /// What must hold besides, one clause of each: as rules of the type demand it. Most scopes have none.
+    public let others: [[AccessClause]]
 
     public init(caller: Caller, action: AccessAction, database: DatabaseScope) {
         self.init(caller: caller, audience: Audience(of: caller), action: action, database: database)
     }
 
-    /// - Parameter audience: the caller's, made before.
-    package init(caller: Caller, audience: Audience, action: AccessAction, database: DatabaseScope) {
-        self.database = database
-        clauses = AccessScope.clauses(caller: caller, audience: audience, action: action, database: database)
+    /// - Parameters:
+    ///   - audience: the caller's, made before.
+    ///   - rules: those of the record type; nil for the standard ones. They mean nothing to the master key and in private
+    ///     databases.
+    package init(
+        caller: Caller,
+        audience: Audience,
+        action: AccessAction,
+        database: DatabaseScope,
+        rules: ClassRules? = nil
+    ) {
+        guard let rules, !caller.isMaster, case .everyone = database else {
+            self.init(
+                database: database,
+                clauses: AccessScope.clauses(caller: caller, audience: audience, action: action, database: database)
+            )
+            return
+        }
+        let terms = rules.terms(action, audience)
+        self.init(database: database, clauses: terms.first ?? [], others: Array(terms.dropFirst()))
     }
 
-    private init(database: DatabaseScope, clauses: [AccessClause]) {
+    private init(database: DatabaseScope, clauses: [AccessClause], others: [[AccessClause]] = []) {
         self.database = database
         self.clauses = clauses
+        self.others = others
     }
 
     /// No record of a database.
@@ -77,16 +100,34 @@ public struct AccessScope: Hashable, Sendable {
         }
     }
 
-    /// Judges one record in memory.
+    /// Whether it admits no record at all.
+    package var isEmpty: Bool { clauses.isEmpty }
+
+    /// Judges one record in memory, of a type without rules.
     public func admits(database: DatabaseScope, owner: UserID?, access: AccessList?) -> Bool {
+        admits(database: database, owner: owner, access: access) { _, _ in false }
+    }
+
+    /// Judges one record in memory.
+    ///
+    /// - Parameter isMember: whether the id of a user stands in a field of the record.
+    package func admits(
+        database: DatabaseScope,
+        owner: UserID?,
+        access: AccessList?,
+        isMember: (MemberField, UserID) -> Bool
+    ) -> Bool {
         guard self.database == .union || self.database == database else { return false }
-        return clauses.contains { clause in
+        func holds(_ clause: AccessClause) -> Bool {
             switch clause {
             case .everything: true
             case .unlisted: access == nil
             case .owner(let user): owner == user
             case .listed(let audience, let action): access?.admits(audience, action) ?? false
+            case .member(let field, let user): isMember(field, user)
+            case .unlistedMember(let field, let user): access == nil && isMember(field, user)
             }
         }
+        return clauses.contains(where: holds) && others.allSatisfy { $0.contains(where: holds) }
     }
 }

@@ -1,5 +1,5 @@
-/// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes and
-/// ActionCatalogAccounts).
+/// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
+/// ActionCatalogAccess and ActionCatalogAccounts).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -20,6 +20,9 @@ package enum ActionCatalog {
         case .schemaIndexCreate: schemaIndexCreate
         case .schemaIndexDelete: schemaIndexDelete
         case .schemaIndexList: schemaIndexList
+        case .schemaAccess: schemaAccess
+        case .schemaAccessSet: schemaAccessSet
+        case .schemaAccessGet: schemaAccessGet
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut

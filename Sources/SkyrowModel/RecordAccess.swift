@@ -1,8 +1,10 @@
+internal import Synchronization
+
 /// What one request may see and change of the records of a database, decided once for everything that it does.
 ///
 /// The actions layer makes it of a caller and the database that the request names; the store and the resolver of queries
-/// take it instead of the caller, and judge nothing. Rules that come later (of classes, groups and relations) are settled
-/// here too, so that no statement is made of anything else.
+/// take it instead of the caller, and judge nothing. Which records are open depends on the rules of their type too, so it is
+/// asked for by type (``of(_:)``), and no statement is made of anything else.
 ///
 /// ```swift
 /// let access = try RecordAccess(opening: request.database, for: .writing, by: caller)
@@ -24,14 +26,16 @@ package final class RecordAccess: Sendable {
     package let actor: UserID?
     /// Which rules of fields hold.
     package let fields: FieldAccess
-    /// The records that may be read.
-    package let read: AccessScope
-    /// The records that may be changed; none where nothing may be written.
-    package let update: AccessScope
-    /// The records that may be deleted; none where nothing may be written.
-    package let delete: AccessScope
-    /// The public records that private ones may refer to; in a database without private records the same as ``read``.
-    package let shared: AccessScope
+    /// What is open of the types without rules of their own.
+    package let standard: TypeAccess
+    private let caller: Caller
+    private let audience: Audience
+    private let use: Use
+    /// What is open of types with rules, as far as it was asked for.
+    private let settled = Mutex<[ObjectIdentifier: (rules: ClassRules, access: TypeAccess)]>([:])
+
+    /// Beyond this many types with rules the least work is to begin again: a service keeps one of these for each user.
+    private static let capacity = 16
 
     /// Settles what a caller may do in a database; nothing where the database is not open to it.
     ///
@@ -40,26 +44,35 @@ package final class RecordAccess: Sendable {
         // The master key passes all lists.
         let isNamed = !caller.isMaster && caller.userID != nil
         let audience = isNamed ? audience ?? Audience(of: caller) : .anonymous
-        func scope(_ action: AccessAction, _ database: DatabaseScope) -> AccessScope {
-            AccessScope(caller: caller, audience: audience, action: action, database: database)
-        }
         self.database = database
+        self.caller = caller
+        self.audience = audience
+        self.use = use
         actor = caller.userID
         fields = FieldAccess(caller)
-        read = scope(.read, database)
-        switch use {
-        case .reading:
-            update = .nothing(in: database)
-            delete = update
-        case .writing:
-            update = scope(.update, database)
-            delete = scope(.delete, database)
-        }
-        switch database {
-        case .user: shared = scope(.read, .everyone)
-        case .everyone, .union: shared = read
-        }
+        standard = TypeAccess(in: database, for: use, by: caller, audience)
     }
+
+    /// What is open of the records of a type with these rules.
+    package func of(_ rules: TypeRules) -> TypeAccess {
+        of(rules.classes)
+    }
+
+    package func of(_ rules: ClassRules?) -> TypeAccess {
+        guard let rules, !passesEveryRule else { return standard }
+        let key = ObjectIdentifier(rules)
+        if let known = settled.withLock({ $0[key]?.access }) { return known }
+        let access = TypeAccess(in: database, for: use, by: caller, audience, rules)
+        settled.withLock { settled in
+            if settled.count >= Self.capacity { settled.removeAll(keepingCapacity: true) }
+            settled[key] = (rules, access)
+        }
+        return access
+    }
+
+    /// The user whose ids conditions ask for, and the keys of the audience in them.
+    package var conditionUser: UserID? { audience.user }
+    package var audienceText: String { audience.text }
 
     /// Opens a database for a caller.
     ///
@@ -104,16 +117,7 @@ package final class RecordAccess: Sendable {
     package var passesEveryRule: Bool { fields.isUnrestricted }
 
     /// Whether anything may be written.
-    package var mayWrite: Bool { !update.clauses.isEmpty }
-
-    /// The records with which something may be done.
-    package func scope(of action: AccessAction) -> AccessScope {
-        switch action {
-        case .read: read
-        case .update: update
-        case .delete: delete
-        }
-    }
+    package var mayWrite: Bool { !standard.update.isEmpty }
 
     /// Whose a new record is: in a private database its user's, else the actor's.
     package var newOwner: UserID? {
@@ -128,6 +132,70 @@ package final class RecordAccess: Sendable {
         switch database {
         case .everyone, .union: !passesEveryRule
         case .user: false
+        }
+    }
+}
+
+/// What is open to a caller of the records of one type in a database: the rules of the type and the caller, settled.
+package struct TypeAccess: Hashable, Sendable {
+    /// The records that may be read.
+    package let read: AccessScope
+    /// The records that may be changed; none where nothing may be written.
+    package let update: AccessScope
+    /// The records that may be deleted; none where nothing may be written.
+    package let delete: AccessScope
+    /// The public records that private ones may refer to; in a database without private records the same as ``read``.
+    package let shared: AccessScope
+    /// Whether new records may be made.
+    package let mayCreate: Bool
+
+    fileprivate init(
+        in database: DatabaseScope,
+        for use: RecordAccess.Use,
+        by caller: Caller,
+        _ audience: Audience,
+        _ rules: ClassRules? = nil
+    ) {
+        func scope(_ action: AccessAction, _ database: DatabaseScope) -> AccessScope {
+            AccessScope(caller: caller, audience: audience, action: action, database: database, rules: rules)
+        }
+        read = scope(.read, database)
+        switch use {
+        case .reading:
+            update = .nothing(in: database)
+            delete = update
+            mayCreate = false
+        case .writing:
+            update = scope(.update, database)
+            delete = scope(.delete, database)
+            switch database {
+            case .everyone:
+                mayCreate = caller.isMaster || (rules?.allowsCreating(by: audience) ?? (caller.userID != nil))
+            case .user, .union:
+                mayCreate = !update.isEmpty
+            }
+        }
+        switch database {
+        case .user: shared = scope(.read, .everyone)
+        case .everyone, .union: shared = read
+        }
+    }
+
+    /// The records with which something may be done.
+    package func scope(of action: AccessAction) -> AccessScope {
+        switch action {
+        case .read: read
+        case .update: update
+        case .delete: delete
+        }
+    }
+
+    /// The records that a reference may lead to, as far as they may be read: those of one of these scopes.
+    package var referenced: [AccessScope] {
+        switch read.database {
+        case .everyone, .union: [read]
+        // Private records refer to those of the same database, and to public ones.
+        case .user: [read, shared]
         }
     }
 }

@@ -22,6 +22,10 @@ package struct TypeRules: Hashable, Sendable {
     /// The fields that cannot be renamed or deleted.
     package var requiredFields: Set<FieldName>
     package var fields: FieldRules
+    /// Who creates, reads, changes and deletes records; nil where the standard rules hold.
+    package var classes: ClassRules?
+    /// What a new public record has that brings no list.
+    package var defaultAccess: AccessList?
 
     private init(
         origin: Origin = .saves,
@@ -62,6 +66,29 @@ package struct TypeRules: Hashable, Sendable {
     private static let profiles = ofProfiles(loginKeys: [])
     private static let profileFields = Set(["username", "email", "last_login_at"].compactMap { try? FieldName($0) })
 
+    /// The same with what `schema:access:set` has settled for the type.
+    ///
+    /// - Parameter field: the type of a field; nil where there is none of that name.
+    package func applying(_ access: ClassAccess, field: (FieldName) -> FieldType?) -> TypeRules {
+        var rules = self
+        rules.classes = ClassRules(access, field: field)
+        rules.defaultAccess = access.defaultAccess
+        if !access.allowsPrivate { rules.isPublicOnly = true }
+        switch access.listWriters {
+        case .owner?: rules.fields.accessWriters = .owner
+        case .update?: rules.fields.accessWriters = .everyone
+        case nil: break
+        }
+        return rules
+    }
+
+    /// Why a draft cannot be saved with an access; nil when that depends on what is stored.
+    package func refusal(saving draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
+        if let refusal = refusal(saving: draft, in: access.database) { return refusal }
+        guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
+        return access.of(self).mayCreate ? nil : .creationDenied
+    }
+
     /// Why a draft cannot be saved by any caller; nil when that depends on what is stored.
     package func refusal(saving draft: RecordDraft, in database: DatabaseScope) -> SkyrowError? {
         let type = draft.id.type
@@ -89,4 +116,12 @@ package struct TypeRules: Hashable, Sendable {
         case .accounts: SkyrowError(.permissionDenied, "The profile of an account is not deleted.")
         }
     }
+}
+
+extension SkyrowError {
+    /// `102` for a record that there is not and that the caller may not make.
+    package static let creationDenied = SkyrowError(
+        .permissionDenied,
+        "You may not create records of this type."
+    )
 }

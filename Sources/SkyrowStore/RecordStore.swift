@@ -30,6 +30,8 @@ package final class RecordStore: Sendable {
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
+    /// How often the rules of types had changed when the catalogue was read.
+    private let rulesVersion = Mutex<Int64?>(nil)
     /// The numbers of rows of large tables.
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
@@ -74,6 +76,8 @@ package final class RecordStore: Sendable {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
         let versions = try await SchemaVersions.load(from: client, of: schema)
         self.versions.withLock { $0 = versions }
+        let rulesVersion = try await loadRulesVersion()
+        self.rulesVersion.withLock { $0 = rulesVersion }
         _ = try await cursorKeys()
         try await cache.reload()
         try await readSizes()
@@ -104,6 +108,12 @@ package final class RecordStore: Sendable {
             group.addTask {
                 await self.lookForChanges { part in
                     changed.add(part)
+                    continuation.yield()
+                }
+            }
+            group.addTask {
+                await self.lookForRules {
+                    changed.add(.everything)
                     continuation.yield()
                 }
             }
@@ -139,6 +149,24 @@ package final class RecordStore: Sendable {
             try? await readSizes()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
+    }
+
+    /// Asks every second whether a type has other rules, until the task is cancelled: so long do old ones hold where no notice
+    /// arrives.
+    private func lookForRules(_ found: () -> Void) async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            guard let current = try? await loadRulesVersion() else { continue }
+            let previous = rulesVersion.withLock { version in
+                defer { version = current }
+                return version
+            }
+            if previous != current { found() }
+        }
+    }
+
+    private func loadRulesVersion() async throws -> Int64? {
+        let result = try await client.read("SELECT value FROM \(schema)._version WHERE name = 'rules'")
+        return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: Int64.self)
     }
 
     /// Returns whether this part of the catalogue is up to date.

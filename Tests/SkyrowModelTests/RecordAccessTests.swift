@@ -83,18 +83,18 @@ import Testing
 
     @Test func privateRecordsMayReferToPublicOnesThatTheirUserReads() {
         let access = RecordAccess(in: .user("ann"), for: .writing, by: Self.ann)
-        #expect(access.shared.admits(database: .everyone, owner: nil, access: nil))
-        #expect(!access.shared.admits(database: .everyone, owner: "bob", access: AccessList([])))
-        #expect(!access.shared.admits(database: .user("ann"), owner: "ann", access: nil))
-        #expect(access.read.admits(database: .user("ann"), owner: "ann", access: nil))
+        #expect(access.standard.shared.admits(database: .everyone, owner: nil, access: nil))
+        #expect(!access.standard.shared.admits(database: .everyone, owner: "bob", access: AccessList([])))
+        #expect(!access.standard.shared.admits(database: .user("ann"), owner: "ann", access: nil))
+        #expect(access.standard.read.admits(database: .user("ann"), owner: "ann", access: nil))
         let everyone = RecordAccess(in: .everyone, for: .reading, by: Self.ann)
-        #expect(everyone.shared == everyone.read && !everyone.mayWrite)
+        #expect(everyone.standard.shared == everyone.standard.read && !everyone.mayWrite)
     }
 
     @Test func ofADatabaseThatIsNotOpenNothingIsSeen() {
         for (caller, scope) in [(Self.ann, DatabaseScope.user("bob")), (.anonymous, .user("ann")), (Self.ann, .union)] {
             let access = RecordAccess(in: scope, for: .writing, by: caller)
-            #expect(access.read.clauses.isEmpty && !access.mayWrite)
+            #expect(access.standard.read.clauses.isEmpty && !access.mayWrite)
         }
     }
 }

@@ -47,7 +47,7 @@ import Testing
             sort: sort,
             inclusions: [],
             joins: [],
-            visibility: ResolvedVisibility(RecordAccess(.master)),
+            visibility: ResolvedVisibility(RecordAccess(.master), of: type("note"), rules: [:]),
             limit: 0,
             offset: 0,
             countsMatches: false

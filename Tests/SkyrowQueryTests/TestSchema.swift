@@ -36,6 +36,7 @@ struct TestType: QueryRecordType {
     var fields: [FieldName: FieldType]
     var hidden: Set<FieldName>
     var ownersOnly: Set<FieldName>
+    var classRules: ClassRules?
 
     init(
         _ name: String,

@@ -59,7 +59,7 @@ struct PrintedPredicate {
         let access = RecordAccess(caller, in: scope)
         var resolver = Resolver(schema: catalog, root: catalog.note, access: access)
         let resolved = try resolver.predicate(predicate)
-        let visibility = ResolvedVisibility(access)
+        let visibility = resolver.visibility
         let text = QueryText(
             root: catalog.note,
             joined: resolver.joinedTypes,

@@ -21,7 +21,7 @@ import Testing
                 #expect(access.mayWrite == (use == .writing))
                 if database == .everyone {
                     let audience = Audience(user: "ann", roles: ["editor"])
-                    #expect(access.read.clauses.contains(.listed(audience, .read)))
+                    #expect(access.standard.read.clauses.contains(.listed(audience, .read)))
                 }
                 #expect(!seen.contains { $0 === access })
                 seen.append(access)
@@ -36,7 +36,7 @@ import Testing
         let promoted = try cache.access(to: .everyone, for: .reading, by: caller("ann", ["editor", "admin"]))
         #expect(promoted !== access)
         #expect(
-            promoted.read
+            promoted.standard.read
                 == AccessScope(caller: caller("ann", ["editor", "admin"]), action: .read, database: .everyone)
         )
         #expect(try cache.access(to: .everyone, for: .reading, by: caller("ann", ["editor", "admin"])) === promoted)

@@ -91,7 +91,7 @@ import Testing
                     for (parameter, value) in zip(new.parameters, kept.bindings.values) {
                         let expected: UserID?
                         switch parameter {
-                        case .actor, .update(.owner): expected = statement.access.actor
+                        case .actor, .access(.user): expected = statement.access.actor
                         case .newOwner: expected = statement.access.newOwner
                         case .database: expected = "ann"
                         default: continue

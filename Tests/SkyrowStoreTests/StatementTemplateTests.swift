@@ -7,14 +7,12 @@ import Testing
 
 /// A statement's text, its values and the key that its text is kept by come from one walk and agree.
 @Suite struct StatementTemplateTests {
-    static let access: [StatementParameter.Access] = [
-        .database, .owner(clause: 0), .audience(clause: 6),
-    ]
+    static let access: [StatementParameter.Access] = [.database, .user, .audience]
     static let parameters: [StatementParameter] =
         [
             .ids, .wireIDs, .newOwner, .actor, .database, .prefix, .instant, .accessLists, .revisions, .column(0),
-            .column(1599),
-        ] + access.flatMap { [.read($0), .shared($0), .update($0), .delete($0)] }
+            .column(1599), .defaultAccess,
+        ] + access.map { .access($0) }
 
     @Test func aTextHasItsParametersInTheOrderOfItsPlaceholders() {
         let order = Self.parameters + Self.parameters.reversed()
@@ -86,9 +84,12 @@ import Testing
         let table = SchemaCatalog.notes.note
         let kinds: [SaveShape.Kind] = [.upsert, .insert, .update, .updateOfRevision]
         let columns = table.columns.indices.filter { _ in chance() }
-        let targets = columns.compactMap { place -> SQLIdentifier?? in
+        let open = randomAccess(access, &random)
+        let targets = columns.compactMap { place -> SaveText.Target?? in
             guard case .reference = table.columns[place].type else { return nil }
-            return .some(chance() ? "category" : nil)
+            return .some(
+                chance() ? SaveText.Target(table: "category", shared: randomAccess(access, &random).shared.shape) : nil
+            )
         }
         var isPrivate = false
         if case .user = access.database { isPrivate = true }
@@ -99,30 +100,36 @@ import Testing
                 ? [.one, .several, .alike].randomElement(using: &random)! : chance() ? .one : .several,
             hasInstant: chance(),
             isPrivate: isPrivate,
-            update: access.update.shape,
+            update: open.update.shape,
             references: targets.isEmpty || chance()
                 ? nil
                 : SaveText.References(
-                    own: isPrivate ? access.read.shape : nil,
-                    shared: access.shared.shape,
+                    own: isPrivate ? open.read.shape : nil,
                     targets: targets,
                     hasPending: chance()
                 ),
             ownersColumns: columns.filter { _ in chance() },
-            guardsAccess: chance()
+            guardsAccess: chance(),
+            hasDefaultAccess: chance()
         )
     }
 
-    private func randomText(_ access: RecordAccess, _ random: inout SeededGenerator) -> StatementText {
-        switch Int.random(in: 0..<8, using: &random) {
+    /// What is open of a type without rules, or of one with any.
+    private func randomAccess(_ access: RecordAccess, _ random: inout SeededGenerator) -> TypeAccess {
+        Bool.random(using: &random) ? access.standard : access.of(ClassRules.random(&random))
+    }
+
+    private func randomText(_ whole: RecordAccess, _ random: inout SeededGenerator) -> StatementText {
+        let access = randomAccess(whole, &random)
+        return switch Int.random(in: 0..<8, using: &random) {
         case 0: .fetchMany(access.read.shape)
         case 1: .fetchUnion(access.read.shape)
         case 2: .readCondition(access.read.shape, on: ["r", "j1", "j16"].randomElement(using: &random)!)
         case 3: .delete(access.delete.shape)
-        case 4: .judge(read: access.read.shape, .update, access.update.shape)
-        case 5: .judge(read: access.read.shape, .delete, access.delete.shape)
+        case 4: .judge(read: access.read.shape, access.update.shape)
+        case 5: .judge(read: access.read.shape, access.delete.shape)
         case 6: .lookUp(shared: access.shared.shape, own: Bool.random(using: &random) ? access.read.shape : nil)
-        default: .save(randomSave(access, &random))
+        default: .save(randomSave(whole, &random))
         }
     }
 
@@ -132,15 +139,12 @@ import Testing
         if case .user(let user) = access.database { database = user.rawValue }
         switch parameter {
         case .newOwner: return .some((database.map { UserID($0) } ?? access.actor)?.rawValue)
-        case .actor, .read(.owner), .update(.owner), .delete(.owner), .shared(.owner):
-            return .some(access.actor?.rawValue)
-        case .database, .read(.database), .update(.database), .delete(.database): return database
+        case .actor, .access(.user): return .some(access.actor?.rawValue)
+        case .database, .access(.database): return database
         case .prefix: return StoredID.prefix(of: access.database)
-        case .read(.audience), .update(.audience), .delete(.audience), .shared(.audience):
-            return .some(Audience(user: access.actor, roles: roles).text)
-        // The public records that may be referred to are in no user's database.
-        case .shared(.database): return nil
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition:
+        case .access(.audience): return .some(Audience(user: access.actor, roles: roles).text)
+        case .ids, .wireIDs, .instant, .accessLists, .defaultAccess, .revisions, .column, .operand, .elementValue,
+            .condition:
             return nil
         }
     }
@@ -178,7 +182,7 @@ import Testing
     @Test func bothFormsOfACoalescedFetchHaveTheSameParameters() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<100 {
-            let shape = randomAccess(&random).access.read.shape
+            let shape = randomAccess(randomAccess(&random).access, &random).read.shape
             let table = SchemaCatalog.notes.note
             let one = FetchStatement.one(shape, on: table)
             #expect(FetchStatement.coalesced(shape, on: table).parameters == one.parameters)

@@ -113,6 +113,21 @@ struct ActionCall: Sendable {
             self.init { service, _ async throws(SkyrowError) in
                 .indexes(try await service.indexes(request))
             }
+        case .schemaAccess:
+            let request = try CreateRolesRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .createRoles(try await service.setCreateRoles(request))
+            }
+        case .schemaAccessSet:
+            let change = try ClassAccessChange(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .classAccess(change.type, try await service.changeClassAccess(change))
+            }
+        case .schemaAccessGet:
+            let type = try RecordTypeName(accessParameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .classAccess(type, try await service.classAccess(of: type))
+            }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in

@@ -12,6 +12,11 @@ extension SchemaFileChange {
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "UPDATE \(schema)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                // The rules go along, so that nothing becomes more open by another name.
+                "DELETE FROM \(schema)._class_rule WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema)._class_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "DELETE FROM \(schema)._class_option WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema)._class_option SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "SELECT \(schema)._rename_relations(\(literal: newName.rawValue))",
             ]
         case .convertField(let field, let conversion, let type):

@@ -57,7 +57,16 @@ extension ResolvedPredicate {
 
 extension AccessScope {
     fileprivate func admits(_ record: StoredRecord) -> Bool {
-        admits(database: record.database, owner: record.owner, access: record.access)
+        admits(database: record.database, owner: record.owner, access: record.access) { field, user in
+            switch record.fields[field.name] {
+            case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
+            case .array(let elements)?:
+                return elements.contains { element in
+                    if case .text(let id)? = element { id.isSameText(as: user.rawValue) } else { false }
+                }
+            case .scalar?, .json?, .opaque?, nil: return false
+            }
+        }
     }
 }
 
@@ -143,7 +152,7 @@ private struct RecordView {
     private func records(of type: RecordTypeName, in value: StoredValue?) -> [StoredRecord] {
         (value?.elements ?? []).compactMap { element in
             guard case .scalar(.text(let id))? = element, let record = source.lookup(type, id),
-                visibility.referenced.contains(where: { $0.admits(record) })
+                visibility.referenced(type).contains(where: { $0.admits(record) })
             else { return nil }
             return record
         }
@@ -158,7 +167,7 @@ private struct RecordView {
         joined[join] = .missing
         let step = joins[join]
         guard case .scalar(.text(let id))? = value(of: step.reference), let target = source.lookup(step.target, id),
-            visibility.referenced.contains(where: { $0.admits(target) })
+            visibility.referenced(step.target).contains(where: { $0.admits(target) })
         else { return nil }
         joined[join] = .record(target)
         return target
@@ -236,7 +245,9 @@ private struct RecordView {
             StoredRecord(type: .user, storedID: ""),
             [],
             ResolvedVisibility(
-                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil)))
+                RecordAccess(in: .everyone, for: .reading, by: Caller(kind: .master(actingAs: nil))),
+                of: .user,
+                rules: [:]
             ),
             RecordSources(lookup: { _, _ in nil }, all: { _ in [] })
         )
@@ -287,7 +298,7 @@ private struct RecordView {
         guard case .scalar(.text(let id))? = value(of: column) else { return false }
         return source.all(owner.type).contains { record in
             guard owner.idColumn.idForms.contain(record.storedID, amongWireIDs: [owner.wireID]),
-                visibility.referenced.contains(where: { $0.admits(record) })
+                visibility.referenced(owner.type).contains(where: { $0.admits(record) })
             else { return false }
             var view = RecordView(record, [], visibility, source)
             return (view.value(of: owner.relation)?.elements ?? []).contains { element in
@@ -320,7 +331,7 @@ private struct RecordView {
     /// The values of a query's key in the records that the caller may read and for which its predicate holds.
     private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
         var views = source.all(query.type).compactMap { record -> RecordView? in
-            guard visibility.referenced.contains(where: { $0.admits(record) }) else { return nil }
+            guard visibility.referenced(query.type).contains(where: { $0.admits(record) }) else { return nil }
             var view = inside(record, query.joins, number: query.number)
             return query.predicate.map { view.truth($0) == .yes } ?? true ? view : nil
         }

@@ -49,6 +49,7 @@ package struct GroupType: QueryRecordType {
     }
 
     package var hasMetadata: Bool { false }
+    package var classRules: ClassRules? { nil }
 
     package func queryField(_ name: FieldName) -> QueryField? {
         fields.firstIndex { $0.name == name }.map { place in

@@ -112,17 +112,44 @@ package struct ResolvedJoin: Hashable, Sendable {
 package struct ResolvedVisibility: Hashable, Sendable {
     /// Of those that it is about.
     package var records: AccessScope
-    /// Of those behind references; one of these scopes is enough.
-    package var referenced: [AccessScope]
+    /// Of those of types without rules that are not what it is about; one of these scopes is enough.
+    private let standard: [AccessScope]
+    /// The same of the types with rules.
+    private var ruled: [RecordTypeName: [AccessScope]] = [:]
 
-    package init(_ access: RecordAccess) {
-        records = access.read
-        switch access.database {
-        case .everyone, .union:
-            referenced = [records]
-        case .user:
-            // Private records refer to those of the same database, and to public ones.
-            referenced = [records, access.shared]
+    /// - Parameters:
+    ///   - type: the type of the records that the query is about.
+    ///   - rules: those of all types that it leads to, itself included, as far as they have some.
+    package init(_ access: RecordAccess, of type: RecordTypeName, rules: [RecordTypeName: ClassRules]) {
+        records = access.of(rules[type]).read
+        standard = access.standard.referenced
+        if !rules.isEmpty { ruled = rules.mapValues { access.of($0).referenced } }
+    }
+
+    /// The scopes of the records of a type that the query leads to; one of them is enough.
+    package func referenced(_ type: RecordTypeName) -> [AccessScope] {
+        ruled.isEmpty ? standard : ruled[type] ?? standard
+    }
+}
+
+extension Resolver {
+    /// Which records may be met, once everything is resolved.
+    package var visibility: ResolvedVisibility {
+        var rules: [RecordTypeName: ClassRules] = [:]
+        collectRules(into: &rules)
+        return ResolvedVisibility(access, of: root.name, rules: rules)
+    }
+
+    private func collectRules(into rules: inout [RecordTypeName: ClassRules]) {
+        func add(_ type: Schema.RecordType) {
+            if let known = type.classRules { rules[type.name] = known }
         }
+        add(root)
+        for (_, type) in joined { add(type) }
+        for (root, joined) in subqueries {
+            add(root)
+            for type in joined { add(type) }
+        }
+        for list in lists { list.resolver.collectRules(into: &rules) }
     }
 }

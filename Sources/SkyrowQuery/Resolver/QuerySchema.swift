@@ -32,6 +32,9 @@ package protocol QueryRecordType {
     /// Whether the caller sees the field in records of its own only.
     func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool
 
+    /// The rules of access to its records; nil where they are the standard ones.
+    var classRules: ClassRules? { get }
+
     /// The collation of the column that holds a text of the metadata.
     func collation(of field: MetadataField) -> TextCollation
 }

@@ -43,7 +43,7 @@ extension Resolver {
                 inclusions: [],
                 joins: joins,
                 comparedJoins: joins.count,
-                visibility: ResolvedVisibility(access),
+                visibility: visibility,
                 limit: 0,
                 offset: 0,
                 countsMatches: false

@@ -97,7 +97,7 @@ package struct Resolver<Schema: QuerySchema> {
             joins: joins,
             comparedJoins: comparedJoins,
             fields: fields,
-            visibility: ResolvedVisibility(access),
+            visibility: visibility,
             limit: query.limit,
             offset: query.offset,
             isBackwards: query.position.isBackwards,

@@ -106,6 +106,7 @@ private struct NoTypes: QuerySchema {
         let name = RecordTypeName.user
         let hasMetadata = false
         let fieldPositions: [Int] = []
+        let classRules: ClassRules? = nil
 
         func queryField(_ name: FieldName) -> QueryField? { nil }
         func isHidden(_ name: FieldName) -> Bool { false }

@@ -142,7 +142,7 @@ struct DeleteRun {
             _ = try await deleteTogether(ids, releasing: true)
             return
         }
-        let question = references.releasable(ids.map(\.id), writeCondition)
+        let question = references.releasable(ids.map(\.id), writeCondition(of: references.target))
         let found = Set(try await context.runner.read(question).decodeColumn(0, as: String.self).map { TextKey($0) })
         let releasable = ids.filter { found.contains(TextKey($0.id)) }
         guard !releasable.isEmpty else { return }
@@ -173,8 +173,8 @@ struct DeleteRun {
         return PrivateReferences(to: table, in: context.catalog)
     }
 
-    private var writeCondition: SQL {
-        context.access.delete.condition(on: "r")
+    private func writeCondition(of table: RecordTable) -> SQL {
+        context.access.of(table.rules).delete.condition(on: "r")
     }
 
     private mutating func deleteAll(_ ids: [RecordID], on runner: StatementRunner) async throws {

@@ -58,7 +58,10 @@ extension RecordStore {
                 )
                 var refusals: [Int: SkyrowError] = [:]
                 var budget = ElementBudget()
-                let places = drafts.indices.filter { !drafts[$0].id.isTemporary }
+                for (place, draft) in drafts.enumerated() {
+                    refusals[place] = catalog[draft.id.type]?.rules.refusal(saving: draft, with: access)
+                }
+                let places = drafts.indices.filter { !drafts[$0].id.isTemporary && refusals[$0] == nil }
                 for (type, places) in Dictionary(grouping: places, by: { drafts[$0].id.type }) {
                     let table = catalog[type]
                     var findings: [TextKey: JudgeStatement.Finding] = [:]
@@ -69,7 +72,7 @@ extension RecordStore {
                     for place in places {
                         let draft = drafts[place]
                         let verdict = SaveVerdict(
-                            SaveIntent(draft, table: table),
+                            SaveIntent(draft, table: table, access: access),
                             findings[TextKey(draft.id.id)],
                             by: access.fields,
                             within: &budget

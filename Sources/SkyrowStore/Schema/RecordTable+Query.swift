@@ -21,6 +21,8 @@ extension RecordTable: QueryRecordType {
         columns.compactMap { if case .reference = $0.type { $0.field } else { nil } }
     }
 
+    package var classRules: ClassRules? { rules.classes }
+
     package func isHidden(_ name: FieldName) -> Bool {
         hidden.contains(name)
     }

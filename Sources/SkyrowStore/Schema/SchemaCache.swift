@@ -118,7 +118,12 @@ package final class SchemaCache: Sendable {
         do {
             let previous = current
             let start = now()
-            let (next, rows) = try await SchemaCatalog.load(part, from: client, replacing: previous)
+            let (next, rows) = try await SchemaCatalog.load(
+                part,
+                from: client,
+                replacing: previous,
+                readsAccess: true
+            )
             state.withLock { state in
                 state.catalog = next
                 if part == .everything { state.loadedAt = start }

@@ -6,12 +6,16 @@ extension SchemaCatalog {
     /// Reads the catalogue, or a part of it, in one statement; tables that did not change keep their objects.
     ///
     /// Returns also how many rows were read.
+    ///
+    /// - Parameter readsAccess: whether the rules of types are read too, of which there are none before the reserved tables.
     package static func load(
         _ part: CatalogPart,
         from client: PostgresClient,
-        replacing previous: SchemaCatalog
+        replacing previous: SchemaCatalog,
+        readsAccess: Bool = false
     ) async throws -> (catalog: SchemaCatalog, rows: Int) {
-        let rows = try CatalogRow.all(in: try await client.read(query(part, of: previous.schema)))
+        let query = query(part, of: previous.schema, readsAccess: readsAccess)
+        let rows = try CatalogRow.all(in: try await client.read(query))
         return (SchemaCatalog(rows: rows, of: part, replacing: previous), rows.count)
     }
 
@@ -27,10 +31,11 @@ extension SchemaCatalog {
     }
 
     /// One row for each field of a record table, and one for each other relation or table without fields.
-    private static func query(_ part: CatalogPart, of schema: SQLIdentifier) -> SQL {
+    private static func query(_ part: CatalogPart, of schema: SQLIdentifier, readsAccess: Bool = false) -> SQL {
         let reserved = ReservedColumn.allCases.map { column -> SQL in
             "(\(PostgresName(column.rawValue)), \(column.oid))"
         }.joined(separator: ", ")
+        let access: SQL = readsAccess ? ClassAccess.rows(in: schema) : "SELECT NULL::text AS type, NULL::text AS access"
         let selection: SQL =
             switch part {
             case .everything: ""
@@ -59,6 +64,8 @@ extension SchemaCatalog {
                     AND (attname, atttypid) IN (\(reserved))
                 GROUP BY attrelid
                 HAVING count(*) = \(Int64(ReservedColumn.allCases.count))
+            ), class AS MATERIALIZED (
+                \(access)
             )
             SELECT
                 relation.relname,
@@ -94,7 +101,10 @@ extension SchemaCatalog {
                 ) END,
                 reference.members,
                 language.name,
-                record_table.stored_words ->> (field.attnum || ' ' || language.name)
+                record_table.stored_words ->> (field.attnum || ' ' || language.name),
+                CASE WHEN record_table.oid IS NOT NULL AND row_number() OVER (
+                    PARTITION BY relation.oid ORDER BY field.attnum
+                ) = 1 THEN (SELECT access FROM class WHERE type = relname::text COLLATE "C") END
             FROM relation
             LEFT JOIN record_table USING (oid)
             LEFT JOIN pg_catalog.pg_attribute AS field
@@ -149,6 +159,7 @@ extension SchemaCatalog {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
         var indexes: [RecordTypeName: [TableIndex]] = [:]
+        var access: [RecordTypeName: ClassAccess] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -162,10 +173,15 @@ extension SchemaCatalog {
             }
             reservedCollations[name] = row.reservedCollations
             if !row.indexes.isEmpty { indexes[name] = row.indexes }
+            if let rules = row.access { access[name] = rules }
             columns[name, default: []] += row.column.flatMap(RecordColumn.init).map { [$0] } ?? []
         }
         for (name, columns) in columns {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
+            var rules = previous.rules[name] ?? .none
+            if let access = access[name] {
+                rules = rules.applying(access) { field in columns.first { $0.field == field }?.type }
+            }
             let table = RecordTable(
                 name: name,
                 schema: previous.schema,
@@ -173,7 +189,7 @@ extension SchemaCatalog {
                 columns: columns,
                 reservedCollations: reservedCollations[name] ?? [:],
                 indexes: indexes[name] ?? [],
-                rules: previous.rules[name] ?? .none
+                rules: rules
             )
             if let known = previous[name], known.isSame(as: table) {
                 tables.append(known)
@@ -227,6 +243,8 @@ package struct CatalogRow: Hashable, Sendable {
     var reservedCollations: [ReservedColumn: TextCollation] = [:]
     /// Those of the table, in one of its rows.
     var indexes: [TableIndex] = []
+    /// The rules of the type, in one of its rows.
+    var access: ClassAccess?
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -247,6 +265,7 @@ package struct CatalogRow: Hashable, Sendable {
             reservedCollations[reserved] = TextCollation(rawValue: String(words[1]))
         }
         if let text = try result.decode(row: row, column: 12, as: String?.self) { indexes = TableIndex.all(json: text) }
+        access = try result.decode(row: row, column: 18, as: String?.self).map { ClassAccess(storedJSON: $0) }
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,

@@ -21,12 +21,19 @@ package import SkyrowPostgres
 ///   WHERE "e"."level" IN ('update', 'write') AND "e"."subject" = ANY ((SELECT $3::text::text[])::text[])))
 /// ```
 ///
+/// Rules of a type change what is asked: an `override` asks no list, a `require` something besides it (``ClassRules``), and a
+/// rule that names a field looks for the user there:
+///
+/// ```sql
+/// ("r"."_owner" = $1 OR "r"."members" @> ARRAY[$2::text]) AND ("r"."_access" IS NULL OR "r"."_owner" = $3 OR …)
+/// ```
+///
 /// Documentation/Decisions/0046-access-lists.md has the figures.
 extension AccessScope {
     /// The condition on the rows of `table`, an alias of the statement; true, false or NULL for each.
     package func condition(on table: SQLIdentifier) -> SQL {
         shape.condition(on: table).binding { parameter, values in
-            guard case .read(let part) = parameter else { return }
+            guard case .access(let part) = parameter else { return }
             append(part, to: &values)
         }
     }

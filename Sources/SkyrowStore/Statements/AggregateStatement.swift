@@ -27,7 +27,7 @@ struct AggregateStatement {
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         let resolved = try resolver.resolve(query)
-        let text = QueryText(table, resolver, access)
+        let text = QueryText(table, resolver)
         let condition = resolved.records.predicate.map { text.matches($0) } ?? SQL()
         cost = QueryCost(resolved.records, text, in: access.database, size: size, isAggregate: true)
         let source = QueryStatement.source(resolved.records, text, condition)

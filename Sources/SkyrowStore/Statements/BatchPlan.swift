@@ -237,7 +237,11 @@ package struct BatchPlan: Sendable {
         guard let table = known?.table ?? catalog[id.type] else {
             throw SkyrowError(.incompatibleSchema, "There is no record type of this name.")
         }
-        if let refusal = table.rules.refusal(saving: draft, in: database) { throw refusal }
+        if let refusal = access.map({ table.rules.refusal(saving: draft, with: $0) })
+            ?? table.rules.refusal(saving: draft, in: database)
+        {
+            throw refusal
+        }
         let layout: DraftLayout
         if let known, known.layout.fits(draft) {
             layout = known.layout
@@ -267,7 +271,7 @@ package struct BatchPlan: Sendable {
                 values: operated?.values ?? set.values,
                 round: before.map { writes[$0.last].round + 1 } ?? 0,
                 operators: operated?.operators ?? [],
-                insertRefusal: operated?.insertRefusal,
+                insertRefusal: access?.of(table.rules).mayCreate ?? true ? operated?.insertRefusal : .writeDenied,
                 condition: condition
             )
         )
@@ -277,7 +281,7 @@ package struct BatchPlan: Sendable {
 extension AccessList {
     /// Throws `108 InvalidArgument` for a list with too many entries, for a name that no user or role can have, and for a
     /// subject that would admit no one: `info.path` names the list, or its entry.
-    fileprivate func requireStorable(maximumEntries: Int) throws(SkyrowError) {
+    func requireStorable(maximumEntries: Int) throws(SkyrowError) {
         guard entries.count <= maximumEntries else {
             throw SkyrowError.invalidArgument("An access list has at most \(maximumEntries) entries.", "_access")
                 .at("_access")

@@ -29,7 +29,7 @@ struct CascadeStatement {
 
     var sql: SQL {
         let root = graph.types[0]
-        let delete = access.delete.condition(on: "r")
+        let delete = access.of(root.rules).delete.condition(on: "r")
         var sql: SQL = """
             WITH RECURSIVE "gone" ("root", "type", "id") AS (\
             SELECT "r"."_id" COLLATE "C", 0::bigint, "r"."_id" COLLATE "C" FROM \(root.qualifiedName) AS "r" \
@@ -103,7 +103,7 @@ struct CascadeStatement {
     }
 
     private func deletion(of table: RecordTable, _ place: Int) -> SQL {
-        let read = access.read.condition(on: "r")
+        let read = access.of(table.rules).read.condition(on: "r")
         // Looked at again where the row was changed meanwhile: a record that no longer refers to one of these stays.
         var reasons = graph.cascades.filter { $0.source == place }.map { edge -> SQL in
             "\"r\".\(edge.column.identifier) IN (\(ids(of: edge.target)))"

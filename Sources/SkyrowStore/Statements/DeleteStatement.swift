@@ -8,7 +8,7 @@ internal import SkyrowPostgres
 /// ```
 enum DeleteStatement {
     static func make(ids: [RecordID], table: RecordTable, access: RecordAccess) -> SQL {
-        table.shapes.template(.delete(access.delete.shape), on: table).binding { parameter, values in
+        table.shapes.template(.delete(access.of(table.rules).delete.shape), on: table).binding { parameter, values in
             switch parameter {
             case .ids: values.append(ids.map { StoredID($0.id, in: access.database).text })
             default: access.append(parameter, to: &values)
@@ -19,7 +19,7 @@ enum DeleteStatement {
     static func template(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         DELETE FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids)) \
-        AND \(access.condition(on: "r", of: StatementParameter.delete)) RETURNING "r"."_id"
+        AND \(access.condition(on: "r")) RETURNING "r"."_id"
         """
     }
 }

@@ -22,7 +22,7 @@ enum FetchStatement {
         table: RecordTable,
         access: RecordAccess
     ) -> (sql: SQL, coalescing: CoalescedStatement, plan: RowPlan) {
-        let (template, coalescing) = table.shapes.coalescing(access.read.shape, on: table)
+        let (template, coalescing) = table.shapes.coalescing(access.of(table.rules).read.shape, on: table)
         let sql = template.binding { parameter, values in
             switch parameter {
             case .ids: values.append(StoredID(id, in: access.database).text)
@@ -40,10 +40,11 @@ enum FetchStatement {
     ) -> (sql: SQL, selection: RecordSelection) {
         let text: StatementText
         let selection: RecordSelection
+        let shape = access.of(table.rules).read.shape
         if access.database == .union {
-            (text, selection) = (.fetchUnion(access.read.shape), unionSelection(of: table))
+            (text, selection) = (.fetchUnion(shape), unionSelection(of: table))
         } else {
-            (text, selection) = (.fetchMany(access.read.shape), table.wholeRow)
+            (text, selection) = (.fetchMany(shape), table.wholeRow)
         }
         let sql = table.shapes.template(text, on: table).binding { parameter, values in
             switch parameter {

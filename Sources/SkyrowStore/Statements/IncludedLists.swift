@@ -188,7 +188,7 @@ struct ListStatement {
         if !others.text.isEmpty { source += " ON \"r\".\"_id\" = \"o\".\"id\"" }
         for (number, join) in list.joins.enumerated() { source += " \(text.join(number, join, visibility))" }
         source += rows
-        let access = visibility.referenced.map { text.admission($0, join: nil) }
+        let access = visibility.referenced(text.root.name).map { text.admission($0, join: nil) }
         return source + " WHERE (\(access.joined(separator: " OR ")))"
     }
 

@@ -24,7 +24,8 @@ struct JudgeStatement {
     init(ids: [RecordID], table: RecordTable, access: RecordAccess, for action: AccessAction) {
         self.table = table
         self.access = access
-        let text = StatementText.judge(read: access.read.shape, action, access.scope(of: action).shape)
+        let open = access.of(table.rules)
+        let text = StatementText.judge(read: open.read.shape, open.scope(of: action).shape)
         sql = table.shapes.template(text, on: table).binding { parameter, values in
             switch parameter {
             case .ids: values.append(ids.map { StoredID($0.id, in: access.database).text })
@@ -35,21 +36,14 @@ struct JudgeStatement {
 
     static func template(
         read: AccessShape,
-        _ action: AccessAction,
         _ scope: AccessShape,
         on table: RecordTable
     ) -> StatementTemplate {
-        let parameter: (StatementParameter.Access) -> StatementParameter =
-            switch action {
-            case .read: StatementParameter.read
-            case .update: StatementParameter.update
-            case .delete: StatementParameter.delete
-            }
-        return """
-            SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r")), false), \
-            coalesce(\(scope.condition(on: "r", of: parameter)), false) \
-            FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids))
-            """
+        """
+        SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r")), false), \
+        coalesce(\(scope.condition(on: "r")), false) \
+        FROM \(table.qualifiedName) AS "r" WHERE "r"."_id" = ANY(\(parameter: .ids))
+        """
     }
 
     /// What was found, by the id that clients see; what does not exist is not there.
@@ -94,17 +88,19 @@ struct SaveIntent {
         }
     }
 
-    /// - Parameter table: the type's, nil when there is none yet.
-    init(_ draft: RecordDraft, table: RecordTable?) {
+    /// - Parameters:
+    ///   - table: the type's, nil when there is none yet.
+    ///   - access: whose save it is.
+    init(_ draft: RecordDraft, table: RecordTable?, access: RecordAccess) {
         precondition = draft.precondition
-        access = draft.access
+        self.access = draft.access
         isConditional = draft.condition != nil
         rules = table?.rules ?? .none
         fields = draft.fields
         // Temporary ids are not resolved yet, and of fields that there are not yet only new records are judged. What does
         // not fit its field is refused by the save itself.
         var settled: [SettledOperator] = []
-        var refusal: SkyrowError?
+        var refusal = access.of(rules).mayCreate ? nil : SkyrowError.writeDenied
         for (name, change) in draft.operators {
             let type = table?[name]?.type ?? change.fieldType
             guard let type else { continue }

@@ -46,7 +46,7 @@ struct MatchStatement {
         if case .predicate(let predicate) = match { query.predicate = predicate }
         var resolver = Resolver(schema: catalog, root: table, access: access)
         let resolved = try resolver.resolve(query)
-        let text = QueryText(table, resolver, access)
+        let text = QueryText(table, resolver)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         var source = QueryStatement.source(resolved, text, condition)
         switch match {
@@ -59,8 +59,8 @@ struct MatchStatement {
         self.source = source
         self.purpose = purpose
         switch purpose {
-        case .update: change = access.update.condition(on: "r")
-        case .delete: change = access.delete.condition(on: "r")
+        case .update: change = access.of(table.rules).update.condition(on: "r")
+        case .delete: change = access.of(table.rules).delete.condition(on: "r")
         }
     }
 

@@ -67,7 +67,7 @@ struct QueryStatement {
     ) throws(SkyrowError) {
         var resolver = Resolver(schema: catalog, root: table, access: access)
         var resolved = try resolver.resolve(query)
-        let text = QueryText(table, resolver, access)
+        let text = QueryText(table, resolver)
         let condition = resolved.predicate.map { text.matches($0) } ?? SQL()
         cost = QueryCost(resolved, text, in: access.database, size: size)
         var sortText = text.order(resolved.sort)

@@ -7,10 +7,10 @@ internal import SkyrowQuery
 
 extension QueryText {
     /// The interpreter of what a resolver has resolved.
-    init(_ table: RecordTable, _ resolver: Resolver<SchemaCatalog>, _ access: RecordAccess) {
+    init(_ table: RecordTable, _ resolver: Resolver<SchemaCatalog>) {
         self.init(root: table, joined: resolver.joinedTypes)
         guard !resolver.subqueries.isEmpty else { return }
-        subqueries = Subqueries(tables: resolver.subqueries, visibility: ResolvedVisibility(access))
+        subqueries = Subqueries(tables: resolver.subqueries, visibility: resolver.visibility)
     }
 
     /// The condition that is true of the records for which a predicate is: where that is unknown or false, this is one of both.
@@ -110,7 +110,7 @@ extension QueryText {
             sql += " \(self.join(number, join, visibility))"
         }
         sql += others
-        let conditions = visibility.referenced.map { admission($0, join: nil) }
+        let conditions = visibility.referenced(root.name).map { admission($0, join: nil) }
         return sql + " WHERE (\(conditions.joined(separator: " OR ")))"
     }
 }

@@ -155,7 +155,7 @@ struct QueryText {
         _ visibility: ResolvedVisibility
     ) -> SQL {
         let alias = alias(number)
-        let conditions = visibility.referenced.map { admission($0, join: number) }
+        let conditions = visibility.referenced(joined[number].name).map { admission($0, join: number) }
         let access = conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
         return """
             LEFT JOIN \(joined[number].qualifiedName) AS \(alias) \
@@ -170,7 +170,7 @@ struct QueryText {
         let table = join.map { joined[$0] } ?? root
         let text = StatementText.readCondition(scope.shape, on: alias(join))
         return table.shapes.template(text, on: table).binding { parameter, values in
-            guard case .read(let part) = parameter else { return }
+            guard case .access(let part) = parameter else { return }
             scope.append(part, to: &values)
         }
     }

@@ -24,7 +24,7 @@ package struct RecordWrite: Sendable {
     /// - Parameters:
     ///   - columns: the columns to set by their place in the table, in that order.
     ///   - operators: those of the columns, which are in ``columns`` with what a new record gets.
-    ///   - insertRefusal: why an operator cannot make a value of none.
+    ///   - insertRefusal: why there can be no new record: the caller may make none, or an operator makes no value of none.
     ///   - condition: what must hold of the stored record `r`.
     init(
         index: Int,
@@ -47,7 +47,7 @@ package struct RecordWrite: Sendable {
         self.values = values
         self.round = round
         operated =
-            operators.isEmpty && condition == nil
+            operators.isEmpty && condition == nil && insertRefusal == nil
             ? nil : WriteOperators(operators: operators, insertRefusal: insertRefusal, condition: condition)
         let kind: SaveShape.Kind
         switch (precondition, table.rules.origin) {
@@ -101,7 +101,7 @@ package struct RecordWrite: Sendable {
     }
 }
 
-/// What only a write with operators or a condition has; an object, so that the others are no larger for it.
+/// What only a write has with operators, with a condition, or that creates no record; an object, so that the others are no larger for it.
 private final class WriteOperators: Sendable {
     let operators: [SettledOperator]
     let insertRefusal: SkyrowError?
@@ -156,6 +156,9 @@ package struct SaveShape: Hashable, Sendable {
         self.columns = columns
         self.setsAccess = setsAccess
     }
+
+    /// Whether a record may come into being.
+    var mayCreate: Bool { kind == .upsert || kind == .insert }
 
     /// Whether the text of the statement is kept. One of many operators is long, and there are more of them than can be, as
     /// there are of those with predicates.

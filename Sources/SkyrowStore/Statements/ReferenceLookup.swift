@@ -60,12 +60,13 @@ struct ReferenceLookup {
 
     private func question(_ ids: [String], in table: RecordTable) -> SQL {
         let access = context.access
+        let open = access.of(table.rules)
         let own: AccessShape?
         switch access.database {
-        case .user: own = access.read.shape
+        case .user: own = open.read.shape
         case .everyone, .union: own = nil
         }
-        let text = StatementText.lookUp(shared: access.shared.shape, own: own)
+        let text = StatementText.lookUp(shared: open.shared.shape, own: own)
         return table.shapes.template(text, on: table).binding { parameter, values in
             switch parameter {
             case .ids: values.append(ids.map { StoredID($0, in: access.database).text })
@@ -78,7 +79,7 @@ struct ReferenceLookup {
     static func template(shared: AccessShape, own: AccessShape?, on table: RecordTable) -> StatementTemplate {
         var condition: StatementTemplate = """
             "t"."_id" = ANY(\(parameter: .wireIDs)) \
-            AND \(shared.condition(on: "t", of: StatementParameter.shared))
+            AND \(shared.condition(on: "t"))
             """
         if let own {
             let own = own.condition(on: "t")

@@ -28,7 +28,7 @@ enum SaveCondition {
                     "predicate"
                 )
             }
-            return QueryText(visible, resolver, access).matches(resolved)
+            return QueryText(visible, resolver).matches(resolved)
         } catch {
             guard let path = error.path, path.hasPrefix("predicate") else { throw error }
             throw error.replacingPath(with: "_if" + path.dropFirst("predicate".count))

@@ -41,17 +41,20 @@ struct SaveStatement {
         case .user: isPrivate = true
         case .everyone, .union: isPrivate = false
         }
+        let open = access.of(group.table.rules)
         return SaveText(
             shape: group.shape,
             rows: storedIDs != nil ? .alike : group.members.count == 1 ? .one : .several,
             hasInstant: instant != nil,
             isPrivate: isPrivate,
-            update: access.update.shape,
+            update: open.update.shape,
             references: references(of: group),
             ownersColumns: ownersColumns(of: group),
             guardsAccess: group.shape.setsAccess && !isPrivate
                 && group.table.rules.fields.keepsAccess(from: access.fields),
-            read: group.shape.isConditional ? access.read.shape : nil
+            read: group.shape.isConditional ? open.read.shape : nil,
+            hasDefaultAccess: !isPrivate && !group.shape.setsAccess && group.shape.mayCreate
+                && group.table.rules.defaultAccess != nil
         )
     }
 
@@ -128,7 +131,9 @@ struct SaveStatement {
             else { return }
             values.append(valueAt: number, of: SaveText.condition(predicate, on: group.table).bindings)
         case .instant: if let instant { values.append(instant) }
-        case .wireIDs, .newOwner, .actor, .database, .prefix, .read, .shared, .update, .delete:
+        case .defaultAccess:
+            if let list = group.table.rules.defaultAccess { values.append(PostgresJSONB(list.storedJSON)) }
+        case .wireIDs, .newOwner, .actor, .database, .prefix, .access:
             access.append(parameter, to: &values)
         }
     }
@@ -163,22 +168,26 @@ struct SaveStatement {
     /// How the references of a group are settled; nil when it has none, or foreign keys judge alone.
     private func references(of group: BatchPlan.Group) -> SaveText.References? {
         guard looksUpReferences else { return nil }
-        let targets = group.shape.columns.compactMap { place -> SQLIdentifier?? in
+        let targets = group.shape.columns.compactMap { place -> SaveText.Target?? in
             switch group.table.columns[place].type {
             case .array(.reference(let type)) where looksUpElements, .reference(let type), .relation(let type):
-                return .some(catalog[type]?.identifier)
+                return .some(
+                    catalog[type].map {
+                        SaveText.Target(table: $0.identifier, shared: access.of($0.rules).shared.shape)
+                    }
+                )
             default:
                 return nil
             }
         }
         guard !targets.isEmpty else { return nil }
         var references = SaveText.References(
-            shared: access.shared.shape,
             targets: targets,
             hasPending: hasPendingReference(group)
         )
         if case .user = database {
-            references.own = access.read.shape
+            // Its records are the caller's, whatever their types' rules.
+            references.own = access.standard.read.shape
         }
         return references
     }

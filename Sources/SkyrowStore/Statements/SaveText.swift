@@ -17,13 +17,18 @@ struct SaveText: Hashable, Sendable {
     struct References: Hashable, Sendable {
         /// What the caller may read of its own private database, when the records are written there.
         var own: AccessShape?
-        /// What the caller may read of the public database.
-        var shared: AccessShape
         /// The table of each reference among the columns, in order, and where `own` is given of each array of references;
         /// nil when the catalog has no such type.
-        var targets: [SQLIdentifier?]
+        var targets: [Target?]
         /// Some lead to records that the same request may write.
         var hasPending: Bool
+    }
+
+    /// The records that a reference may lead to.
+    struct Target: Hashable, Sendable {
+        var table: SQLIdentifier
+        /// What the caller may read of them in the public database.
+        var shared: AccessShape
     }
 
     /// How the statement is given its records.
@@ -53,6 +58,8 @@ struct SaveText: Hashable, Sendable {
     var guardsAccess: Bool
     /// Who may ask about the stored record, where there is a condition on it.
     var read: AccessShape?
+    /// New records that bring no access list get that of their type.
+    var hasDefaultAccess = false
 
     func template(on table: RecordTable) -> StatementTemplate {
         template(on: table, if: nil)
@@ -94,6 +101,9 @@ struct SaveText: Hashable, Sendable {
         if shape.setsAccess {
             names += ", \"_access\""
             values += ", \"i\".\"_access\""
+        } else if hasDefaultAccess {
+            names += ", \"_access\""
+            values += ", \(parameter: .defaultAccess)"
         }
         for (column, input) in inputs(table) {
             names += ", \(column.identifier)"
@@ -172,11 +182,11 @@ struct SaveText: Hashable, Sendable {
         else {
             return nil
         }
-        return ("\(table.schema).\(target)", own)
+        return ("\(table.schema).\(target.table)", own)
     }
 
     /// The table that the column at a place among those that are written leads to.
-    func target(at number: Int, of references: References, in table: RecordTable) -> SQLIdentifier? {
+    func target(at number: Int, of references: References, in table: RecordTable) -> Target? {
         let place = shape.columns[..<number].count {
             switch table.columns[$0].type {
             case .reference, .relation: true
@@ -203,7 +213,7 @@ struct SaveText: Hashable, Sendable {
     }
 
     private var writeCondition: StatementTemplate {
-        update.condition(on: "r", of: StatementParameter.update)
+        update.condition(on: "r")
     }
 
     /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
@@ -298,7 +308,8 @@ struct SaveText: Hashable, Sendable {
                 guard let target = targets.popFirst() ?? nil else { return (column, "\(input)") }
                 let value = reference(
                     input,
-                    to: "\(table.schema).\(target)",
+                    to: "\(table.schema).\(target.table)",
+                    target.shared,
                     references,
                     isFromSameDatabase: column.onDelete == .cascade,
                     kept: """
@@ -315,7 +326,7 @@ struct SaveText: Hashable, Sendable {
                 guard let own = references.own, let target = targets.popFirst() ?? nil else {
                     return (column, "\(input)")
                 }
-                return (column, elements("\(input)", to: "\(table.schema).\(target)", own))
+                return (column, elements("\(input)", to: "\(table.schema).\(target.table)", own))
             default:
                 return (column, "\(input)")
             }
@@ -352,12 +363,14 @@ struct SaveText: Hashable, Sendable {
     /// refuses it unless it has been written. One that is there is judged like any other.
     ///
     /// - Parameters:
+    ///   - shared: the public records that the caller may read.
     ///   - isFromSameDatabase: whether a private record refers to no public one: it does not go with it, so by a reference that
     ///     takes it along it belongs to its own.
     ///   - kept: the reference that the record has, followed by a comma.
     func reference(
         _ input: SQL,
         to target: SQL,
+        _ shared: AccessShape,
         _ references: References,
         isFromSameDatabase: Bool = false,
         kept: SQL = ""
@@ -378,15 +391,15 @@ struct SaveText: Hashable, Sendable {
                 THEN \(id)
                 """
         }
-        var shared = StatementTemplate()
+        var publicly = StatementTemplate()
         if references.own == nil || !isFromSameDatabase {
-            shared = """
+            publicly = """
                 (SELECT "t"."_id" FROM \(target) AS "t" WHERE "t"."_id" = \(id) \
-                AND \(references.shared.condition(on: "t", of: StatementParameter.shared))), 
+                AND \(shared.condition(on: "t"))), 
                 """
         }
         return """
-            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\(shared)\(kept)'~') END
+            CASE WHEN \(input) IS NULL THEN NULL \(written) ELSE coalesce(\(own)\(publicly)\(kept)'~') END
             """
     }
 

@@ -3,14 +3,14 @@ internal import SkyrowPostgres
 
 /// What the value of a placeholder is, in a text that is kept and bound anew for every request (``StatementTemplate``).
 enum StatementParameter: Hashable, Sendable {
-    /// A value of the condition of an access scope. Clauses are given by their place in ``AccessScope/clauses``.
+    /// A value of the condition of an access scope: of every scope of one access the same.
     enum Access: Hashable, Sendable {
         /// The user whose private database it is.
         case database
-        /// The user of an `owner` clause.
-        case owner(clause: Int)
+        /// The user of a clause about owners and members.
+        case user
         /// The keys of the audience of a `listed` clause.
-        case audience(clause: Int)
+        case audience
     }
 
     /// The stored id of the record, or the ids of several.
@@ -38,11 +38,9 @@ enum StatementParameter: Hashable, Sendable {
     case condition(Int)
     /// A value of the predicate that the operator on the column at this place, or a step of it, asks of elements.
     case elementValue(column: Int, step: Int, number: Int)
-    /// Of the scope of reading, of the public records that may be referred to, and of the scopes of updating and deleting.
-    case read(Access)
-    case shared(Access)
-    case update(Access)
-    case delete(Access)
+    /// What a new record has that brings no list.
+    case defaultAccess
+    case access(Access)
 }
 
 extension RecordAccess {
@@ -53,25 +51,42 @@ extension RecordAccess {
         case .actor: values.append(actor)
         case .database: if case .user(let user) = database { values.append(user) }
         case .prefix: values.append(StoredID.prefix(of: database))
-        case .read(let part): read.append(part, to: &values)
-        case .shared(let part): shared.append(part, to: &values)
-        case .update(let part): update.append(part, to: &values)
-        case .delete(let part): delete.append(part, to: &values)
-        case .ids, .wireIDs, .instant, .accessLists, .revisions, .column, .operand, .elementValue, .condition: break
+        case .access(.database): if case .user(let user) = database { values.append(user) }
+        case .access(.user): if let user = conditionUser { values.append(user) }
+        case .access(.audience): values.append(audienceText)
+        case .ids, .wireIDs, .instant, .accessLists, .defaultAccess, .revisions, .column, .operand, .elementValue,
+            .condition:
+            break
         }
     }
 }
 
 extension AccessScope {
-    /// Appends a value of the condition; nothing where the scope is of another shape than the condition.
+    /// Appends a value of the condition; nothing where the scope has none of the kind.
     func append(_ parameter: StatementParameter.Access, to values: inout PostgresBindings) {
         switch parameter {
-        case .database:
-            if case .user(let user) = database { values.append(user) }
-        case .owner(let place):
-            if case .owner(let user) = clauses[place] { values.append(user) }
-        case .audience(let place):
-            if case .listed(let audience, _) = clauses[place] { values.append(audience.text) }
+        case .database: if case .user(let user) = database { values.append(user) }
+        case .user: if let user = first(\.user) { values.append(user) }
+        case .audience: if let audience = first(\.audience) { values.append(audience.text) }
         }
+    }
+
+    private func first<Value>(_ value: (AccessClause) -> Value?) -> Value? {
+        for clause in clauses { if let value = value(clause) { return value } }
+        for clause in others.joined() { if let value = value(clause) { return value } }
+        return nil
+    }
+}
+
+extension AccessClause {
+    fileprivate var user: UserID? {
+        switch self {
+        case .owner(let user), .member(_, let user), .unlistedMember(_, let user): user
+        case .everything, .unlisted, .listed: nil
+        }
+    }
+
+    fileprivate var audience: Audience? {
+        if case .listed(let audience, _) = self { audience } else { nil }
     }
 }

@@ -16,7 +16,7 @@ enum StatementText: Hashable, Sendable {
     case save(SaveText)
     case delete(AccessShape)
     /// What records are to a caller: which may be read, and which may be changed or deleted.
-    case judge(read: AccessShape, AccessAction, AccessShape)
+    case judge(read: AccessShape, AccessShape)
     /// Which records may be referred to: public ones, and the caller's own where they are written to its private database.
     case lookUp(shared: AccessShape, own: AccessShape?)
 
@@ -27,8 +27,7 @@ enum StatementText: Hashable, Sendable {
         case .readCondition(let access, let alias): access.condition(on: alias)
         case .save(let text): text.template(on: table)
         case .delete(let access): DeleteStatement.template(access, on: table)
-        case .judge(let read, let action, let scope):
-            JudgeStatement.template(read: read, action, scope, on: table)
+        case .judge(let read, let scope): JudgeStatement.template(read: read, scope, on: table)
         case .lookUp(let shared, let own): ReferenceLookup.template(shared: shared, own: own, on: table)
         }
     }

@@ -114,6 +114,6 @@ extension SaveText {
     /// The stored id of a member, as far as the caller may read it.
     private func member(at place: Int, in table: RecordTable) -> StatementTemplate {
         guard let references, let target = target(at: place, of: references, in: table) else { return "\"e\".\"id\"" }
-        return reference("\"e\".\"id\"", to: "\(table.schema).\(target)", references)
+        return reference("\"e\".\"id\"", to: "\(table.schema).\(target.table)", target.shared, references)
     }
 }

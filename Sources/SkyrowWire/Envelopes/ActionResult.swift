@@ -33,6 +33,10 @@ package enum ActionResult: Sendable {
     case index(RecordIndex)
     /// `schema:index:list`
     case indexes([RecordIndex])
+    /// `schema:access:set`, `schema:access:get`
+    case classAccess(RecordTypeName, ClassAccess)
+    /// `schema:access`
+    case createRoles(CreateRolesRequest)
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -61,7 +65,7 @@ extension JSONWriter {
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .roles,
-                .rolesByUser, .schema, .index, .indexes, .json:
+                .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -122,6 +126,8 @@ extension JSONWriter {
         case .schema(let schema): self.schema(schema)
         case .index(let index): self.index(index)
         case .indexes(let indexes): self.indexes(indexes)
+        case .classAccess(let type, let access): classAccess(access, of: type)
+        case .createRoles(let request): createRoles(request)
         case .json(let text): json(text)
         }
     }

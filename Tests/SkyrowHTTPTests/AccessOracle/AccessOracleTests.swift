@@ -14,6 +14,16 @@ import Testing
                 try await run.saves(of: caller)
                 try await run.changes(of: caller)
             }
+            for rules in OracleWorld.rules {
+                try await run.set(rules)
+                for caller in world.callers.shuffled(using: &random).prefix(5) + world.callers.prefix(1) {
+                    try await run.reads(of: caller)
+                    try await run.privateReads(of: caller)
+                    try await run.saves(of: caller)
+                    try await run.changes(of: caller)
+                }
+            }
+            try await run.set([:])
             var rest = world.leaves
             for caller in world.callers.shuffled(using: &random) where !caller.subject.isMaster {
                 rest = try await run.deletes(of: caller, rest)
@@ -22,8 +32,10 @@ import Testing
             #expect(rest.count < world.leaves.count)
             // Each row of the table that there is has been asked, with each of its answers.
             let expected: [(Int, [OracleAnswer])] = [
-                (1, [.yes, .missing]), (2, [.yes]), (3, [.missing]), (4, [.yes, .missing, .logIn]), (9, [.yes]),
-                (10, [.yes, .denied]), (12, [.yes]), (13, [.missing]), (14, [.yes]), (15, [.missing, .denied]),
+                (1, [.yes, .missing]), (2, [.yes]), (3, [.missing]), (4, [.yes, .missing, .logIn]),
+                (5, [.missing, .denied]), (6, [.yes]), (7, [.missing, .denied]), (8, [.missing, .denied]), (9, [.yes]),
+                (10, [.yes, .missing, .denied]), (11, [.yes]), (12, [.yes]), (13, [.missing]), (14, [.yes]),
+                (15, [.missing, .denied]),
             ]
             for (row, answers) in expected {
                 for answer in answers {
@@ -86,13 +98,43 @@ struct OracleWorld {
     let leaves: [OracleRecord]
 
     static let roles = (0..<60).map { "role \($0)" }
+
+    /// Rules of every mode, about every kind of subject.
+    static let rules: [[OracleAction: OracleRule]] = [
+        [.read: OracleRule(allow: []), .update: OracleRule(allow: ["users"], mode: "override")],
+        [
+            .read: OracleRule(allow: ["role:role 1", "role:role 2", "role:role 3", "owner"], mode: "override"),
+            .update: OracleRule(allow: ["users"], mode: "override"),
+            .delete: OracleRule(allow: ["public"], mode: "override"),
+        ],
+        [
+            .read: OracleRule(allow: ["users", "role:role 4"], mode: "require"),
+            .update: OracleRule(allow: ["owner", "field:members"], mode: "require"),
+            .delete: OracleRule(allow: ["role:role 5", "role:role 6", "role:role 7"], mode: "require"),
+        ],
+        [
+            .read: OracleRule(allow: ["role:role 8", "field:members"]),
+            .update: OracleRule(allow: ["role:role 9", "field:members"]), .delete: OracleRule(allow: []),
+        ],
+        [
+            .read: OracleRule(allow: ["public"], mode: "override"), .update: OracleRule(allow: [], mode: "override"),
+            .delete: OracleRule(allow: ["field:members"], mode: "override"),
+        ],
+        [
+            .read: OracleRule(allow: ["field:members", "role:role 10"], mode: "require"),
+            .update: OracleRule(allow: ["owner", "role:role 11"], mode: "override"),
+            .delete: OracleRule(allow: ["public"], mode: "require"),
+        ],
+        [.read: OracleRule(allow: ["public"], mode: "require"), .update: OracleRule(allow: ["users"])],
+    ]
     private static let userCount = 14
 
     init(_ service: TestService, _ random: inout SeededGenerator) async throws {
         self.service = service
         let types = """
             {"record_types": {
-              "card": {"fields": [{"name": "n", "type": "integer"}, {"name": "title", "type": "string"}]},
+              "card": {"fields": [{"name": "n", "type": "integer"}, {"name": "title", "type": "string"},
+                {"name": "members", "type": "array(string)"}]},
               "leaf": {"fields": [{"name": "n", "type": "integer"}]},
               "holder": {"fields": [{"name": "card", "type": "ref(card)"}, {"name": "deck", "type": "relation(card)"},
                 {"name": "cards", "type": "array(ref(card))"}]}}}
@@ -154,6 +196,7 @@ struct OracleWorld {
         if privately, let user = users.randomElement(using: &random) { record.database = user }
         if Int.random(in: 0..<5, using: &random) > 0 { record.owner = users.randomElement(using: &random) }
         if Int.random(in: 0..<40, using: &random) == 0 { record.owner = "ghost" }
+        record.members = Set(users.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)))
         guard Int.random(in: 0..<5, using: &random) > 0 else { return record }
         let count = Int.random(in: 0...5, using: &random)
         var list: [String: String] = [:]
@@ -191,13 +234,23 @@ struct OracleWorld {
             INSERT INTO app.\(type) (_id, _database, _owner, _access, n) VALUES \(rows.joined(separator: ",\n"));
             """
         )
-        if type == "card" { _ = try await service.database.psql("UPDATE app.card SET title = 'alpha number ' || n") }
+        guard type == "card" else { return }
+        let members = records.enumerated().map { number, record in
+            "(\(number), ARRAY[\(record.members.sorted().map { "'\($0)'" }.joined(separator: ", "))]::text[])"
+        }
+        _ = try await service.database.psql(
+            """
+            UPDATE app.card SET title = 'alpha number ' || card.n, members = one.members
+            FROM (VALUES \(members.joined(separator: ",\n"))) AS one (n, members) WHERE one.n = card.n
+            """
+        )
     }
 }
 
 /// Asks the service about all records at once, on one way after the other, and compares each with the oracle.
 struct OracleRun {
-    let world: OracleWorld
+    private let world: OracleWorld
+    private var oracle: AccessOracle
     let seed: UInt64
     private(set) var cases = 0
     /// How often each row gave each answer.
@@ -206,6 +259,26 @@ struct OracleRun {
     init(world: OracleWorld, seed: UInt64) {
         self.world = world
         self.seed = seed
+        oracle = world.oracle
+    }
+
+    /// Gives the cards other rules.
+    mutating func set(_ rules: [OracleAction: OracleRule]) async throws {
+        oracle.rules = rules
+        let members = [("read", OracleAction.read), ("update", .update), ("delete", .delete)].map { name, action in
+            guard let rule = rules[action] else { return "\"\(name)\":null" }
+            let subjects = rule.allow.sorted().map { key in
+                let parts = key.split(separator: ":", maxSplits: 1)
+                return parts.count == 1 ? "{\"\(key)\":true}" : "{\"\(parts[0])\":\"\(parts[1])\"}"
+            }
+            return "\"\(name)\":{\"allow\":[\(subjects.joined(separator: ","))],\"mode\":\"\(rule.mode)\"}"
+        }
+        let response = try await world.service.call(
+            "schema:access:set",
+            "{\"record_type\":\"card\",\"rules\":{\(members.joined(separator: ","))}}",
+            key: TestService.masterKey
+        )
+        guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
     }
 
     private func call(_ client: OracleClient, _ method: String, _ parameters: String) async throws -> JSONValue {
@@ -224,7 +297,7 @@ struct OracleRun {
     ) {
         var expected: Set<String> = []
         for record in records {
-            let decision = world.oracle.decide(client.subject, action, record, in: database)
+            let decision = oracle.decide(client.subject, action, record, in: database)
             asked[decision, default: 0] += 1
             cases += 1
             if answers.contains(decision.answer) { expected.insert(record.id) }
@@ -282,7 +355,7 @@ struct OracleRun {
         let order = sorted["result"]["records"].elements.compactMap { $0["n"].integer }
         #expect(order == order.sorted(by: >))
         compare("sort", client, .read, cards, found: ids(sorted, dropping: "card/"))
-        let readable = open.filter { world.oracle.decide(client.subject, .read, $0).answer == .yes }
+        let readable = open.filter { oracle.decide(client.subject, .read, $0).answer == .yes }
         let numbers = Set(readable.map(\.id))
         let sum = cards.enumerated().filter { numbers.contains($1.id) && $1.database == "_public" }.reduce(0) {
             $0 + $1.offset

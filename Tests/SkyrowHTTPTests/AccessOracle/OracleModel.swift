@@ -16,6 +16,16 @@ struct OracleRecord {
     var owner: String?
     /// Levels by subject keys; nil where the record has no list.
     var list: [String: String]?
+    /// The users in its field `members`.
+    var members: Set<String> = []
+}
+
+/// The rule of a type about one action.
+struct OracleRule {
+    /// Subject keys.
+    var allow: Set<String>
+    /// `default`, `require` or `override`
+    var mode = "default"
 }
 
 enum OracleAction: CaseIterable {
@@ -42,6 +52,8 @@ struct AccessOracle {
     /// The users and roles that there are.
     var users: Set<String>
     var roles: Set<String>
+    /// The rules that the type has.
+    var rules: [OracleAction: OracleRule] = [:]
 
     /// What may be done to a record by a caller who asks in a database.
     func decide(
@@ -59,18 +71,43 @@ struct AccessOracle {
         }
         if database != "_public" { return OracleDecision(row: 3, answer: .missing) }
         // 4: not logged in.
-        guard let user = caller.user else {
-            if action != .read { return OracleDecision(row: 4, answer: .logIn) }
-            if record.list == nil { return OracleDecision(row: 4, answer: .yes) }
-            return OracleDecision(row: 4, answer: record.list?["public"] == nil ? .missing : .yes)
+        if caller.user == nil, action != .read { return OracleDecision(row: 4, answer: .logIn) }
+        let read = judge(caller, .read, record)
+        // Whatever a rule about writing says, a record that cannot be read is missing.
+        guard read.holds else { return OracleDecision(row: read.row, answer: .missing) }
+        if action == .read { return OracleDecision(row: read.row, answer: .yes) }
+        let write = judge(caller, action, record)
+        return OracleDecision(row: write.row == 13 ? 15 : write.row, answer: write.holds ? .yes : .denied)
+    }
+
+    /// The rows from 5 on, the first that applies.
+    private func judge(_ caller: OracleCaller, _ action: OracleAction, _ record: OracleRecord) -> (
+        row: Int, holds: Bool
+    ) {
+        let standard = OracleRule(allow: action == .read ? ["public"] : ["owner"])
+        let rule = rules[action] ?? standard
+        var subjects: Set<String> = ["public"]
+        if let user = caller.user {
+            subjects.formUnion(["users", "user:\(user)"])
+            subjects.formUnion(caller.roles.map { "role:\($0)" })
         }
+        let isOwner = caller.user != nil && record.owner == caller.user
+        let isMember = caller.user.map { record.members.contains($0) } ?? false
+        let matches =
+            !rule.allow.isDisjoint(with: subjects) || isOwner && rule.allow.contains("owner")
+            || isMember && rule.allow.contains("field:members")
+        // 5: not allowed to anybody.
+        if rule.allow.isEmpty { return (5, false) }
+        // 6 and 7: the rule alone.
+        if rule.mode == "override" { return matches ? (6, true) : (7, false) }
+        // 8: the rule besides the list.
+        if rule.mode == "require", !matches { return (8, false) }
+        // Of one who is not logged in the table has one row, 4, for what is left.
+        func row(_ number: Int) -> Int { caller.user == nil && rules[action] == nil ? 4 : number }
         // 9: the owner.
-        if record.owner == user { return OracleDecision(row: 9, answer: .yes) }
-        // 10: no list. The class is read by all, and changed by owners.
-        guard let list = record.list else {
-            return OracleDecision(row: 10, answer: action == .read ? .yes : .denied)
-        }
-        let subjects = Set(["public", "users", "user:\(user)"] + caller.roles.map { "role:\($0)" })
+        if isOwner { return (9, true) }
+        // 10 and 11: no list.
+        guard let list = record.list else { return rule.mode == "require" ? (11, true) : (row(10), matches) }
         let enough: Set<String> =
             switch action {
             case .read: ["read", "update", "delete", "write"]
@@ -79,14 +116,13 @@ struct AccessOracle {
             }
         let granting = list.filter { subjects.contains($0.key) && enough.contains($0.value) }.map(\.key)
         // 14: a public entry for writing, which means users.
-        if action != .read, granting == ["public"] { return OracleDecision(row: 14, answer: .yes) }
+        if action != .read, granting == ["public"] { return (14, true) }
         // 12: an entry.
-        if !granting.isEmpty { return OracleDecision(row: 12, answer: .yes) }
+        if !granting.isEmpty { return (row(12), true) }
         // 13: nobody is named.
-        if !list.keys.contains(where: names) { return OracleDecision(row: 13, answer: .missing) }
+        if !list.keys.contains(where: names) { return (row(13), false) }
         // 15: none of these.
-        let isReadable = list.keys.contains { subjects.contains($0) }
-        return OracleDecision(row: 15, answer: isReadable && action != .read ? .denied : .missing)
+        return (row(15), false)
     }
 
     /// Whether a key names anybody.

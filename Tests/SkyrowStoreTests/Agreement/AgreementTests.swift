@@ -81,7 +81,7 @@ import Testing
             }
         }
         random = generator.random
-        let visibility = ResolvedVisibility(RecordAccess(caller, in: scope))
+        let visibility = resolver.visibility
         let text = QueryText(
             root: root,
             joined: resolver.joinedTypes,

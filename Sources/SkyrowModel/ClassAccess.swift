@@ -1,0 +1,141 @@
+/// What the rules of a record type are about.
+public enum ClassAction: String, Hashable, Sendable, CaseIterable {
+    case create
+    case read
+    case update
+    case delete
+}
+
+/// The rule of a record type about one action: whom it allows, and what the lists of records add to that.
+///
+/// ```swift
+/// ClassRule([.owner, .field(editors)], .require)  // the owner and the editors, as far as the record's list admits them
+/// ```
+public struct ClassRule: Hashable, Sendable {
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// The rule is what a record without a list has.
+        case `default`
+        /// The rule and the record's list must both admit the caller.
+        case require
+        /// The rule alone decides; lists are ignored, for owners too.
+        case override
+    }
+
+    /// A set, in the order of ``Subject``; an empty one allows the action to the master key alone.
+    public let allow: [Subject]
+    public let mode: Mode
+
+    public init(_ allow: [Subject], _ mode: Mode = .default) {
+        self.allow = Set(allow).sorted()
+        self.mode = mode
+    }
+
+    /// How many subjects a rule may have.
+    package static let maximumSubjects = 100
+}
+
+extension ClassRule {
+    /// The rule of a type that has none of its own.
+    package static func standard(_ action: ClassAction) -> ClassRule {
+        switch action {
+        case .create: usersOnly
+        case .read: everyoneReads
+        case .update, .delete: ownersOnly
+        }
+    }
+
+    private static let usersOnly = ClassRule([.users])
+    private static let everyoneReads = ClassRule([.everyone])
+    private static let ownersOnly = ClassRule([.owner])
+}
+
+/// Who creates, reads, changes and deletes the records of a type, and what new ones begin with: what `schema:access:get`
+/// answers.
+///
+/// ```swift
+/// var access = ClassAccess()
+/// access.rules[.create] = ClassRule([.role("writer")])
+/// access.allowsPrivate = false
+/// ```
+public struct ClassAccess: Hashable, Sendable {
+    /// Who changes the access list of a record.
+    public enum ListWriters: String, Hashable, Sendable, CaseIterable {
+        case owner
+        /// Those who may update the record.
+        case update
+    }
+
+    /// The rules that were set; others are the standard ones.
+    public var rules: [ClassAction: ClassRule] = [:]
+    /// What a new public record has that brings no list; nil for none.
+    public var defaultAccess: AccessList?
+    /// nil for what the service's settings say.
+    public var listWriters: ListWriters?
+    /// Whether private databases have records of the type.
+    public var allowsPrivate = true
+
+    public init() {}
+
+    /// The rule about an action, the standard one where none was set.
+    public func rule(_ action: ClassAction) -> ClassRule {
+        rules[action] ?? .standard(action)
+    }
+}
+
+/// A change of the rules of a type: `schema:access:set`. What is nil stays as it is.
+public struct ClassAccessChange: Hashable, Sendable {
+    public var type: RecordTypeName
+    /// An inner nil takes a rule away.
+    public var rules: [ClassAction: ClassRule?] = [:]
+    public var defaultAccess: AccessList??
+    public var listWriters: ClassAccess.ListWriters??
+    public var allowsPrivate: Bool?
+
+    public init(type: RecordTypeName) {
+        self.type = type
+    }
+}
+
+extension ClassAccess {
+    /// The same after a change.
+    package func applying(_ change: ClassAccessChange) -> ClassAccess {
+        var access = self
+        for (action, rule) in change.rules { access.rules[action] = rule }
+        if let list = change.defaultAccess { access.defaultAccess = list }
+        if let writers = change.listWriters { access.listWriters = writers }
+        if let allowsPrivate = change.allowsPrivate { access.allowsPrivate = allowsPrivate }
+        return access
+    }
+}
+
+extension Subject {
+    /// Whether a rule about an action may name it.
+    package func fits(_ action: ClassAction) -> Bool {
+        switch self {
+        case .everyone, .users, .registered, .verified, .user, .role, .group: true
+        // There is no record yet whose owner or field it could be.
+        case .owner, .field: action != .create
+        case .relation: false
+        }
+    }
+}
+
+/// `schema:access` of Skygear, decoded: the roles whose users create records of a type.
+package struct CreateRolesRequest: Hashable, Sendable {
+    package var type: RecordTypeName
+    /// None of them for every logged-in user.
+    package var roles: [RoleName]
+
+    package init(type: RecordTypeName, roles: [RoleName]) {
+        self.type = type
+        self.roles = roles
+    }
+}
+
+extension SkyrowError {
+    /// The same about the list that new records of a type get, for an error about one in `_access`.
+    package var aboutDefaultAccess: SkyrowError {
+        let path = "default_access" + (path ?? "_access").dropFirst("_access".count)
+        return SkyrowError.invalidArgument(message, "default_access").at(path)
+    }
+}

@@ -1,0 +1,147 @@
+/// A field of a record type in which the ids of users may stand.
+public struct MemberField: Hashable, Sendable {
+    public let name: FieldName
+    /// Whether it holds any number of ids.
+    public let isArray: Bool
+
+    /// nil for a field of a type that holds no ids of users.
+    package init?(_ name: FieldName, of type: FieldType) {
+        switch type {
+        case .string, .reference(.user): isArray = false
+        case .array(.string), .array(.reference(.user)): isArray = true
+        default: return nil
+        }
+        self.name = name
+    }
+}
+
+/// The rules of a record type as its catalogue entry has them: with the fields that they name.
+///
+/// An object, since what it comes to for a caller is kept by its identity (``RecordAccess/of(_:)``). Types whose rules are the
+/// standard ones have none.
+package final class ClassRules: Sendable {
+    /// The rules that are not the standard ones.
+    private let rules: [ClassAction: ClassRule]
+    /// The fields that they name, as far as the type has them.
+    private let members: [FieldName: MemberField]
+
+    /// nil where every rule is the standard one.
+    ///
+    /// - Parameter field: the type of a field of the record type; nil where it has none of that name. A rule allows nothing to
+    ///   those who stand in such a field.
+    package init?(_ access: ClassAccess, field: (FieldName) -> FieldType?) {
+        rules = access.rules.filter { $1 != .standard($0) }
+        guard !rules.isEmpty else { return nil }
+        var members: [FieldName: MemberField] = [:]
+        for case .field(let name) in rules.values.lazy.flatMap(\.allow) {
+            members[name] = field(name).flatMap { MemberField(name, of: $0) }
+        }
+        self.members = members
+    }
+
+    func rule(_ action: ClassAction) -> ClassRule {
+        rules[action] ?? .standard(action)
+    }
+
+    /// Whether a user may create public records.
+    func allowsCreating(by audience: Audience) -> Bool {
+        audience.user != nil && rule(.create).allow.contains { audience.includes($0) }
+    }
+
+    /// What must hold of a public record for one who is not the master key: one clause of each term.
+    ///
+    /// To change a record is to read it too.
+    func terms(_ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
+        let read = terms(of: rule(.read), .read, audience)
+        switch action {
+        case .read: return AccessClause.simplified(read)
+        case .update: return AccessClause.simplified(terms(of: rule(.update), .update, audience) + read)
+        case .delete: return AccessClause.simplified(terms(of: rule(.delete), .delete, audience) + read)
+        }
+    }
+
+    /// The rows of the table of precedence (Documentation/Security.md), from 4 to 15.
+    private func terms(of rule: ClassRule, _ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
+        if rule.allow.isEmpty { return [[]] }
+        // What the public may write, every logged-in user may.
+        if action != .read, audience.user == nil { return [[]] }
+        let isAllowed = rule.allow.contains { audience.includes($0) }
+        switch rule.mode {
+        case .override:
+            return [isAllowed ? [.everything] : allowed(by: rule, audience)]
+        case .require:
+            let list = Self.list(action, audience)
+            return isAllowed ? [list] : [allowed(by: rule, audience), list]
+        case .default:
+            if isAllowed { return [Self.list(action, audience)] }
+            var clauses = Array(Self.list(action, audience).dropFirst())
+            if let user = audience.user {
+                clauses += fields(of: rule).map { .unlistedMember($0, user) }
+            }
+            return [clauses]
+        }
+    }
+
+    /// What the record's list is asked: whether there is none, for its owner, and for an entry.
+    private static func list(_ action: AccessAction, _ audience: Audience) -> [AccessClause] {
+        var clauses: [AccessClause] = [.unlisted]
+        if let user = audience.user { clauses.append(.owner(user)) }
+        clauses.append(.listed(audience, action))
+        return clauses
+    }
+
+    /// The records for which a rule allows it to a caller whom it does not allow it for all.
+    private func allowed(by rule: ClassRule, _ audience: Audience) -> [AccessClause] {
+        guard let user = audience.user else { return [] }
+        let owner: [AccessClause] = rule.allow.contains(.owner) ? [.owner(user)] : []
+        return owner + fields(of: rule).map { .member($0, user) }
+    }
+
+    private func fields(of rule: ClassRule) -> [MemberField] {
+        rule.allow.compactMap { subject in
+            guard case .field(let name) = subject else { return nil }
+            return members[name]
+        }
+    }
+}
+
+extension ClassRules: Hashable {
+    package static func == (a: ClassRules, b: ClassRules) -> Bool {
+        a === b || a.rules == b.rules && a.members == b.members
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(rules)
+    }
+}
+
+extension AccessClause {
+    /// The same terms without those that hold anyway: for every record, or where another one holds.
+    ///
+    /// One empty term, which no record meets, is what is left where there is such a term.
+    fileprivate static func simplified(_ terms: [[AccessClause]]) -> [[AccessClause]] {
+        if terms.contains(where: \.isEmpty) { return [[]] }
+        var kept: [[AccessClause]] = []
+        for term in terms where !term.contains(.everything) {
+            if kept.contains(where: { implies($0, term) }) { continue }
+            kept.removeAll { implies(term, $0) }
+            kept.append(term)
+        }
+        return kept.isEmpty ? [[.everything]] : kept
+    }
+
+    /// Whether the second term holds wherever the first does.
+    private static func implies(_ term: [AccessClause], _ other: [AccessClause]) -> Bool {
+        term.allSatisfy { clause in other.contains { clause.implies($0) } }
+    }
+
+    private func implies(_ other: AccessClause) -> Bool {
+        if self == other { return true }
+        switch (self, other) {
+        case (.listed(let audience, _), .listed(let same, .read)): return audience == same
+        case (.unlistedMember, .unlisted): return true
+        case (.unlistedMember(let field, let user), .member(let same, let other)): return field == same && user == other
+        default: return false
+        }
+    }
+}

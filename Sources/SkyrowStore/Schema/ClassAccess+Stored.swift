@@ -1,0 +1,71 @@
+internal import SkyrowJSON
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The rules of record types as the tables `_class_rule` and `_class_option` have them.
+extension ClassAccess {
+    /// A row for each type with rules: `type`, and `access`, which ``init(storedJSON:)`` reads.
+    static func rows(in schema: SQLIdentifier) -> SQL {
+        """
+        SELECT type, jsonb_build_object('rules', rules, 'option', option)::text AS access
+        FROM (
+            SELECT type, jsonb_object_agg(action, jsonb_build_object('allow', to_jsonb(allow), 'mode', mode)) AS rules
+            FROM \(schema)._class_rule GROUP BY type
+        ) AS rule
+        FULL JOIN (SELECT type, to_jsonb(item) AS option FROM \(schema)._class_option AS item) AS chosen USING (type)
+        """
+    }
+
+    /// Reads what psql may have written: a rule that names what is no subject of its action allows nothing.
+    init(storedJSON text: String) {
+        self.init()
+        let access = try? JSONDocument(Array(text.utf8), depthLimit: 100).withRoot { root -> ClassAccess in
+            var access = ClassAccess()
+            if let rules = root["rules"], rules.isObject {
+                for (key, rule) in rules.members {
+                    guard let action = key.string.flatMap(ClassAction.init(rawValue:)) else { continue }
+                    access.rules[action] = ClassRule(stored: rule, of: action)
+                }
+            }
+            guard let option = root["option"], option.isObject else { return access }
+            if let list = option["default_access"], list.isObject { access.defaultAccess = AccessList(stored: list) }
+            access.listWriters = option["list_by"]?.string.flatMap(ListWriters.init(rawValue:))
+            access.allowsPrivate = option["private"]?.boolean ?? true
+            return access
+        }
+        if let access {
+            self = access
+        } else {
+            // Not even JSON, which PostgreSQL does not send: nothing is allowed.
+            rules = Dictionary(uniqueKeysWithValues: ClassAction.allCases.map { ($0, ClassRule([], .override)) })
+        }
+    }
+}
+
+extension ClassRule {
+    fileprivate init(stored json: JSONView, of action: ClassAction) {
+        let mode = json["mode"]?.string.flatMap(Mode.init(rawValue:))
+        let allow = json["allow"]
+        let subjects = (allow?.elements.map { $0.string.flatMap { Subject(key: $0) } }) ?? []
+        let known = subjects.compactMap { $0 }.filter { $0.fits(action) }
+        guard let mode, known.count == subjects.count else {
+            self.init([], .override)
+            return
+        }
+        self.init(known, mode)
+    }
+}
+
+extension AccessList {
+    /// As ``init(storedJSON:)`` reads a column.
+    fileprivate init(stored json: JSONView) {
+        self.init(
+            json.members.compactMap { key, value in
+                guard let subject = key.string.flatMap({ Subject(key: $0) }),
+                    let level = value.string.flatMap(AccessLevel.init(rawValue:))
+                else { return nil }
+                return AccessEntry(subject, level)
+            }
+        )
+    }
+}

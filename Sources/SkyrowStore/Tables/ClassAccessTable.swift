@@ -1,0 +1,101 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The rules of record types: who creates, reads, changes and deletes their records.
+package struct ClassAccessTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// The rules of a type, whether there is such a type or not.
+    package func access(of type: RecordTypeName) async throws(SkyrowError) -> ClassAccess {
+        try await store.reporting {
+            try Self.access(in: try await store.client.read(question(type)))
+        }
+    }
+
+    /// Changes the rules of a type, and returns what they are then; this process goes by them when it returns.
+    ///
+    /// A type may have rules before it exists. Throws `108 InvalidArgument` for a field in which no ids of users stand, and
+    /// for a default list that no record may have.
+    package func change(_ change: ClassAccessChange) async throws(SkyrowError) -> ClassAccess {
+        try await change.requireFields(of: store.table(of: change.type))
+        if let list = change.defaultAccess ?? nil {
+            do throws(SkyrowError) { try list.requireStorable(maximumEntries: store.maximumAccessEntries) } catch {
+                throw error.aboutDefaultAccess
+            }
+        }
+        return try await store.reporting {
+            let access = try await store.client.withTransaction { transaction in
+                // One change after the other: each is made of what the one before has left.
+                _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
+                let access = try Self.access(in: try await transaction.query(question(change.type))).applying(change)
+                for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
+                return access
+            }
+            try await store.cache.reload(.types([change.type]))
+            return access
+        }
+    }
+
+    private func question(_ type: RecordTypeName) -> SQL {
+        "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
+    }
+
+    private static func access(in result: PostgresResult) throws(PostgresError) -> ClassAccess {
+        result.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try result.decode(row: 0, column: 0))
+    }
+
+    private func statements(_ access: ClassAccess, of change: ClassAccessChange) -> [SQL] {
+        let type = change.type.rawValue
+        var statements = change.rules.keys.sorted { $0.rawValue < $1.rawValue }.map { action -> SQL in
+            guard let rule = access.rules[action] else {
+                return "DELETE FROM \(schema)._class_rule WHERE type = \(type) AND action = \(action.rawValue)"
+            }
+            return """
+                INSERT INTO \(schema)._class_rule (type, action, allow, mode)
+                VALUES (\(type), \(action.rawValue), \(rule.allow.map(\.key)), \(rule.mode.rawValue))
+                ON CONFLICT (type, action) DO UPDATE SET allow = EXCLUDED.allow, mode = EXCLUDED.mode
+                """
+        }
+        if change.changesOptions {
+            let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
+            statements.append(
+                """
+                INSERT INTO \(schema)._class_option (type, default_access, list_by, private)
+                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.allowsPrivate))
+                ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
+                    private = EXCLUDED.private
+                """
+            )
+        }
+        return statements
+    }
+}
+
+extension ClassAccessChange {
+    fileprivate var changesOptions: Bool {
+        defaultAccess != nil || listWriters != nil || allowsPrivate != nil
+    }
+
+    /// Throws `108 InvalidArgument` for a rule about a field in which no ids of users can stand.
+    ///
+    /// - Parameter table: the type's; nil where there is none.
+    fileprivate func requireFields(of table: RecordTable?) throws(SkyrowError) {
+        for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for (place, subject) in (rule?.allow ?? []).enumerated() {
+                guard case .field(let name) = subject else { continue }
+                if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
+                throw SkyrowError.invalidArgument(
+                    "The type has no field \(name) of strings or references to users.",
+                    "rules"
+                ).at("rules.\(action.rawValue).allow[\(place)]")
+            }
+        }
+    }
+}
+
+extension RecordStore {
+    /// The rules of record types.
+    package var classAccess: ClassAccessTable { ClassAccessTable(store: self) }
+}

@@ -1,0 +1,376 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowPostgres
+@testable import SkyrowStore
+
+extension ClassRules {
+    /// Rules of every mode about every kind of subject; those of notes, whose titles and labels may be users.
+    static func random(_ random: inout SeededGenerator) -> ClassRules? {
+        var access = ClassAccess()
+        let subjects: [Subject] = [
+            .everyone, .users, .owner, .user("ann"), .user("bob"), .role("a"), .role("role1"), .role("null"),
+            .field(field("title")), .field(field("labels")), .field(field("stars")), .field(field("gone")),
+        ]
+        for action in [ClassAction.read, .update, .delete] {
+            let count = [0, 1, 1, 2, 4].randomElement(using: &random)!
+            let mode = ClassRule.Mode.allCases.randomElement(using: &random)!
+            access.rules[action] = ClassRule(Array(subjects.shuffled(using: &random).prefix(count)), mode)
+        }
+        return ClassRules(access) { SchemaCatalog.notes.note[$0]?.type }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct ClassRuleTests {
+    /// What a rule about reading asks of a row for one who is logged in without a role.
+    static let texts: [(ClassRule, String)] = [
+        (ClassRule([]), "false"),
+        (ClassRule([.users], .override), #""r"."_database" = '_public'"#),
+        (ClassRule([.owner], .override), #""r"."_database" = '_public' AND ("r"."_owner" = $1)"#),
+        (ClassRule([.role("a")], .override), "false"),
+        (
+            ClassRule([.role("a")]),
+            #""r"."_database" = '_public' AND ("r"."_owner" = $1 OR coalesce("r"."_access" ?| (SELECT $2::text::text[]), false))"#
+        ),
+        (ClassRule([.owner], .require), #""r"."_database" = '_public' AND ("r"."_owner" = $1)"#),
+        (
+            ClassRule([.field(field("labels"))], .require),
+            #""r"."_database" = '_public' AND ("r"."labels" @> ARRAY[$1::text]) AND ("r"."_access" IS NULL "#
+                + #"OR "r"."_owner" = $2 OR coalesce("r"."_access" ?| (SELECT $3::text::text[]), false))"#
+        ),
+        (
+            ClassRule([.field(field("title"))]),
+            #""r"."_database" = '_public' AND ("r"."_owner" = $1 OR coalesce("r"."_access" ?| (SELECT $2::text::text[]), false) "#
+                + #"OR ("r"."_access" IS NULL AND "r"."title" = $3))"#
+        ),
+    ]
+
+    @Test(arguments: texts)
+    func aRuleIsACondition(_ rule: ClassRule, _ text: String) throws {
+        var access = ClassAccess()
+        access.rules[.read] = rule
+        let rules = ClassRules(access) { SchemaCatalog.notes.note[$0]?.type }
+        let condition = RecordAccess(.ann).of(rules).read.condition(on: "r")
+        #expect(condition.text == text)
+        #expect(condition.bindings.failure == nil)
+    }
+
+    @Test func aTypeWithoutRulesHasTheStatementsThatItHad() throws {
+        var access = ClassAccess()
+        access.rules[.create] = ClassRule([.role("writer")])
+        let rules = ClassRules(access) { _ in nil }
+        for caller in AccessConditionTests.callers {
+            let whole = RecordAccess(caller)
+            for action in AccessAction.allCases {
+                let texts = [whole.standard, whole.of(rules)].map { $0.scope(of: action).condition(on: "r").text }
+                #expect(texts[0] == texts[1])
+                #expect(
+                    texts[0] == AccessScope(caller: caller, action: action, database: .everyone).condition(on: "r").text
+                )
+            }
+        }
+    }
+
+    @Test func aShapeOfARuleStandsForOneText() {
+        var random = SeededGenerator(seed: 3)
+        var texts: [AccessShape: String] = [:]
+        for _ in 0..<2000 {
+            let open = RecordAccess(AccessConditionTests.callers.randomElement(using: &random)!).of(ClassRules.random(&random))
+            for action in AccessAction.allCases {
+                let scope = open.scope(of: action)
+                let condition = scope.condition(on: "r")
+                #expect(condition.bindings.failure == nil)
+                #expect(condition.bindings.count == scope.shape.condition(on: "r").parameters.count)
+                #expect(texts.updateValue(condition.text, forKey: scope.shape).map { $0 == condition.text } ?? true)
+            }
+        }
+        #expect(texts.count > 50)
+    }
+
+    @Test func theDatabaseAndTheMemoryAdmitTheSameRecordsUnderRules() async throws {
+        struct Row {
+            var id: String
+            var owner: UserID?
+            var access: AccessList?
+            var title: String?
+            var labels: [String]?
+        }
+        try await withRecords { f in
+            var random = SeededGenerator.forTest()
+            let users: [UserID] = ["ann", "bob", "o'brien", "cafe\u{301}"]
+            try await f.psql("ALTER TABLE note ADD COLUMN IF NOT EXISTS labels text[]")
+            let rows = (0..<400).map { number in
+                var row = Row(id: "\(number)")
+                func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+                if !chance(4) { row.owner = users.randomElement(using: &random) }
+                if !chance(3) {
+                    let subjects: [Subject] = [.everyone, .users, .user("bob"), .role("a"), .role("null")]
+                    row.access = AccessList(
+                        subjects.shuffled(using: &random).prefix(Int.random(in: 0..<3, using: &random)).map {
+                            AccessEntry($0, AccessLevel.allCases.randomElement(using: &random)!)
+                        }
+                    )
+                }
+                if chance(2) { row.title = users.randomElement(using: &random)?.rawValue }
+                if chance(2) { row.labels = users.shuffled(using: &random).prefix(2).map(\.rawValue) }
+                return row
+            }
+            for row in rows {
+                _ = try await f.client.write(
+                    """
+                    INSERT INTO app.note (_id, _owner, _access, title, labels) VALUES (\(row.id), \(row.owner), \
+                    \(row.access.map { PostgresJSONB($0.storedJSON) }), \(row.title), \(row.labels))
+                    """
+                )
+            }
+            var asked: Set<AccessShape> = []
+            for _ in 0..<300 {
+                let rules = ClassRules.random(&random)
+                let user = users.randomElement(using: &random)!
+                let roles: [RoleName] = ["a", "null", "role1"].filter { _ in Bool.random(using: &random) }
+                let caller: Caller =
+                    Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : Caller(kind: .user(user), roles: roles)
+                let open = RecordAccess(caller).of(rules)
+                for action in AccessAction.allCases {
+                    let scope = open.scope(of: action)
+                    asked.insert(scope.shape)
+                    let expected = Set(
+                        rows.filter { row in
+                            scope.admits(database: .everyone, owner: row.owner, access: row.access) { member, user in
+                                member.isArray
+                                    ? row.labels?.contains { $0.isSameText(as: user.rawValue) } ?? false
+                                    : row.title?.isSameText(as: user.rawValue) ?? false
+                            }
+                        }.map(\.id)
+                    )
+                    let result = try await f.client.read(
+                        "SELECT \"_id\" FROM app.note AS \"r\" WHERE \(scope.condition(on: "r"))"
+                    )
+                    let admitted = Set(try result.decodeColumn(0, as: String.self))
+                    #expect(admitted == expected, "seed \(random.seed): \(caller) \(action) \(scope)")
+                }
+            }
+            #expect(asked.count > 50)
+        }
+    }
+
+    // MARK: Tables
+
+    /// What psql writes, and what the type's rules are then.
+    static let stored: [(String, @Sendable (ClassAccess) -> Bool)] = [
+        ("INSERT INTO _class_rule VALUES ('note', 'read', '{public}', 'default')", { $0.rules[.read] == ClassRule([.everyone]) }),
+        (
+            "INSERT INTO _class_rule VALUES ('note', 'update', '{role:editor,field:title,owner}', 'require')",
+            { $0.rules[.update] == ClassRule([.owner, .role("editor"), .field(field("title"))], .require) }
+        ),
+        // What means nothing allows nothing.
+        ("INSERT INTO _class_rule VALUES ('note', 'read', '{public,Editors}')", { $0.rules[.read]?.allow == [] }),
+        ("INSERT INTO _class_rule VALUES ('note', 'create', '{users,owner}')", { $0.rules[.create]?.allow == [] }),
+        ("INSERT INTO _class_rule VALUES ('note', 'read', '{relation:friend}')", { $0.rules[.read]?.allow == [] }),
+        (
+            "INSERT INTO _class_option (type, default_access, list_by, private) "
+                + #"VALUES ('note', '{"role:a": "write"}', 'update', false)"#,
+            {
+                $0.defaultAccess == AccessList([AccessEntry(.role("a"), .write)]) && $0.listWriters == .update && !$0.allowsPrivate
+            }
+        ),
+    ]
+
+    @Test func whatPsqlWritesIsReadAndCountedAndUnreadableRulesAllowNothing() async throws {
+        try await withRecords { f in
+            var version = try await f.psql("SELECT value FROM _version WHERE name = 'rules'")
+            for (statement, isRead) in Self.stored {
+                try await f.psql("DELETE FROM _class_rule; DELETE FROM _class_option; \(statement)")
+                let access = try await f.store.classAccess.access(of: type("note"))
+                #expect(isRead(access), "\(statement): \(access)")
+                let next = try await f.psql("SELECT value FROM _version WHERE name = 'rules'")
+                #expect(Int(next) ?? 0 > Int(version) ?? 0)
+                version = next
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "INSERT INTO _class_rule VALUES ('note', 'list', '{public}')",
+        "INSERT INTO _class_rule VALUES ('note', 'read', '{public}', 'allow')",
+        "INSERT INTO _class_rule VALUES ('note', 'read', '{NULL}')",
+        "INSERT INTO _class_rule VALUES ('note', 'read', '{{public},{users}}')",
+        "INSERT INTO _class_rule VALUES ('note', 'create', '{users}', 'override')",
+        "INSERT INTO _class_rule SELECT 'note', 'read', array_agg('role:' || i) FROM generate_series(1, 101) AS i",
+        "INSERT INTO _class_rule VALUES ('a note', 'read', '{public}')",
+        #"INSERT INTO _class_option (type, default_access) VALUES ('note', '["public"]')"#,
+        #"INSERT INTO _class_option (type, default_access) VALUES ('note', '{"public": "own"}')"#,
+        "INSERT INTO _class_option (type, list_by) VALUES ('note', 'all')",
+    ])
+    func theTablesRefuseWhatIsNoRule(_ statement: String) async throws {
+        try await withRecords { f in
+            await #expect(throws: (any Error).self) { try await f.psql(statement) }
+        }
+    }
+
+    @Test func rulesHoldWhenTheyWereSet() async throws {
+        try await withRecords { f in
+            try await f.save("note/1", ["title": "x"])
+            try await f.save("note/2", ["title": "bob"])
+            var change = ClassAccessChange(type: type("note"))
+            change.rules[.read] = ClassRule([.field(field("title"))], .override)
+            let access = try await f.store.classAccess.change(change)
+            #expect(access.rules == [.read: ClassRule([.field(field("title"))], .override)])
+            #expect(try await f.query(type: "note", .bob) == ["2"])
+            #expect(try await f.query(type: "note", .ann) == [])
+            #expect(try await f.query(type: "note", .master) == ["1", "2"])
+            // A field that is gone names no one any more.
+            try await f.psql("ALTER TABLE note RENAME title TO heading")
+            try await f.store.cache.reload()
+            #expect(try await f.query(type: "note", .bob) == [])
+            change.rules.updateValue(nil, forKey: .read)
+            #expect(try await f.store.classAccess.change(change) == ClassAccess())
+            #expect(try await f.query(type: "note", .bob) == ["1", "2"])
+        }
+    }
+
+    /// The trigger that notifies is off, as behind a pooler that swallows notices; the number grows.
+    @Test func rulesOfWhichNoNoticeArrivesHoldWithinAMoment() async throws {
+        try await withRecords { f in
+            try await f.save("note/1", ["title": "x"])
+            let readings = f.store.cache.statistics.readings
+            try await withRunning {
+                await f.store.run()
+            } while: {
+                try await waiting(until: "the store listens") { f.store.cache.statistics.readings > readings }
+                #expect(try await f.query(type: "note", .bob) == ["1"])
+                try await f.psql(
+                    """
+                    ALTER TABLE _class_rule DISABLE TRIGGER _announce;
+                    INSERT INTO _class_rule VALUES ('note', 'read', '{role:reader}', 'override');
+                    UPDATE _version SET value = value + 1 WHERE name = 'rules'
+                    """
+                )
+                try await waiting(until: "the rule is known") {
+                    f.store.cache.current[type("note")]?.rules.classes != nil
+                }
+                #expect(try await f.query(type: "note", .bob) == [])
+            }
+        }
+    }
+
+    @Test(arguments: ["stars", "gone", "category"])
+    func aRuleNamesFieldsInWhichUsersStand(_ name: String) async throws {
+        try await withRecords { f in
+            var change = ClassAccessChange(type: type("note"))
+            change.rules[.delete] = ClassRule([.owner, .field(field(name))])
+            let error = await #expect(throws: SkyrowError.self) { try await f.store.classAccess.change(change) }
+            #expect(error?.code == .invalidArgument && error?.path == "rules.delete.allow[1]")
+            #expect(try await f.psql("SELECT count(*) FROM _class_rule") == "0")
+        }
+    }
+
+    @Test func newRecordsGetTheListOfTheirType() async throws {
+        try await withRecords { f in
+            var change = ClassAccessChange(type: type("note"))
+            let list = AccessList([AccessEntry(.user("bob"), .update)])
+            change.defaultAccess = .some(list)
+            _ = try await f.store.classAccess.change(change)
+            #expect(try await f.save("note/1", ["title": "x"]).access == list)
+            let own = AccessList([])
+            #expect(try await f.save("note/2", ["title": "x"], access: own).access == own)
+            // Neither private records nor those that are there already.
+            #expect(try await f.save("note/3", ["title": "x"], in: .user("ann")).access == nil)
+            try await f.psql("UPDATE note SET _access = NULL WHERE _id = '1'")
+            #expect(try await f.save("note/1", ["title": "y"]).access == nil)
+            let several = try await f.save([draft("note/4", ["title": "x"]), draft("note/5", ["title": "y"])])
+            #expect(several.map(\.access) == [list, list])
+        }
+    }
+
+    /// What one who may not create is answered, whether there is a record of the id or not.
+    @Test func recordsAreCreatedByThoseWhomTheRuleAllowsIt() async throws {
+        try await withRecords { f in
+            try await f.save("note/hidden", ["title": "x"], access: AccessList([]))
+            try await f.save("note/open", ["title": "x"], access: AccessList([AccessEntry(.user("bob"), .write)]))
+            var change = ClassAccessChange(type: type("note"))
+            change.rules[.create] = ClassRule([.role("writer")])
+            _ = try await f.store.classAccess.change(change)
+            let drafts = [
+                draft("note/new", ["title": "y"]), draft("note/hidden", ["title": "y"]),
+                draft("note/open", ["title": "y"]), draft("note/$1", ["title": "y"]),
+                draft("note/other", ["title": "y"], precondition: .isNew),
+            ]
+            func outcomes(_ caller: Caller) async throws -> [RecordOutcome] {
+                try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: caller, atomic: false)
+            }
+            let refused = try await outcomes(.bob).map { outcome -> SkyrowError? in
+                if case .failure(let error, _) = outcome { error } else { nil }
+            }
+            #expect(refused.map { $0?.code } == [.permissionDenied, .permissionDenied, nil, .permissionDenied, .permissionDenied])
+            // Nothing says which of the two there is.
+            #expect(refused[0]?.message == refused[1]?.message)
+            #expect(try await f.psql("SELECT count(*) FROM note") == "2")
+            #expect(try await f.fetch("note/open")?.fields[field("title")] == "y")
+            let writer = Caller(kind: .user("bob"), roles: ["writer"])
+            let allowed = try await outcomes(writer).map { outcome -> Bool in
+                if case .failure = outcome { false } else { true }
+            }
+            #expect(allowed == [true, false, true, true, true])
+            #expect(try await f.save("note/1", ["title": "own"], .bob, in: .user("bob")).owner == "bob")
+        }
+    }
+
+    /// A delete takes along what refers to a record, by the rule of the record that is asked for alone; of what its caller
+    /// cannot read it says the number.
+    @Test func whatGoesWithARecordIsSaidAsFarAsItsRuleShowsIt() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                SELECT _create_type('item');
+                ALTER TABLE item ADD COLUMN note text COLLATE "C" REFERENCES note (_id) ON DELETE CASCADE DEFERRABLE
+                """
+            )
+            try await f.store.cache.reload()
+            var change = ClassAccessChange(type: type("item"))
+            change.rules[.read] = ClassRule([.user("bob")], .override)
+            change.rules[.delete] = ClassRule([], .override)
+            _ = try await f.store.classAccess.change(change)
+            for (caller, visible) in [(Caller.ann, 0), (.bob, 2)] {
+                try await f.save("note/1", ["title": "x"], caller)
+                try await f.psql("INSERT INTO item (_id, note) VALUES ('a', '1'), ('b', '1')")
+                let refused = try await f.store.delete([id("item/a")], in: .everyone, caller: caller, atomic: false)
+                guard case .failure(let error, _) = refused[0] else {
+                    Issue.record("deleted")
+                    return
+                }
+                #expect(error.code == (visible == 0 ? .resourceNotFound : .permissionDenied))
+                let outcome = try await f.store.delete([id("note/1")], in: .everyone, caller: caller, atomic: false)[0]
+                guard case .deleted(_, let dependents) = outcome else {
+                    Issue.record("not deleted")
+                    return
+                }
+                #expect(dependents.ids.count == visible && dependents.hidden == 2 - visible)
+            }
+        }
+    }
+
+    /// References lead to records that the rules of their type let the caller read.
+    @Test func aReferenceLeadsToWhatMayBeRead() async throws {
+        try await withRecords { f in
+            try await f.save("category/home", ["name": "home"])
+            var change = ClassAccessChange(type: type("category"))
+            change.rules[.read] = ClassRule([.role("reader")], .override)
+            _ = try await f.store.classAccess.change(change)
+            let reader = Caller(kind: .user("ann"), roles: ["reader"])
+            for (caller, count) in [(reader, 1), (Caller.ann, 0)] {
+                for (scope, name) in [(DatabaseScope.everyone, "note/r"), (.user("ann"), "note/p")] {
+                    let item = draft(name, ["category": .reference(id("category/home"))], precondition: .isNew)
+                    let outcome = try await f.store.save([.draft(item)], in: scope, caller: caller, atomic: false)[0]
+                    if case .failure(let error, _) = outcome {
+                        #expect(count == 0 && error.code != .permissionDenied, "\(error)")
+                    } else {
+                        #expect(count == 1)
+                    }
+                    try await f.psql("DELETE FROM note")
+                }
+            }
+        }
+    }
+}
