@@ -40,8 +40,22 @@ import Testing
             reads: true,
             updates: true
         ),
-        Row(number: 6, update: ClassRule([.users], .override), caller: "carl", list: empty, reads: false, updates: false),
-        Row(number: 7, read: ClassRule([.role("editor")], .override), caller: "ann", list: nil, reads: false, updates: false),
+        Row(
+            number: 6,
+            update: ClassRule([.users], .override),
+            caller: "carl",
+            list: empty,
+            reads: false,
+            updates: false
+        ),
+        Row(
+            number: 7,
+            read: ClassRule([.role("editor")], .override),
+            caller: "ann",
+            list: nil,
+            reads: false,
+            updates: false
+        ),
         Row(
             number: 7,
             update: ClassRule([.role("editor")], .override),
@@ -65,10 +79,24 @@ import Testing
         Row(number: 10, update: editors, list: empty, reads: false, updates: false),
         // 11
         Row(number: 11, update: ClassRule([.role("editor")], .require), list: nil, reads: true, updates: true),
-        Row(number: 11, update: ClassRule([.role("editor")], .require), caller: "carl", list: nil, reads: true, updates: false),
+        Row(
+            number: 11,
+            update: ClassRule([.role("editor")], .require),
+            caller: "carl",
+            list: nil,
+            reads: true,
+            updates: false
+        ),
         // 12 and 15
         Row(number: 12, update: ClassRule([.role("editor")], .require), list: forBob, reads: true, updates: true),
-        Row(number: 15, update: ClassRule([.users], .require), caller: "carl", list: forBob, reads: false, updates: false),
+        Row(
+            number: 15,
+            update: ClassRule([.users], .require),
+            caller: "carl",
+            list: forBob,
+            reads: false,
+            updates: false
+        ),
         // Fields, in each mode.
         Row(number: 10, read: ClassRule([.field(members)]), list: nil, reads: true, updates: false),
         Row(number: 10, read: ClassRule([.field(members)]), caller: "carl", list: nil, reads: false, updates: false),
@@ -114,7 +142,9 @@ import Testing
     }
 
     /// The rule about one action leaves the scopes of the others as they are, and so their statements.
-    @Test(arguments: [Caller.anonymous, Caller(kind: .user("ann"), roles: ["a", "b"]), Caller(kind: .master(actingAs: nil))])
+    @Test(arguments: [
+        Caller.anonymous, Caller(kind: .user("ann"), roles: ["a", "b"]), Caller(kind: .master(actingAs: nil)),
+    ])
     func whatNoRuleIsAboutStaysAsItIs(_ caller: Caller) throws {
         var access = ClassAccess()
         access.rules[.create] = ClassRule([.role("writer")])

@@ -76,7 +76,9 @@ extension ClassRules {
         var random = SeededGenerator(seed: 3)
         var texts: [AccessShape: String] = [:]
         for _ in 0..<2000 {
-            let open = RecordAccess(AccessConditionTests.callers.randomElement(using: &random)!).of(ClassRules.random(&random))
+            let open = RecordAccess(AccessConditionTests.callers.randomElement(using: &random)!).of(
+                ClassRules.random(&random)
+            )
             for action in AccessAction.allCases {
                 let scope = open.scope(of: action)
                 let condition = scope.condition(on: "r")
@@ -159,7 +161,10 @@ extension ClassRules {
 
     /// What psql writes, and what the type's rules are then.
     static let stored: [(String, @Sendable (ClassAccess) -> Bool)] = [
-        ("INSERT INTO _class_rule VALUES ('note', 'read', '{public}', 'default')", { $0.rules[.read] == ClassRule([.everyone]) }),
+        (
+            "INSERT INTO _class_rule VALUES ('note', 'read', '{public}', 'default')",
+            { $0.rules[.read] == ClassRule([.everyone]) }
+        ),
         (
             "INSERT INTO _class_rule VALUES ('note', 'update', '{role:editor,field:title,owner}', 'require')",
             { $0.rules[.update] == ClassRule([.owner, .role("editor"), .field(field("title"))], .require) }
@@ -172,7 +177,8 @@ extension ClassRules {
             "INSERT INTO _class_option (type, default_access, list_by, private) "
                 + #"VALUES ('note', '{"role:a": "write"}', 'update', false)"#,
             {
-                $0.defaultAccess == AccessList([AccessEntry(.role("a"), .write)]) && $0.listWriters == .update && !$0.allowsPrivate
+                $0.defaultAccess == AccessList([AccessEntry(.role("a"), .write)]) && $0.listWriters == .update
+                    && !$0.allowsPrivate
             }
         ),
     ]
@@ -303,7 +309,11 @@ extension ClassRules {
             let refused = try await outcomes(.bob).map { outcome -> SkyrowError? in
                 if case .failure(let error, _) = outcome { error } else { nil }
             }
-            #expect(refused.map { $0?.code } == [.permissionDenied, .permissionDenied, nil, .permissionDenied, .permissionDenied])
+            #expect(
+                refused.map { $0?.code } == [
+                    .permissionDenied, .permissionDenied, nil, .permissionDenied, .permissionDenied,
+                ]
+            )
             // Nothing says which of the two there is.
             #expect(refused[0]?.message == refused[1]?.message)
             #expect(try await f.psql("SELECT count(*) FROM note") == "2")

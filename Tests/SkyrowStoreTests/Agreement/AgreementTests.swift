@@ -171,6 +171,31 @@ import Testing
         #expect(paged == ids, "seed \(random.seed): \(query), \(size) a page, asked by \(caller) in \(scope)")
     }
 
+    /// The rules of types decide alike in both, on whatever way a record is reached.
+    @Test func underRulesOfTypesTheSameIsAnswered() async throws {
+        try await withTemporaryDatabase { url in
+            var random = SeededGenerator.forTest()
+            try await withWorld(url, &random) { setting, random in
+                for _ in 0..<25 {
+                    for (name, member) in [(AgreementWorld.thing, "labels"), (AgreementWorld.place, "title")] {
+                        let subjects: [Subject] = [
+                            .everyone, .users, .owner, .user("ann"), .role("r1"), .role("r5"), .field(field(member)),
+                        ]
+                        let count = random.element([0, 1, 1, 2, 3])
+                        var change = ClassAccessChange(type: name)
+                        change.rules[.read] = ClassRule(
+                            Array(subjects.shuffled(using: &random).prefix(count)),
+                            random.element(ClassRule.Mode.allCases)
+                        )
+                        _ = try await setting.store.classAccess.change(change)
+                    }
+                    for _ in 0..<4 { _ = try await judge(setting, predicates: 8, &random) }
+                    for _ in 0..<8 { try await order(setting, &random) }
+                }
+            }
+        }
+    }
+
     /// A database whose own collation is that of a language, with all that this changes.
     @Test func aDatabaseOfALanguageAnswersAsAnyOther() async throws {
         try await withTemporaryDatabaseAndPsql { database in

@@ -40,7 +40,8 @@ import Testing
 
     /// What stands in the place of the rules, or beside them, and the path of the refusal.
     static let refused: [(String, String?)] = [
-        (#""rules":[]"#, nil), (#""rules":{"list":{"allow":[]}}"#, "rules.list"), (#""rules":{"read":true}"#, "rules.read"),
+        (#""rules":[]"#, nil), (#""rules":{"list":{"allow":[]}}"#, "rules.list"),
+        (#""rules":{"read":true}"#, "rules.read"),
         (#""rules":{"read":{}}"#, "rules.read"), (#""rules":{"read":{"allow":{}}}"#, "rules.read.allow"),
         (#""rules":{"read":{"allow":["public"]}}"#, "rules.read.allow[0]"),
         (#""rules":{"read":{"allow":[{"public":true},{"public":false}]}}"#, "rules.read.allow[1]"),
