@@ -30,8 +30,8 @@ package final class RecordStore: Sendable {
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
     private let versions = Mutex<SchemaVersions?>(nil)
-    /// How often the rules of types had changed when the catalogue was read.
-    private let rulesVersion = Mutex<Int64?>(nil)
+    /// Whether the rules of types are those of the tables.
+    let rulesWatch: RulesWatch
     /// The numbers of rows of large tables.
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
@@ -41,6 +41,8 @@ package final class RecordStore: Sendable {
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
+    ///   - rulesCheckInterval: how often it is asked whether the rules of types did; for five times as long without an answer
+    ///     records are served.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -50,8 +52,10 @@ package final class RecordStore: Sendable {
         sharedAccessLists: [RecordTypeName] = [],
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         schemaCheckInterval: Duration = .seconds(5),
+        rulesCheckInterval: Duration = .seconds(1),
         logger: Logger
     ) {
+        rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval)
         self.schemaCheckInterval = schemaCheckInterval
         self.client = client
         self.schema = schema
@@ -76,8 +80,7 @@ package final class RecordStore: Sendable {
         try await MigrationRun(client: client, schema: schema, logger: logger)()
         let versions = try await SchemaVersions.load(from: client, of: schema)
         self.versions.withLock { $0 = versions }
-        let rulesVersion = try await loadRulesVersion()
-        self.rulesVersion.withLock { $0 = rulesVersion }
+        try await rulesWatch.begin()
         _ = try await cursorKeys()
         try await cache.reload()
         try await readSizes()
@@ -111,12 +114,7 @@ package final class RecordStore: Sendable {
                     continuation.yield()
                 }
             }
-            group.addTask {
-                await self.lookForRules {
-                    changed.add(.everything)
-                    continuation.yield()
-                }
-            }
+            group.addTask { await self.rulesWatch.run { await self.reloadCatalog(.everything) } }
             for await event in client.listen("skyrow_schema") {
                 let part: CatalogPart? =
                     switch event {
@@ -149,24 +147,6 @@ package final class RecordStore: Sendable {
             try? await readSizes()
             pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
         }
-    }
-
-    /// Asks every second whether a type has other rules, until the task is cancelled: so long do old ones hold where no notice
-    /// arrives.
-    private func lookForRules(_ found: () -> Void) async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
-            guard let current = try? await loadRulesVersion() else { continue }
-            let previous = rulesVersion.withLock { version in
-                defer { version = current }
-                return version
-            }
-            if previous != current { found() }
-        }
-    }
-
-    private func loadRulesVersion() async throws -> Int64? {
-        let result = try await client.read("SELECT value FROM \(schema)._version WHERE name = 'rules'")
-        return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: Int64.self)
     }
 
     /// Returns whether this part of the catalogue is up to date.

@@ -119,6 +119,7 @@ extension RecordStore {
     func withCatalog<Success: Sendable>(
         _ body: (SchemaCatalog) async throws -> Success
     ) async throws -> Success {
+        try rulesWatch.requireKnown()
         do {
             var retry = SchemaRetry()
             while true {
