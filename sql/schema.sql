@@ -794,7 +794,8 @@ CREATE TABLE _user (
     created_at timestamptz NOT NULL DEFAULT now(),
     last_login_at timestamptz,
     last_seen_at timestamptz,
-    epoch bigint NOT NULL DEFAULT 0
+    epoch bigint NOT NULL DEFAULT 0,
+    default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access))
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
@@ -807,6 +808,8 @@ COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
 COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
 COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
 COMMENT ON COLUMN _user.epoch IS 'Counts how often the access tokens were revoked; a session of another epoch has ended.';
+COMMENT ON COLUMN _user.default_access IS
+    'The access list of a new public record of this user that brings none, {"role:editor": "write"}; NULL: that of its type.';
 
 -- Older versions of the service, and people in psql, set the time alone.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -906,7 +909,9 @@ CREATE TABLE _class_option (
     type text COLLATE "C" PRIMARY KEY CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
     default_access jsonb CHECK (_reserved_columns_fit('x', '_public', default_access)),
     list_by text CHECK (list_by IN ('owner', 'update')),
-    private boolean NOT NULL DEFAULT true
+    transfer_by text NOT NULL DEFAULT 'master' CHECK (transfer_by IN ('master', 'owner')),
+    private boolean NOT NULL DEFAULT true,
+    aggregate boolean NOT NULL DEFAULT true
 );
 COMMENT ON TABLE _class_option IS 'What new records of a type begin with, who changes their lists, and where they may live.';
 COMMENT ON COLUMN _class_option.type IS 'The record type.';
@@ -914,14 +919,17 @@ COMMENT ON COLUMN _class_option.default_access IS
     'The access list of a new public record that brings none, {"role:editor": "write"}; NULL: it has none.';
 COMMENT ON COLUMN _class_option.list_by IS
     'Who changes the access list of a record: its owner, or who may update it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.transfer_by IS 'Who gives records to other owners: the master key, or their owner too.';
 COMMENT ON COLUMN _class_option.private IS 'Whether private databases have records of the type.';
+COMMENT ON COLUMN _class_option.aggregate IS 'Whether others than the master key have aggregates of the records computed.';
 
 CREATE TABLE _version (
     name text COLLATE "C" PRIMARY KEY,
     value bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE _version IS 'Numbers that grow with every change of something that processes keep in memory.';
-COMMENT ON COLUMN _version.name IS 'rules: the tables _class_rule and _class_option.';
+COMMENT ON COLUMN _version.name IS
+    'rules: the tables _class_rule and _class_option; default_lists: there since an account first got a default_access.';
 COMMENT ON COLUMN _version.value IS 'How often it was changed.';
 INSERT INTO _version (name) VALUES ('rules');
 
@@ -953,6 +961,17 @@ CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _class_option
     FOR EACH ROW EXECUTE FUNCTION _announce_class();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _class_option
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_class();
+
+-- A save looks for the list of its user only where there is any.
+CREATE FUNCTION _note_default_list() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO _version (name, value) VALUES ('default_lists', 1) ON CONFLICT (name) DO NOTHING;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _note_default_list() IS 'Notes that there are accounts with a list for new records.';
+CREATE TRIGGER _note_default_list AFTER INSERT OR UPDATE OF default_access ON _user
+    FOR EACH ROW WHEN (NEW.default_access IS NOT NULL) EXECUTE FUNCTION _note_default_list();
 
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them

@@ -162,7 +162,7 @@ public struct QueryPage: Hashable, Sendable {
 }
 
 /// One result an entry; a list of another length cannot be matched to the ids and is an invalid response.
-private func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
+func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
     guard json.isArray, json.count == count else {
         throw .invalidArgument("There is not one entry for each that was asked for.")
     }

@@ -13,6 +13,7 @@ package enum ActionCatalog {
         case .recordAggregate: recordAggregate
         case .recordUpdate: recordUpdate
         case .recordDelete: recordDelete
+        case .recordTransfer: recordTransfer
         case .schemaFetch: schemaFetch
         case .schemaCreate: schemaCreate
         case .schemaRename: schemaRename
@@ -23,11 +24,13 @@ package enum ActionCatalog {
         case .schemaAccess: schemaAccess
         case .schemaAccessSet: schemaAccessSet
         case .schemaAccessGet: schemaAccessGet
+        case .schemaDefaultAccess: schemaDefaultAccess
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut
         case .authPassword: authPassword
         case .authDisableSet: authDisableSet
+        case .authDefaultAccessSet: authDefaultAccessSet
         case .me: me
         case .roleAssign: roleAssign
         case .roleRevoke: roleRevoke

@@ -1,4 +1,4 @@
-// The actions about the rules of record types.
+// The actions about the rules of record types, and about what records begin with and whose they are.
 
 extension ActionCatalog {
     static let schemaAccess = ActionDescription(
@@ -45,8 +45,18 @@ extension ActionCatalog {
                 .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
             ),
             ActionParameter(
+                "transfer_by",
+                "Who gives records to other owners.",
+                .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
+            ),
+            ActionParameter(
                 "private",
                 "Whether private databases have records of the type.",
+                .nullable(.boolean)
+            ),
+            ActionParameter(
+                "aggregate",
+                "Whether others than the master key have aggregates of the records computed.",
                 .nullable(.boolean)
             ),
         ],
@@ -69,6 +79,61 @@ extension ActionCatalog {
         changesData: false
     )
 
+    static let schemaDefaultAccess = ActionDescription(
+        .schemaDefaultAccess,
+        "Says which access list new records of a type get that bring none, as in Skygear.",
+        requirement: .masterOrDevelopment,
+        parameters: [
+            ActionParameter("type", "The record type.", .string(maximum: 63), isRequired: true), defaultAccessList,
+        ],
+        result: .object([
+            JSONMember("type", .string(maximum: 63), isRequired: true),
+            JSONMember("default_access", .nullable(.array(of: .named(.accessEntry))), isRequired: true),
+        ]),
+        errors: [.permissionDenied],
+        cost: .write,
+        changesData: true
+    )
+
+    static let authDefaultAccessSet = ActionDescription(
+        .authDefaultAccessSet,
+        "Says which access list the new public records of the user get that bring none, before that of their type.",
+        requirement: .user,
+        parameters: [defaultAccessList],
+        result: .object([
+            JSONMember("default_access", .nullable(.array(of: .named(.accessEntry))), isRequired: true)
+        ]),
+        errors: [.userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    static let recordTransfer = ActionDescription(
+        .recordTransfer,
+        "Gives public records to another owner.",
+        requirement: .userOrMaster,
+        parameters: [
+            ActionParameter(
+                "ids",
+                "Record ids.",
+                .array(of: .named(.recordID), minimum: 1),
+                isRequired: true
+            ),
+            ActionParameter("to", "The id of the user whose they are to be.", .string(maximum: 255), isRequired: true),
+        ],
+        result: .array(of: .named(.recordEntry)),
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    private static let defaultAccessList = ActionParameter(
+        "default_access",
+        "The list; null for none.",
+        .nullable(.array(of: .named(.accessEntry))),
+        isRequired: true
+    )
+
     private static let classAccess = JSONShape.object([
         JSONMember("record_type", .string(maximum: 63), isRequired: true),
         JSONMember(
@@ -82,7 +147,13 @@ extension ActionCatalog {
             .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue))),
             isRequired: true
         ),
+        JSONMember(
+            "transfer_by",
+            .oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)),
+            isRequired: true
+        ),
         JSONMember("private", .boolean, isRequired: true),
+        JSONMember("aggregate", .boolean, isRequired: true),
     ])
 
     private static func rule(of action: ClassAction) -> JSONShape {

@@ -12,6 +12,7 @@ public enum ClassAction: String, Hashable, Sendable, CaseIterable {
 /// ClassRule([.owner, .field(editors)], .require)  // the owner and the editors, as far as the record's list admits them
 /// ```
 public struct ClassRule: Hashable, Sendable {
+    /// What a rule means beside the list of a record.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// The rule is what a record without a list has.
         case `default`
@@ -65,14 +66,25 @@ public struct ClassAccess: Hashable, Sendable {
         case update
     }
 
+    /// Who gives records to other owners.
+    public enum Transferrers: String, Hashable, Sendable, CaseIterable {
+        /// The master key alone.
+        case master
+        /// The owner of a record, too.
+        case owner
+    }
+
     /// The rules that were set; others are the standard ones.
     public var rules: [ClassAction: ClassRule] = [:]
     /// What a new public record has that brings no list; nil for none.
     public var defaultAccess: AccessList?
     /// nil for what the service's settings say.
     public var listWriters: ListWriters?
+    public var transferrers = Transferrers.master
     /// Whether private databases have records of the type.
     public var allowsPrivate = true
+    /// Whether others than the master key have aggregates of the records computed.
+    public var allowsAggregates = true
 
     public init() {}
 
@@ -89,7 +101,9 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var rules: [ClassAction: ClassRule?] = [:]
     public var defaultAccess: AccessList??
     public var listWriters: ClassAccess.ListWriters??
+    public var transferrers: ClassAccess.Transferrers?
     public var allowsPrivate: Bool?
+    public var allowsAggregates: Bool?
 
     public init(type: RecordTypeName) {
         self.type = type
@@ -103,7 +117,9 @@ extension ClassAccess {
         for (action, rule) in change.rules { access.rules[action] = rule }
         if let list = change.defaultAccess { access.defaultAccess = list }
         if let writers = change.listWriters { access.listWriters = writers }
+        if let transferrers = change.transferrers { access.transferrers = transferrers }
         if let allowsPrivate = change.allowsPrivate { access.allowsPrivate = allowsPrivate }
+        if let allowsAggregates = change.allowsAggregates { access.allowsAggregates = allowsAggregates }
         return access
     }
 }
@@ -120,6 +136,19 @@ extension Subject {
     }
 }
 
+extension ClassAccessChange {
+    /// The change that makes the rules of a type these, whatever they are.
+    public init(type: RecordTypeName, to access: ClassAccess) {
+        self.init(type: type)
+        for action in ClassAction.allCases { rules.updateValue(access.rules[action], forKey: action) }
+        defaultAccess = .some(access.defaultAccess)
+        listWriters = .some(access.listWriters)
+        transferrers = access.transferrers
+        allowsPrivate = access.allowsPrivate
+        allowsAggregates = access.allowsAggregates
+    }
+}
+
 /// `schema:access` of Skygear, decoded: the roles whose users create records of a type.
 package struct CreateRolesRequest: Hashable, Sendable {
     package var type: RecordTypeName
@@ -129,6 +158,32 @@ package struct CreateRolesRequest: Hashable, Sendable {
     package init(type: RecordTypeName, roles: [RoleName]) {
         self.type = type
         self.roles = roles
+    }
+}
+
+/// `schema:default_access` of Skygear, and `auth:default_access:set`, decoded: the access list that new public records get that
+/// bring none.
+package struct DefaultAccessRequest: Hashable, Sendable {
+    /// nil for a user's own list, which those of all types get.
+    package var type: RecordTypeName?
+    /// nil for none.
+    package var access: AccessList?
+
+    package init(type: RecordTypeName? = nil, access: AccessList?) {
+        self.type = type
+        self.access = access
+    }
+}
+
+/// `record:transfer`, decoded.
+package struct TransferRequest: Hashable, Sendable {
+    package var ids: [RecordID]
+    /// Whose they are to be.
+    package var owner: UserID
+
+    package init(ids: [RecordID], owner: UserID) {
+        self.ids = ids
+        self.owner = owner
     }
 }
 

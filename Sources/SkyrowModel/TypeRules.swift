@@ -26,6 +26,10 @@ package struct TypeRules: Hashable, Sendable {
     package var classes: ClassRules?
     /// What a new public record has that brings no list.
     package var defaultAccess: AccessList?
+    /// Who gives public records to other owners.
+    package var transferrers = ClassAccess.Transferrers.master
+    /// Whether others than the master key have aggregates of the records computed.
+    package var allowsAggregates = true
 
     private init(
         origin: Origin = .saves,
@@ -73,6 +77,8 @@ package struct TypeRules: Hashable, Sendable {
         var rules = self
         rules.classes = ClassRules(access, field: field)
         rules.defaultAccess = access.defaultAccess
+        rules.transferrers = access.transferrers
+        rules.allowsAggregates = access.allowsAggregates
         if !access.allowsPrivate { rules.isPublicOnly = true }
         switch access.listWriters {
         case .owner?: rules.fields.accessWriters = .owner
@@ -118,7 +124,35 @@ package struct TypeRules: Hashable, Sendable {
     }
 }
 
+extension TypeRules {
+    /// Why a caller may have no aggregates of the records computed; nil where it may.
+    package func refusalOfAggregates(with access: RecordAccess) -> SkyrowError? {
+        allowsAggregates || access.passesEveryRule ? nil : .aggregatesDenied
+    }
+
+    /// Why a caller may give none of the records to another owner; nil where that depends on the record.
+    package func refusalOfTransfer(with access: RecordAccess) -> SkyrowError? {
+        switch (origin, transferrers) {
+        case (.accounts, _): .transferOfProfile
+        case (.saves, .owner): nil
+        case (.saves, .master): access.passesEveryRule ? nil : .transferDenied
+        }
+    }
+}
+
 extension SkyrowError {
+    fileprivate static let aggregatesDenied = SkyrowError(
+        .permissionDenied,
+        "Aggregates of this type are for the master key alone."
+    )
+    package static let transferDenied = SkyrowError(
+        .permissionDenied,
+        "You may not give this record to another owner."
+    )
+    fileprivate static let transferOfProfile = SkyrowError(
+        .permissionDenied,
+        "A profile belongs to its account and cannot be given to another."
+    )
     /// `102` for a record that there is not and that the caller may not make.
     package static let creationDenied = SkyrowError(
         .permissionDenied,

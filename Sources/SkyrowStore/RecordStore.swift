@@ -42,7 +42,7 @@ package final class RecordStore: Sendable {
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
     ///   - rulesCheckInterval: how often it is asked whether the rules of types did; for five times as long without an answer
-    ///     records are served.
+    ///     records are served. nil for a process that goes by none, as those of versions do that had none.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -52,7 +52,7 @@ package final class RecordStore: Sendable {
         sharedAccessLists: [RecordTypeName] = [],
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         schemaCheckInterval: Duration = .seconds(5),
-        rulesCheckInterval: Duration = .seconds(1),
+        rulesCheckInterval: Duration? = .seconds(1),
         logger: Logger
     ) {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval)
@@ -68,7 +68,12 @@ package final class RecordStore: Sendable {
         ]
         for type in sharedAccessLists { rules[type, default: .none].fields.accessWriters = .everyone }
         self.rules = rules
-        cache = SchemaCache(client: client, schema: schema, rules: rules)
+        cache = SchemaCache(
+            client: client,
+            schema: schema,
+            rules: rules,
+            readsAccess: rulesCheckInterval != nil
+        )
         changer = SchemaChanger(client: client, cache: cache, schema: schema)
     }
 

@@ -259,4 +259,68 @@ import Testing
             ]
         )
     }
+
+    @Test func rulesAreAskedForAndChanged() async throws {
+        let response = #"""
+            {"record_type":"note","rules":{"create":{"allow":[{"role":"writer"}]},
+             "read":{"allow":[{"public":true}],"mode":"default"},
+             "update":{"allow":[{"owner":true},{"field":"editors"}],"mode":"require"},
+             "delete":{"allow":[],"mode":"override"}},
+             "default_access":[{"role":"writer","level":"read"}],"list_by":"update","transfer_by":"owner",
+             "private":false,"aggregate":false}
+            """#
+        let scripted = ScriptedClient([.result(response), .result(response)])
+        let note = try RecordTypeName("note")
+        var expected = ClassAccess()
+        expected.rules = [
+            .create: ClassRule([.role("writer")]),
+            .update: ClassRule([.owner, .field(try FieldName("editors"))], .require),
+            .delete: ClassRule([], .override),
+        ]
+        expected.defaultAccess = AccessList([AccessEntry(.role("writer"), .read)])
+        expected.listWriters = .update
+        expected.transferrers = .owner
+        expected.allowsPrivate = false
+        expected.allowsAggregates = false
+        #expect(try await scripted.client.classAccess(of: note) == expected)
+        var change = ClassAccessChange(type: note)
+        change.rules[.delete] = ClassRule([], .override)
+        change.rules.updateValue(nil, forKey: .read)
+        change.defaultAccess = .some(nil)
+        change.listWriters = .some(.update)
+        change.transferrers = .owner
+        change.allowsPrivate = false
+        change.allowsAggregates = false
+        #expect(try await scripted.client.changeClassAccess(change) == expected)
+        #expect(
+            (0..<2).map { parameters(scripted, $0) } == [
+                #"schema:access:get {"record_type":"note"}"#,
+                #"schema:access:set {"record_type":"note","rules":{"read":null,"delete":{"allow":[],"mode":"override"}},"#
+                    + #""default_access":null,"list_by":"update","transfer_by":"owner","private":false,"aggregate":false}"#,
+            ]
+        )
+    }
+
+    @Test func recordsGetOtherOwnersAndLists() async throws {
+        let scripted = ScriptedClient([
+            .result(#"{"default_access":[{"users":true,"level":"read"}]}"#),
+            .result(
+                #"""
+                [{"_id":"note/1","_type":"record","_access":null,"_ownerID":"u2"},
+                 {"_id":"note/2","_type":"error","name":"ResourceNotFound","code":110,"message":"No."}]
+                """#
+            ),
+        ])
+        try await scripted.client.setDefaultAccess(AccessList([AccessEntry(.users, .read)]))
+        let results = try await scripted.client.transfer([RecordID("note/1"), RecordID("note/2")], to: "u2")
+        #expect(try results[0].get().owner == "u2")
+        #expect(throws: SkyrowError(.resourceNotFound, "No.")) { try results[1].get() }
+        #expect(try await scripted.client.transfer([], to: "u2").isEmpty)
+        #expect(
+            (0..<2).map { parameters(scripted, $0) } == [
+                #"auth:default_access:set {"default_access":[{"users":true,"level":"read"}]}"#,
+                #"record:transfer {"ids":["note/1","note/2"],"to":"u2"}"#,
+            ]
+        )
+    }
 }

@@ -179,8 +179,12 @@ extension ClassRules {
                 + #"VALUES ('note', '{"role:a": "write"}', 'update', false)"#,
             {
                 $0.defaultAccess == AccessList([AccessEntry(.role("a"), .write)]) && $0.listWriters == .update
-                    && !$0.allowsPrivate
+                    && !$0.allowsPrivate && $0.transferrers == .master && $0.allowsAggregates
             }
+        ),
+        (
+            "INSERT INTO _class_option (type, transfer_by, aggregate) VALUES ('note', 'owner', false)",
+            { $0.transferrers == .owner && !$0.allowsAggregates && $0.allowsPrivate && $0.defaultAccess == nil }
         ),
     ]
 
@@ -209,6 +213,7 @@ extension ClassRules {
         #"INSERT INTO _class_option (type, default_access) VALUES ('note', '["public"]')"#,
         #"INSERT INTO _class_option (type, default_access) VALUES ('note', '{"public": "own"}')"#,
         "INSERT INTO _class_option (type, list_by) VALUES ('note', 'all')",
+        "INSERT INTO _class_option (type, transfer_by) VALUES ('note', 'users')",
     ])
     func theTablesRefuseWhatIsNoRule(_ statement: String) async throws {
         try await withRecords { f in
@@ -329,6 +334,89 @@ extension ClassRules {
         }
     }
 
+    /// A user's own list goes before that of the type.
+    @Test func newRecordsGetTheListOfTheirUser() async throws {
+        try await withRecords { f in
+            let own = AccessList([AccessEntry(.user("bob"), .read)])
+            let ofType = AccessList([AccessEntry(.users, .update)])
+            #expect(!f.store.rulesWatch.hasDefaultLists)
+            #expect(try await f.save("note/1", ["title": "x"]).access == nil)
+            #expect(try await f.store.users.setDefaultAccess(own, of: "ann"))
+            #expect(try await f.save("note/2", ["title": "x"]).access == own)
+            #expect(try await f.save("note/3", ["title": "x"], .bob).access == nil)
+            #expect(try await f.save("note/4", ["title": "x"], in: .user("ann")).access == nil)
+            #expect(try await f.save("note/1", ["title": "y"]).access == nil)
+            #expect(try await f.save("note/5", ["title": "x"], Caller(kind: .master(actingAs: "ann"))).access == own)
+            #expect(try await f.save("note/6", ["title": "x"], .master).access == nil)
+            var change = ClassAccessChange(type: type("note"))
+            change.defaultAccess = .some(ofType)
+            _ = try await f.store.classAccess.change(change)
+            #expect(try await f.save("note/7", ["title": "x"]).access == own)
+            #expect(try await f.save("note/8", ["title": "x"], .bob).access == ofType)
+            #expect(try await f.save("note/9", ["title": "x"], access: AccessList([])).access == AccessList([]))
+            // Psql writes one, of which other processes hear with the number of the rules.
+            try await f.psql("UPDATE _user SET default_access = '{}' WHERE id = 'bob'")
+            #expect(try await f.save("note/10", ["title": "x"], .bob).access == AccessList([]))
+            let other = RecordStore(client: f.client, schema: "app", mode: .production, logger: .silent)
+            try await other.prepare()
+            #expect(other.rulesWatch.hasDefaultLists)
+            #expect(try await f.store.users.setDefaultAccess(nil, of: "ann"))
+            #expect(try await f.save("note/11", ["title": "x"]).access == ofType)
+            let isKnown = try await f.store.users.setDefaultAccess(nil, of: "nobody")
+            #expect(!isKnown)
+            let tooLong = AccessList((0...100).map { AccessEntry(.user(UserID("u\($0)")), .read) })
+            let error = await #expect(throws: SkyrowError.self) {
+                try await f.store.users.setDefaultAccess(tooLong, of: "ann")
+            }
+            #expect(error?.path == "default_access")
+            await #expect(throws: (any Error).self) {
+                try await f.psql("UPDATE _user SET default_access = '[\"public\"]'")
+            }
+        }
+    }
+
+    @Test func profilesGetTheListOfTheirTypeToo() async throws {
+        try await withRecords { f in
+            var change = ClassAccessChange(type: .user)
+            change.defaultAccess = .some(AccessList([]))
+            _ = try await f.store.classAccess.change(change)
+            let account = NewAccount(id: "eve", passwordHash: nil, profile: [(name: field("username"), value: "eve")])
+            _ = try await f.store.users.create(account, session: nil)
+            let list = try await f.psql("SELECT _access FROM \"user\" WHERE _id = 'eve'")
+            #expect(list == "{}")
+        }
+    }
+
+    @Test func aTypeHasAggregatesForTheMasterKeyAlone() async throws {
+        try await withRecords { f in
+            try await f.save("note/1", ["title": "x"])
+            var change = ClassAccessChange(type: type("note"))
+            change.allowsAggregates = false
+            _ = try await f.store.classAccess.change(change)
+            func code(_ name: String, _ caller: Caller, explained: Bool) async -> ErrorCode? {
+                let query = AggregateQuery(type: type(name), aggregates: [Aggregate("n", .count)])
+                do {
+                    let access = RecordAccess(caller, in: .everyone, for: .reading)
+                    if explained {
+                        _ = try await f.store.explain(query, .plan, with: access)
+                    } else {
+                        _ = try await f.store.aggregate(query, with: access)
+                    }
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            for explained in [false, true] {
+                #expect(await code("note", .ann, explained: explained) == .permissionDenied)
+                #expect(await code("note", .anonymous, explained: explained) == .permissionDenied)
+                #expect(await code("note", .master, explained: explained) == nil)
+                #expect(await code("category", .ann, explained: explained) == nil)
+            }
+            #expect(try await f.query() == ["1"])
+        }
+    }
+
     /// What one who may not create is answered, whether there is a record of the id or not.
     @Test func recordsAreCreatedByThoseWhomTheRuleAllowsIt() async throws {
         try await withRecords { f in
@@ -396,6 +484,44 @@ extension ClassRules {
                     return
                 }
                 #expect(dependents.ids.count == visible && dependents.hidden == 2 - visible)
+            }
+        }
+    }
+
+    /// What is asked about records through others of a type with a rule, and what one finds whom that shows none.
+    @Test func throughHiddenRecordsNothingIsFound() async throws {
+        try await withRecords { f in
+            let shelf = RecordType(name: type("shelf"), fields: [field("notes"): .relation(type("note"))])
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [shelf]))
+            try await f.save("category/home", ["name": "home", "rank": 1])
+            try await f.save("note/1", ["title": "x", "category": .reference(id("category/home"))])
+            try await f.psql("INSERT INTO shelf (_id) VALUES ('a'); INSERT INTO \"shelf.notes\" VALUES ('a', '1')")
+            for name in ["category", "shelf"] {
+                var change = ClassAccessChange(type: type(name))
+                change.rules[.read] = ClassRule([.role("reader")], .override)
+                _ = try await f.store.classAccess.change(change)
+            }
+            let questions: [Predicate] = [
+                .related(to: id("shelf/a"), path("notes")),
+                .compare(.eq, "category.name", .string("home")), .compare(.gte, "category.rank", .integer(0)),
+                .found(.keyPath(path("category")), by: Subquery(type: type("category")), isNegated: false),
+            ]
+            let reader = Caller(kind: .user("bob"), roles: ["reader"])
+            for question in questions {
+                #expect(try await f.query(question, reader) == ["1"], "\(question)")
+                #expect(try await f.query(question, .bob) == [], "\(question)")
+                #expect(try await f.query(question, .anonymous) == [], "\(question)")
+            }
+            let groups = AggregateQuery(
+                type: type("note"),
+                groupKeys: [GroupKey("name", path("category.name"))],
+                aggregates: [Aggregate("n", .count)],
+                having: .compare(.eq, "name", .string("home"))
+            )
+            for (caller, count) in [(reader, 1), (Caller.bob, 0)] {
+                let access = RecordAccess(caller, in: .everyone, for: .reading)
+                let found = try await f.store.aggregate(groups, with: access).groups.count
+                #expect(found == count)
             }
         }
     }

@@ -110,7 +110,7 @@ import Testing
                 ),
             ownersColumns: columns.filter { _ in chance() },
             guardsAccess: chance(),
-            hasDefaultAccess: chance()
+            defaultAccess: DefaultAccess(ofType: chance(), ofUser: chance())
         )
     }
 

@@ -20,6 +20,33 @@ extension ActionService {
         }
     }
 
+    /// `schema:default_access`: sets what new records of a type begin with, and nothing else of its rules.
+    package func setDefaultAccess(_ request: DefaultAccessRequest) async throws(SkyrowError) -> DefaultAccessRequest {
+        try await observed(.schemaDefaultAccess) { () async throws(SkyrowError) in
+            guard let type = request.type else { throw .invalidArgument("\"type\" is missing.", "type") }
+            var change = ClassAccessChange(type: type)
+            change.defaultAccess = .some(request.access)
+            let access = try await store.classAccess.change(change)
+            return DefaultAccessRequest(type: type, access: access.defaultAccess)
+        }
+    }
+
+    /// `auth:default_access:set`: sets what the user's own new records begin with.
+    ///
+    /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` where the master key names one that there is not.
+    package func setOwnDefaultAccess(
+        _ request: DefaultAccessRequest,
+        by caller: Caller
+    ) async throws(SkyrowError) -> DefaultAccessRequest {
+        try await observed(.authDefaultAccessSet) { () async throws(SkyrowError) in
+            guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
+            guard try await store.users.setDefaultAccess(request.access, of: user) else {
+                throw SkyrowError(.resourceNotFound, "There is no such user.")
+            }
+            return request
+        }
+    }
+
     /// `schema:access:get`
     package func classAccess(of type: RecordTypeName) async throws(SkyrowError) -> ClassAccess {
         try await observed(.schemaAccessGet) { () async throws(SkyrowError) in

@@ -79,6 +79,11 @@ struct ActionCall: Sendable {
                     id: id
                 )
             }
+        case .recordTransfer:
+            let request = try TransferRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .written(reported(try await service.transfer(request, by: context.caller), as: context.requestID))
+            }
         case .schemaFetch:
             self.init { service, _ async throws(SkyrowError) in
                 .schema(try await service.schema())
@@ -128,6 +133,11 @@ struct ActionCall: Sendable {
             self.init { service, _ async throws(SkyrowError) in
                 .classAccess(type, try await service.classAccess(of: type))
             }
+        case .schemaDefaultAccess:
+            let request = try DefaultAccessRequest(typeParameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .defaultAccess(try await service.setDefaultAccess(request))
+            }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
@@ -153,6 +163,11 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 try await service.setDisabled(request, by: context.caller)
                 return .status
+            }
+        case .authDefaultAccessSet:
+            let request = try DefaultAccessRequest(userParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .defaultAccess(try await service.setOwnDefaultAccess(request, by: context.caller))
             }
         case .me:
             self.init { service, context async throws(SkyrowError) in

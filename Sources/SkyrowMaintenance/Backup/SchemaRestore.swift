@@ -122,7 +122,8 @@ private struct RestorePlace {
         let reserved = try await transaction.query(
             """
             SELECT relname FROM (\(relations)) AS relation
-            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_migration', '_meta', '_role', '_secret') ORDER BY relname
+            WHERE relkind IN ('r', 'p') AND relname NOT IN ('_migration', '_meta', '_role', '_secret', '_version')
+            ORDER BY relname
             """
         ).decodeColumn(0, as: String.self)
         var filled: [String] = []

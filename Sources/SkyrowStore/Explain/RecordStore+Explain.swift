@@ -81,6 +81,7 @@ extension RecordStore {
                     return .ofNothing
                 }
                 let catalog = self.cache.current.visible(to: access.fields)
+                if let refusal = table.rules.refusalOfAggregates(with: access) { throw refusal }
                 let statement = try AggregateStatement(
                     query,
                     table: table,

@@ -28,6 +28,7 @@ extension RecordStore {
                     }
                     return AggregateResult(groups: [EmptyGroup(of: query.aggregates)])
                 }
+                if let refusal = table.rules.refusalOfAggregates(with: access) { throw refusal }
                 let statement = try AggregateStatement(
                     query,
                     table: table,

@@ -160,7 +160,8 @@ struct SaveRun {
             catalog: context.catalog,
             access: context.access,
             instant: instant,
-            progress: progress
+            progress: progress,
+            hasDefaultLists: context.store.rulesWatch.hasDefaultLists
         )
         // Two versions of a row in one commit would have the same revision.
         var contention = group.table.contention

@@ -1,11 +1,11 @@
 internal import SkyrowJSON
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 
 /// The rules of record types as the tables `_class_rule` and `_class_option` have them.
 extension ClassAccess {
     /// A row for each type with rules: `type`, and `access`, which ``init(storedJSON:)`` reads.
-    static func rows(in schema: SQLIdentifier) -> SQL {
+    package static func rows(in schema: SQLIdentifier) -> SQL {
         """
         SELECT type, jsonb_build_object('rules', rules, 'option', option)::text AS access
         FROM (
@@ -17,7 +17,7 @@ extension ClassAccess {
     }
 
     /// Reads what psql may have written: a rule that names what is no subject of its action allows nothing.
-    init(storedJSON text: String) {
+    package init(storedJSON text: String) {
         self.init()
         let access = try? JSONDocument(Array(text.utf8), depthLimit: 100).withRoot { root -> ClassAccess in
             var access = ClassAccess()
@@ -30,7 +30,9 @@ extension ClassAccess {
             guard let option = root["option"], option.isObject else { return access }
             if let list = option["default_access"], list.isObject { access.defaultAccess = AccessList(stored: list) }
             access.listWriters = option["list_by"]?.string.flatMap(ListWriters.init(rawValue:))
+            access.transferrers = option["transfer_by"]?.string.flatMap(Transferrers.init(rawValue:)) ?? .master
             access.allowsPrivate = option["private"]?.boolean ?? true
+            access.allowsAggregates = option["aggregate"]?.boolean ?? true
             return access
         }
         if let access {

@@ -10,17 +10,20 @@ final class RulesWatch: Sendable {
         var version: Int64?
         /// When that was last found to be so; nil while nothing is watched.
         var knownAt: ContinuousClock.Instant?
+        /// Whether there may be users with a list of their own for new records.
+        var hasDefaultLists = false
     }
 
-    /// So many intervals without an answer, and the rules count as unknown.
+    /// After this many intervals without an answer the rules count as unknown.
     private static let patience = 5
 
     private let client: PostgresClient
     private let schema: SQLIdentifier
-    private let interval: Duration
+    private let interval: Duration?
     private let state = Mutex(State())
 
-    init(client: PostgresClient, schema: SQLIdentifier, interval: Duration) {
+    /// - Parameter interval: how often they are asked for; nil for never.
+    init(client: PostgresClient, schema: SQLIdentifier, interval: Duration?) {
         self.client = client
         self.schema = schema
         self.interval = interval
@@ -28,38 +31,61 @@ final class RulesWatch: Sendable {
 
     /// Notes how often the rules have changed, before the catalogue is read.
     func begin() async throws {
-        let version = try await version()
-        state.withLock { $0.version = version }
+        guard let found = try await found() else { return }
+        state.withLock {
+            $0.version = found.version
+            $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
+        }
+    }
+
+    /// Whether there may be users with a list of their own for new records: there was one since the database was made.
+    var hasDefaultLists: Bool { state.withLock { $0.hasDefaultLists } }
+
+    func noteDefaultLists() {
+        state.withLock { $0.hasDefaultLists = true }
     }
 
     /// Asks until the task is cancelled.
     ///
     /// - Parameter reload: reads the catalogue again; false when that failed, which is then tried again.
     func run(_ reload: () async -> Bool) async {
+        guard let interval else { return }
         state.withLock { $0.knownAt = .now }
         defer { state.withLock { $0.knownAt = nil } }
         while (try? await Task.sleep(for: interval)) != nil {
             let start = ContinuousClock.now
-            guard let current = try? await version() else { continue }
-            if state.withLock({ $0.version }) != current {
+            guard let found = try? await found() else { continue }
+            if state.withLock({ $0.version }) != found.version {
                 guard await reload() else { continue }
             }
-            state.withLock { $0 = State(version: current, knownAt: start) }
+            state.withLock {
+                $0.version = found.version
+                $0.knownAt = start
+                $0.hasDefaultLists = $0.hasDefaultLists || found.hasDefaultLists
+            }
         }
     }
 
     /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may
     /// show what is hidden by now.
     func requireKnown() throws(SkyrowError) {
-        guard let knownAt = state.withLock({ $0.knownAt }), .now - knownAt > interval * Self.patience else { return }
+        guard let interval, let knownAt = state.withLock({ $0.knownAt }), .now - knownAt > interval * Self.patience
+        else { return }
         throw SkyrowError(
             .unexpectedUnableToOpenDatabase,
             "The rules of access cannot be read at the moment; try again."
         )
     }
 
-    private func version() async throws -> Int64? {
-        let result = try await client.read("SELECT value FROM \(schema)._version WHERE name = 'rules'")
-        return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: Int64.self)
+    /// nil where the number is gone, which is as if it could not be read.
+    private func found() async throws -> (version: Int64, hasDefaultLists: Bool)? {
+        let result = try await client.read(
+            """
+            SELECT value, EXISTS (SELECT FROM \(schema)._version WHERE name = 'default_lists')
+            FROM \(schema)._version WHERE name = 'rules'
+            """
+        )
+        guard !result.isEmpty else { return nil }
+        return (try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1))
     }
 }

@@ -45,17 +45,22 @@ package final class SchemaCache: Sendable {
 
     private let client: PostgresClient
     private let now: @Sendable () -> ContinuousClock.Instant
+    private let readsAccess: Bool
     private let state: Mutex<State>
 
-    /// - Parameter rules: those of the types that have some.
+    /// - Parameters:
+    ///   - rules: those of the types that have some.
+    ///   - readsAccess: whether the tables have rules of types, as they do from migration 21 on.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         rules: [RecordTypeName: TypeRules] = [:],
+        readsAccess: Bool = true,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.client = client
         self.now = now
+        self.readsAccess = readsAccess
         state = Mutex(State(catalog: SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules)))
     }
 
@@ -122,7 +127,7 @@ package final class SchemaCache: Sendable {
                 part,
                 from: client,
                 replacing: previous,
-                readsAccess: true
+                readsAccess: readsAccess
             )
             state.withLock { state in
                 state.catalog = next

@@ -16,6 +16,8 @@ struct SaveStatement {
     let progress: SaveProgress
     /// The records that all get what the only write of the plan says; nil where each write is a record of its own.
     var storedIDs: [String]?
+    /// Whether users may have lists of their own for new records.
+    var hasDefaultLists = false
 
     /// The statement that writes a group; its text is kept with the table.
     func sql(for group: BatchPlan.Group) -> SQL {
@@ -53,12 +55,14 @@ struct SaveStatement {
             guardsAccess: group.shape.setsAccess && !isPrivate
                 && group.table.rules.fields.keepsAccess(from: access.fields),
             read: group.shape.isConditional ? open.read.shape : nil,
-            hasDefaultAccess: !isPrivate && !group.shape.setsAccess && group.shape.mayCreate
-                && group.table.rules.defaultAccess != nil
+            defaultAccess: isPrivate || group.shape.setsAccess || !group.shape.mayCreate
+                ? nil
+                : DefaultAccess(ofType: group.table.rules.defaultAccess != nil, ofUser: namesUser && hasDefaultLists)
         )
     }
 
     private var database: DatabaseScope { access.database }
+    private var namesUser: Bool { access.actor != nil }
 
     private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
         let rules = group.table.rules.fields

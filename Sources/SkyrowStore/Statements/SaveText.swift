@@ -58,8 +58,8 @@ struct SaveText: Hashable, Sendable {
     var guardsAccess: Bool
     /// Who may ask about the stored record, where there is a condition on it.
     var read: AccessShape?
-    /// New records that bring no access list get that of their type.
-    var hasDefaultAccess = false
+    /// What new records have that bring no access list; nil for none.
+    var defaultAccess: DefaultAccess?
 
     func template(on table: RecordTable) -> StatementTemplate {
         template(on: table, if: nil)
@@ -101,9 +101,9 @@ struct SaveText: Hashable, Sendable {
         if shape.setsAccess {
             names += ", \"_access\""
             values += ", \"i\".\"_access\""
-        } else if hasDefaultAccess {
+        } else if let defaultAccess {
             names += ", \"_access\""
-            values += ", \(parameter: .defaultAccess)"
+            values += ", \(defaultAccess.list(in: table.schema))"
         }
         for (column, input) in inputs(table) {
             names += ", \(column.identifier)"
@@ -406,5 +406,34 @@ struct SaveText: Hashable, Sendable {
     /// The id that a reference is given by.
     private func id(_ input: SQL, _ references: References) -> SQL {
         references.hasPending ? "ltrim(\(input), '~')" : input
+    }
+}
+
+/// Where the access list of a new record comes from that brings none.
+enum DefaultAccess: Hashable, Sendable {
+    case type
+    /// The list of the user who saves it.
+    case user
+    /// That one, or where there is none that of its type.
+    case userOrType
+
+    init?(ofType: Bool, ofUser: Bool) {
+        switch (ofType, ofUser) {
+        case (false, false): return nil
+        case (true, false): self = .type
+        case (false, true): self = .user
+        case (true, true): self = .userOrType
+        }
+    }
+
+    func list(in schema: SQLIdentifier) -> StatementTemplate {
+        let own: StatementTemplate = """
+            (SELECT "a"."default_access" FROM \(schema)."_user" AS "a" WHERE "a"."id" = \(parameter: .actor))
+            """
+        return switch self {
+        case .type: "\(parameter: .defaultAccess)"
+        case .user: own
+        case .userOrType: "coalesce(\(own), \(parameter: .defaultAccess))"
+        }
     }
 }

@@ -1,5 +1,5 @@
 package import SkyrowModel
-internal import SkyrowPostgres
+package import SkyrowPostgres
 
 /// The rules of record types: who creates, reads, changes and deletes their records.
 package struct ClassAccessTable: Sendable {
@@ -20,11 +20,7 @@ package struct ClassAccessTable: Sendable {
     /// for a default list that no record may have.
     package func change(_ change: ClassAccessChange) async throws(SkyrowError) -> ClassAccess {
         try await change.requireFields(of: store.table(of: change.type))
-        if let list = change.defaultAccess ?? nil {
-            do throws(SkyrowError) { try list.requireStorable(maximumEntries: store.maximumAccessEntries) } catch {
-                throw error.aboutDefaultAccess
-            }
-        }
+        try (change.defaultAccess ?? nil)?.requireDefault(maximumEntries: store.maximumAccessEntries)
         return try await store.reporting {
             let access = try await store.client.withTransaction { transaction in
                 // One change after the other: each is made of what the one before has left.
@@ -47,6 +43,15 @@ package struct ClassAccessTable: Sendable {
     }
 
     private func statements(_ access: ClassAccess, of change: ClassAccessChange) -> [SQL] {
+        Self.statements(access, of: change, in: schema)
+    }
+
+    /// The statements that make the rules of a type what they are after a change.
+    package static func statements(
+        _ access: ClassAccess,
+        of change: ClassAccessChange,
+        in schema: SQLIdentifier
+    ) -> [SQL] {
         let type = change.type.rawValue
         var statements = change.rules.keys.sorted { $0.rawValue < $1.rawValue }.map { action -> SQL in
             guard let rule = access.rules[action] else {
@@ -62,10 +67,11 @@ package struct ClassAccessTable: Sendable {
             let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
             statements.append(
                 """
-                INSERT INTO \(schema)._class_option (type, default_access, list_by, private)
-                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.allowsPrivate))
+                INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate)
+                VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.transferrers.rawValue),
+                    \(access.allowsPrivate), \(access.allowsAggregates))
                 ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
-                    private = EXCLUDED.private
+                    transfer_by = EXCLUDED.transfer_by, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
                 """
             )
         }
@@ -73,9 +79,19 @@ package struct ClassAccessTable: Sendable {
     }
 }
 
+extension AccessList {
+    /// Throws `108 InvalidArgument` for a list that no record may have; `info.path` names `default_access`, or its entry.
+    package func requireDefault(maximumEntries: Int) throws(SkyrowError) {
+        do throws(SkyrowError) { try requireStorable(maximumEntries: maximumEntries) } catch {
+            throw error.aboutDefaultAccess
+        }
+    }
+}
+
 extension ClassAccessChange {
     fileprivate var changesOptions: Bool {
-        defaultAccess != nil || listWriters != nil || allowsPrivate != nil
+        defaultAccess != nil || listWriters != nil || transferrers != nil || allowsPrivate != nil
+            || allowsAggregates != nil
     }
 
     /// Throws `108 InvalidArgument` for a rule about a field in which no ids of users can stand.

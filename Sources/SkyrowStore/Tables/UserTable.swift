@@ -28,6 +28,10 @@ package struct UserTable: Sendable {
                     names.append("\(column.identifier)")
                     values.append(column.type.column.parameter(value))
                 }
+                if let list = table.rules.defaultAccess {
+                    names.append("_access")
+                    values.append("\(PostgresJSONB(list.storedJSON))")
+                }
                 // Signing up logs in, so that the first login has a time before it.
                 let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
@@ -180,6 +184,24 @@ package struct UserTable: Sendable {
                     AND account.password_hash IS NOT DISTINCT FROM \(credentials.passwordHash as String?)
                 """
             )
+        }
+    }
+
+    /// Says which access list the new public records of a user get that bring none; false when there is no such user.
+    ///
+    /// Throws `108 InvalidArgument` for a list that no record may have.
+    package func setDefaultAccess(_ list: AccessList?, of id: UserID) async throws(SkyrowError) -> Bool {
+        try list?.requireDefault(maximumEntries: store.maximumAccessEntries)
+        return try await store.reporting {
+            let stored = list.map { PostgresJSONB($0.storedJSON) }
+            let isKnown =
+                try await store.client.write(
+                    """
+                    UPDATE \(schema)._user AS account SET default_access = \(stored as PostgresJSONB?) WHERE account.id = \(id)
+                    """
+                ).affectedRows > 0
+            if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
+            return isKnown
         }
     }
 

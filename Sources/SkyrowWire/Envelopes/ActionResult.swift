@@ -37,6 +37,8 @@ package enum ActionResult: Sendable {
     case classAccess(RecordTypeName, ClassAccess)
     /// `schema:access`
     case createRoles(CreateRolesRequest)
+    /// `schema:default_access`, `auth:default_access:set`
+    case defaultAccess(DefaultAccessRequest)
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -65,7 +67,8 @@ extension JSONWriter {
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .roles,
-                .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles, .json:
+                .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles, .defaultAccess,
+                .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -128,6 +131,7 @@ extension JSONWriter {
         case .indexes(let indexes): self.indexes(indexes)
         case .classAccess(let type, let access): classAccess(access, of: type)
         case .createRoles(let request): createRoles(request)
+        case .defaultAccess(let request): defaultAccess(request)
         case .json(let text): json(text)
         }
     }

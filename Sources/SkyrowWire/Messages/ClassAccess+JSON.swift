@@ -21,28 +21,53 @@ extension CreateRolesRequest {
     }
 }
 
+extension DefaultAccessRequest {
+    /// Reads `schema:default_access`, `{"type": "note", "default_access": [{"role": "writer", "level": "read"}]}`.
+    package init(typeParameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let type = try RecordTypeName(parameters.required("type", parameters.string("type")))
+        self.init(type: type, access: try Self.list(of: json))
+    }
+
+    /// Reads `auth:default_access:set`, `{"default_access": [{"role": "writer", "level": "read"}]}`.
+    package init(userParameters json: JSONView) throws(SkyrowError) {
+        self.init(access: try Self.list(of: json))
+    }
+
+    /// The list, which null says is none; what is not sent is not taken for that.
+    private static func list(of json: JSONView) throws(SkyrowError) -> AccessList? {
+        let list = try Parameters(json).required("default_access", json["default_access"])
+        do throws(SkyrowError) { return try AccessList(list) } catch { throw error.aboutDefaultAccess }
+    }
+}
+
+extension TransferRequest {
+    /// Reads `record:transfer`, `{"ids": ["note/1"], "to": "u2"}`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        let ids = try RecordIDsRequest(parameters: json).ids
+        let owner = try parameters.required("to", parameters.string("to"))
+        guard owner.isName else {
+            throw .invalidArgument("\"to\" is the id of a user: 1 to 255 bytes without NUL.", "to")
+        }
+        self.init(ids: ids, owner: UserID(owner))
+    }
+}
+
 extension ClassAccessChange {
     /// Reads `schema:access:set`.
     ///
     /// Throws `108 InvalidArgument` for whatever is not understood, with its place in `info.path`: a rule that is read as less
     /// than it says would open records.
     package init(parameters json: JSONView) throws(SkyrowError) {
+        self.init(type: try Parameters(json).recordType())
+        try read(members: json)
+    }
+
+    /// Reads everything but the type.
+    fileprivate mutating func read(members json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        self.init(type: try parameters.recordType())
-        if let rules = try parameters.object("rules") {
-            for (key, value) in rules.uniqueMembers {
-                guard let action = ClassAction(rawValue: key) else {
-                    throw SkyrowError.invalidArgument("A rule is about create, read, update or delete.", "rules")
-                        .at("rules.\(String(key.prefix(64)))")
-                }
-                do throws(SkyrowError) {
-                    let rule = try value.isNull ? nil : ClassRule(value, of: action)
-                    self.rules.updateValue(rule, forKey: action)
-                } catch {
-                    throw error.at("rules.\(key)")
-                }
-            }
-        }
+        if let rules = try parameters.object("rules") { try read(rules: rules) }
         if let list = json["default_access"] {
             do throws(SkyrowError) {
                 let known = try AccessList(list)
@@ -58,7 +83,47 @@ extension ClassAccessChange {
             }
             listWriters = .some(known)
         }
+        if let name = try parameters.string("transfer_by") {
+            guard let known = ClassAccess.Transferrers(rawValue: name) else {
+                throw .invalidArgument("\"transfer_by\" is master or owner.", "transfer_by")
+            }
+            transferrers = known
+        }
         allowsPrivate = try parameters.boolean("private")
+        allowsAggregates = try parameters.boolean("aggregate")
+    }
+
+    private mutating func read(rules json: JSONView) throws(SkyrowError) {
+        for (key, value) in json.uniqueMembers {
+            guard let action = ClassAction(rawValue: key) else {
+                throw SkyrowError.invalidArgument("A rule is about create, read, update or delete.", "rules")
+                    .at("rules.\(String(key.prefix(64)))")
+            }
+            do throws(SkyrowError) {
+                let rule = try value.isNull ? nil : ClassRule(value, of: action)
+                rules.updateValue(rule, forKey: action)
+            } catch {
+                throw error.at("rules.\(key)")
+            }
+        }
+    }
+}
+
+extension ClassAccess {
+    /// The members of the rules of a type.
+    package static let memberNames = ["rules", "default_access", "list_by", "transfer_by", "private", "aggregate"]
+
+    /// Reads what `schema:access:get` responds with, and the member `access` of a schema file: what is not there is as it is
+    /// where nothing was set.
+    ///
+    /// Throws as ``ClassAccessChange/init(parameters:)``.
+    package init(_ json: JSONView, of type: RecordTypeName) throws(SkyrowError) {
+        guard json.isObject else { throw .invalidArgument("The rules of a type are an object.", "access") }
+        var change = ClassAccessChange(type: type)
+        try change.read(members: json)
+        self = ClassAccess().applying(change)
+        // What says the same as what holds anyway is no rule.
+        rules = rules.filter { $1 != .standard($0) }
     }
 }
 
@@ -135,34 +200,120 @@ extension JSONWriter {
         beginObject()
         key("record_type")
         string(type.rawValue)
+        members(of: access)
+        endObject()
+    }
+
+    private func rule(_ rule: ClassRule, of action: ClassAction) {
+        beginObject()
+        key("allow")
+        beginArray()
+        for subject in rule.allow {
+            beginObject()
+            key(subject.member)
+            if let name = subject.name { string(name) } else { boolean(true) }
+            endObject()
+        }
+        endArray()
+        if action != .create {
+            key("mode")
+            string(rule.mode.rawValue)
+        }
+        endObject()
+    }
+
+    private func members(of access: ClassAccess) {
         key("rules")
         beginObject()
         for action in ClassAction.allCases {
-            let rule = access.rule(action)
             key(action.rawValue)
-            beginObject()
-            key("allow")
-            beginArray()
-            for subject in rule.allow {
-                beginObject()
-                key(subject.member)
-                if let name = subject.name { string(name) } else { boolean(true) }
-                endObject()
-            }
-            endArray()
-            if action != .create {
-                key("mode")
-                string(rule.mode.rawValue)
-            }
-            endObject()
+            rule(access.rule(action), of: action)
         }
         endObject()
         key("default_access")
         accessList(access.defaultAccess)
         key("list_by")
         if let writers = access.listWriters { string(writers.rawValue) } else { null() }
+        key("transfer_by")
+        string(access.transferrers.rawValue)
         key("private")
         boolean(access.allowsPrivate)
+        key("aggregate")
+        boolean(access.allowsAggregates)
+    }
+
+    /// The member `access` of a schema file.
+    package func documentedAccess(_ access: ClassAccess) {
+        beginObject()
+        members(of: access)
+        endObject()
+    }
+
+    /// The parameters of `schema:access:set`.
+    package func classAccessParameters(_ change: ClassAccessChange) {
+        beginObject()
+        key("record_type")
+        string(change.type.rawValue)
+        if !change.rules.isEmpty {
+            key("rules")
+            beginObject()
+            for action in ClassAction.allCases {
+                guard let rule = change.rules[action] else { continue }
+                key(action.rawValue)
+                if let rule { self.rule(rule, of: action) } else { null() }
+            }
+            endObject()
+        }
+        if let list = change.defaultAccess {
+            key("default_access")
+            accessList(list)
+        }
+        if let writers = change.listWriters {
+            key("list_by")
+            if let writers { string(writers.rawValue) } else { null() }
+        }
+        if let transferrers = change.transferrers {
+            key("transfer_by")
+            string(transferrers.rawValue)
+        }
+        if let allowsPrivate = change.allowsPrivate {
+            key("private")
+            boolean(allowsPrivate)
+        }
+        if let allowsAggregates = change.allowsAggregates {
+            key("aggregate")
+            boolean(allowsAggregates)
+        }
+        endObject()
+    }
+
+    /// The parameters of `schema:access:get`.
+    package func classAccessParameters(of type: RecordTypeName) {
+        beginObject()
+        key("record_type")
+        string(type.rawValue)
+        endObject()
+    }
+
+    /// The parameters of `auth:default_access:set` and its result, and those of `schema:default_access`.
+    package func defaultAccess(_ request: DefaultAccessRequest) {
+        beginObject()
+        if let type = request.type {
+            key("type")
+            string(type.rawValue)
+        }
+        key("default_access")
+        accessList(request.access)
+        endObject()
+    }
+
+    /// The parameters of `record:transfer`.
+    package func transferParameters(_ request: TransferRequest) {
+        beginObject()
+        key("ids")
+        strings(request.ids.map(\.description))
+        key("to")
+        string(request.owner.rawValue)
         endObject()
     }
 

@@ -1,0 +1,12 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `record:transfer`: one outcome an id, in the order of the request.
+    package func transfer(_ request: TransferRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
+        try await observed(.recordTransfer) { () async throws(SkyrowError) in
+            let access = try recordAccess(to: .everyone, for: .writing, by: caller)
+            return try await store.transfer(request, with: access)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+extension SkyrowClient {
+    /// Who creates, reads, updates and deletes the records of a type, and what new ones begin with; with the master key.
+    public func classAccess(of type: RecordTypeName) async throws(ClientError) -> ClassAccess {
+        try await call(.schemaAccessGet) {
+            $0.classAccessParameters(of: type)
+        } read: { json throws(SkyrowError) in
+            try ClassAccess(json, of: type)
+        }
+    }
+
+    /// Changes the rules of a type, with the master key, and returns all of them.
+    ///
+    /// ```swift
+    /// var change = ClassAccessChange(type: report)
+    /// change.rules[.create] = ClassRule([.role("writer")])
+    /// change.rules[.delete] = ClassRule([], .override)
+    /// try await client.changeClassAccess(change)
+    /// ```
+    @discardableResult
+    public func changeClassAccess(_ change: ClassAccessChange) async throws(ClientError) -> ClassAccess {
+        try await call(.schemaAccessSet, repeatability: .safe) {
+            $0.classAccessParameters(change)
+        } read: { json throws(SkyrowError) in
+            try ClassAccess(json, of: change.type)
+        }
+    }
+
+    /// Says which access list the new public records of the user get that bring none; nil for that of their type.
+    public func setDefaultAccess(_ access: AccessList?) async throws(ClientError) {
+        let request = DefaultAccessRequest(access: access)
+        try await call(.authDefaultAccessSet, repeatability: .safe) {
+            $0.defaultAccess(request)
+        } read: { _ throws(SkyrowError) in
+        }
+    }
+
+    /// Gives public records to another owner; returns the outcome of each, in the order of the ids.
+    ///
+    /// The owner of a record may do so where the rules of its type say so (``SkyrowModel/ClassAccess/transferrers``).
+    public func transfer(
+        _ ids: [RecordID],
+        to owner: UserID
+    ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
+        if ids.isEmpty { return [] }
+        let request = TransferRequest(ids: ids, owner: owner)
+        return try await call(.recordTransfer) {
+            $0.transferParameters(request)
+        } read: { json throws(SkyrowError) in
+            try recordResults(json, count: ids.count)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+extension RecordStore {
+    /// Gives public records to another owner, each in its own right: one statement for each type among them.
+    ///
+    /// The result has an outcome for each id, in the order of the ids: `110 ResourceNotFound` for what is missing or may not be
+    /// read, `102 PermissionDenied` for profiles and for what the caller may not give away. Throws `110` where there is no user
+    /// of that id whose profile the caller may read, `102` where nothing may be written, and what the database failed with.
+    package func transfer(
+        _ request: TransferRequest,
+        with access: RecordAccess
+    ) async throws(SkyrowError) -> [RecordOutcome] {
+        try access.requireWriting()
+        return try await reporting {
+            for type in Set(request.ids.map(\.type)) { _ = try await table(of: type) }
+            return try await withCatalog { catalog in
+                let context = WriteContext(
+                    store: self,
+                    runner: .client(self.client),
+                    catalog: catalog,
+                    access: access
+                )
+                var run = TransferRun(context, to: request.owner)
+                try await run.requireOwner()
+                return try await run.outcomes(request.ids)
+            }
+        }
+    }
+}
+
+/// One request to give records to another owner: a statement for each type, then the question about what was not given.
+private struct TransferRun {
+    let context: WriteContext
+    let owner: UserID
+
+    private var rows: [RecordID: StoredRow] = [:]
+    private var failures: [RecordID: SkyrowError] = [:]
+
+    init(_ context: WriteContext, to owner: UserID) {
+        self.context = context
+        self.owner = owner
+    }
+
+    /// Throws `110 ResourceNotFound` where there is no account of that id. One whose profile is hidden from the caller is as one
+    /// that is missing.
+    func requireOwner() async throws {
+        guard let table = context.catalog[.user] else { throw SkyrowError.unexpected }
+        let condition = context.access.of(table.rules).read.condition(on: "r")
+        let found = try await context.runner.read(
+            """
+            SELECT FROM \(table.qualifiedName) AS "r"
+            JOIN \(context.store.schema)."_user" AS account ON account.id = "r"."_id"
+            WHERE "r"."_id" = \(owner) AND \(condition)
+            """
+        )
+        guard !found.isEmpty else {
+            throw SkyrowError(.resourceNotFound, "There is no such user.").at("to")
+        }
+    }
+
+    mutating func outcomes(_ ids: [RecordID]) async throws -> [RecordOutcome] {
+        var seen: Set<RecordID> = []
+        let types = Dictionary(grouping: ids.filter { seen.insert($0).inserted }, by: \.type)
+        for (type, ids) in types.sorted(by: { $0.key < $1.key }) {
+            guard let table = context.catalog[type] else { continue }
+            let refusal = table.rules.refusalOfTransfer(with: context.access)
+            if refusal == nil { try await transfer(ids, in: table) }
+            try await judge(ids.filter { rows[$0] == nil }, in: table, refusal)
+        }
+        return ids.map { id in
+            rows[id].map { .record($0) } ?? .failure(failures[id] ?? .recordNotFound, id: id.description)
+        }
+    }
+
+    private mutating func transfer(_ ids: [RecordID], in table: RecordTable) async throws {
+        let access = context.access
+        let isOwner: SQL = access.passesEveryRule ? "" : " AND \"r\".\"_owner\" = \(access.actor as UserID?)"
+        let result = try await context.runner.write(
+            """
+            UPDATE \(table.qualifiedName) AS "r" SET "_owner" = \(owner), "_updated_at" = now(), \
+            "_updated_by" = \(access.actor as UserID?), "_revision" = \(table.schema)."_revision"() \
+            WHERE "r"."_id" = ANY(\(ids.map(\.id))) AND \(access.of(table.rules).update.condition(on: "r"))\(isOwner) \
+            RETURNING \(table.wholeRow.columns)
+            """,
+            limit: ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow) : nil,
+            contention: table.contention
+        )
+        let stored = StoredRows(result, plan: table.wholeRow.plan, for: access.fields).byWireID()
+        for id in ids { rows[id] = stored[TextKey(id.id)] }
+    }
+
+    /// Notes why records were not given away: what the caller cannot read is as if missing.
+    private mutating func judge(_ ids: [RecordID], in table: RecordTable, _ refusal: SkyrowError?) async throws {
+        guard !ids.isEmpty else { return }
+        let findings = try await context.findings(on: ids, in: table, for: .update)
+        for id in ids {
+            guard let finding = findings[TextKey(id.id)], finding.isReadable else { continue }
+            failures[id] = refusal ?? .transferDenied
+        }
+    }
+}
