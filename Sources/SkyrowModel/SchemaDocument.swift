@@ -19,17 +19,21 @@ package struct DocumentedType: Hashable, Sendable {
     package var comment: String?
     package var fields: [FieldName: DocumentedField]
     package var indexes: Set<DocumentedIndex>
+    /// Who creates, reads, updates and deletes the records; nil for a file that leaves that as it is.
+    package var access: ClassAccess?
 
     package init(
         renamedFrom: RecordTypeName? = nil,
         comment: String? = nil,
         fields: [FieldName: DocumentedField] = [:],
-        indexes: Set<DocumentedIndex> = []
+        indexes: Set<DocumentedIndex> = [],
+        access: ClassAccess? = nil
     ) {
         self.renamedFrom = renamedFrom
         self.comment = comment
         self.fields = fields
         self.indexes = indexes
+        self.access = access
     }
 }
 

@@ -76,6 +76,33 @@ import Testing
         }
     }
 
+    /// The rules of types are exported and imported with them, but for types that are there already.
+    @Test(arguments: [false, true]) func rulesOfAccessAreExportedAndImported(isKnown: Bool) async throws {
+        let folder = try TemporaryDirectory()
+        let directory = folder.path + "/export"
+        let film = RecordType(name: type("film"), fields: [field("title"): .string])
+        var change = ClassAccessChange(type: type("film"))
+        change.rules[.read] = ClassRule([.role("critic"), .field(field("title"))], .override)
+        change.defaultAccess = .some(AccessList([]))
+        change.allowsAggregates = false
+        let exported = ClassAccess().applying(change)
+        try await withStore { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            _ = try await f.store.classAccess.change(change)
+            try await f.psql("INSERT INTO film (_id) VALUES ('1')")
+            try await f.exportAll(as: .json, to: directory)
+        }
+        try await withStore { f in
+            if isKnown { _ = try await f.store.createTypes(SchemaCreateRequest(types: [film])) }
+            try await f.importAll(of: directory)
+            let access = try await f.store.classAccess.access(of: type("film"))
+            #expect(access == (isKnown ? ClassAccess() : exported))
+            #expect((f.store.cache.current[type("film")]?.rules.classes != nil) == !isKnown)
+            let count = try await f.psql("SELECT count(*) FROM film")
+            #expect(count == "1")
+        }
+    }
+
     @Test(arguments: formats) func membersAreExportedAndImported(format: FileFormat) async throws {
         let types = [
             RecordType(name: type("post"), fields: [field("title"): .string, field("tags"): .relation(type("tag"))]),

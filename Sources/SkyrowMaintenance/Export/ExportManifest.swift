@@ -21,6 +21,8 @@ package struct ExportManifest: Hashable, Sendable {
         var textLanguages: [FieldName: TextLanguage] = [:]
         /// Those whose words a column keeps.
         var storedTexts: Set<FieldName> = []
+        /// The rules of the type, where there are some.
+        var access: ClassAccess?
 
         /// The fields that can be imported.
         var knownFields: [FieldName: FieldType] {
@@ -146,6 +148,10 @@ extension ExportManifest.Entry {
             for field in storedTexts.sorted() { writer.string(field.rawValue) }
             writer.endArray()
         }
+        if let access {
+            writer.key("access")
+            writer.documentedAccess(access)
+        }
         writer.endObject()
     }
 
@@ -172,6 +178,11 @@ extension ExportManifest.Entry {
         for element in json["stored_text"]?.elements ?? json.elements {
             guard let name = element.string.flatMap({ try? FieldName($0) }), languages[name] != nil else { return nil }
             storedTexts.insert(name)
+        }
+        if let rules = json["access"] {
+            // Records of which it is not known who may read them are not taken back.
+            guard let access = try? ClassAccess(rules, of: type) else { return nil }
+            self.access = access
         }
     }
 

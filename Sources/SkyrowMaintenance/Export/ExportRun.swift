@@ -176,7 +176,8 @@ struct ExportDirectory: Sendable {
             sequences: type.sequences,
             deleteRules: type.recordType.deleteRules,
             textLanguages: type.recordType.textLanguages,
-            storedTexts: type.recordType.storedTexts
+            storedTexts: type.recordType.storedTexts,
+            access: type.access
         )
     }
 

@@ -50,6 +50,8 @@ package struct ExportedType: Sendable {
     /// The last number of each field's sequence that gave one.
     package let sequences: [FieldName: Int64]
     package let columns: [ExportColumn]
+    /// The rules of the type; nil where nothing was set.
+    package let access: ClassAccess?
     /// `COPY (SELECT "r"."_id", … FROM "app"."movie" AS "r") TO STDOUT (FORMAT binary)`
     package let statement: SQL
 
@@ -58,7 +60,13 @@ package struct ExportedType: Sendable {
     /// The names of the columns, in the order in which they are emitted.
     package var columnNames: [String] { columns.map(\.key.name) }
 
-    package init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64]) {
+    package init(
+        _ table: RecordTable,
+        estimate: Int?,
+        sequences: [FieldName: Int64],
+        access: ClassAccess? = nil
+    ) {
+        self.access = access
         recordType = table.recordType
         self.estimate = estimate
         self.sequences = sequences
@@ -92,13 +100,21 @@ extension RecordStore {
             let catalog = try await SchemaCatalog.load(of: schema, in: transaction)
             try await transaction.lockAgainstChanges(catalog.tables.values.map(\.qualifiedName))
             let estimates = try await self.estimates(transaction)
+            let access = try await self.access(transaction)
             var types: [ExportedType] = []
             for table in catalog.tables.values.sorted(by: { $0.name < $1.name }) {
                 var sequences: [FieldName: Int64] = [:]
                 for column in table.columns where column.type == .sequence {
                     sequences[column.field] = try await lastNumber(of: column, table, transaction)
                 }
-                types.append(ExportedType(table, estimate: estimates[table.name.rawValue], sequences: sequences))
+                types.append(
+                    ExportedType(
+                        table,
+                        estimate: estimates[table.name.rawValue],
+                        sequences: sequences,
+                        access: access[table.name.rawValue]
+                    )
+                )
             }
             return try await body(RecordExport(transaction, types: types))
         }
@@ -115,6 +131,16 @@ extension RecordStore {
         let names = try result.decodeColumn(0, as: String.self)
         let counts = try result.decodeColumn(1, as: Int64.self)
         return Dictionary(zip(names, counts.map { Int($0) })) { first, _ in first }
+    }
+
+    /// The rules of types by the names of these.
+    private func access(_ transaction: PostgresTransaction) async throws -> [String: ClassAccess] {
+        let rows = try await transaction.query(ClassAccess.rows(in: schema))
+        var access: [String: ClassAccess] = [:]
+        for row in 0..<rows.rowCount {
+            access[try rows.decode(row: row, column: 0)] = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
+        }
+        return access
     }
 
     private func lastNumber(

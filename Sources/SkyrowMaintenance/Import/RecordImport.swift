@@ -49,6 +49,21 @@ package final class RecordImport {
         return imported
     }
 
+    /// Gives a new type the rules that it had where it was exported, unless it has some already.
+    package func set(_ access: ClassAccess, of type: RecordTypeName) async throws {
+        try await store.reporting {
+            let schema = store.schema
+            let known = try await transaction.query(
+                "SELECT FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
+            )
+            guard known.isEmpty else { return }
+            let change = ClassAccessChange(type: type, to: access)
+            for statement in ClassAccessTable.statements(access, of: change, in: schema) {
+                _ = try await transaction.query(statement)
+            }
+        }
+    }
+
     /// Lets the sequence of a field count on from a number at least.
     package func advanceSequence(_ field: FieldName, of type: RecordTypeName, to number: Int64) async throws {
         guard let target = targets.first(where: { $0.table.name == type }),

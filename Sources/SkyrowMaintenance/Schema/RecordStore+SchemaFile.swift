@@ -29,7 +29,7 @@ extension RecordStore {
     package func schemaDocument() async throws(SkyrowError) -> SchemaDocument {
         try await changingSchema {
             try await client.withTransaction(isolation: .repeatableRead) { transaction in
-                try await SchemaInventory.load(of: schema, in: transaction).document
+                try await inventory(in: transaction).document
             }
         }
     }
@@ -38,7 +38,7 @@ extension RecordStore {
     package func compareSchema(with document: SchemaDocument) async throws(SkyrowError) -> SchemaReport {
         try await changingSchema {
             try await client.withTransaction(isolation: .repeatableRead) { transaction in
-                let inventory = try await SchemaInventory.load(of: schema, in: transaction)
+                let inventory = try await inventory(in: transaction)
                 var report = SchemaReport(SchemaDifference(document, inventory))
                 for loss in report.difference.changes.compactMap(\.loss) {
                     let counts = try await transaction.query(loss.count(in: schema))
@@ -68,7 +68,7 @@ extension RecordStore {
             try await patiently {
                 try await client.withTransaction { transaction in
                     try await transaction.lockSchema(schema)
-                    let inventory = try await SchemaInventory.load(of: schema, in: transaction)
+                    let inventory = try await inventory(in: transaction)
                     guard SchemaDifference(document, inventory) == expected else {
                         throw SkyrowError(.incompatibleSchema, "The schema was changed meanwhile; look at it again.")
                     }
@@ -85,6 +85,12 @@ extension RecordStore {
             }
             try await cache.reload()
         }
+    }
+
+    private func inventory(in transaction: PostgresTransaction) async throws -> SchemaInventory {
+        var inventory = try await SchemaInventory.load(of: schema, in: transaction)
+        try await inventory.readAccess(of: schema, in: transaction)
+        return inventory
     }
 
     private func changingSchema<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success {
@@ -106,7 +112,8 @@ extension SkyrowError {
             )
         case .some(.lockNotAvailable):
             return SkyrowError(.incompatibleSchema, "Somebody keeps a table locked; try again when it is free.")
-        case .some(.undefinedTable) where error.message?.contains("_tombstone") == true,
+        case .some(.undefinedTable)
+        where ["_tombstone", "_class_rule", "_class_option"].contains(where: { error.message?.contains($0) == true }),
             .some(.undefinedFunction):
             return SkyrowError(
                 .incompatibleSchema,

@@ -94,11 +94,28 @@ struct SchemaComparison {
         refuseTakenName(name)
         add(.common(.createType(name)))
         if let comment = type.comment { add(.setComment(comment, nil, of: name)) }
+        // There may be rules of a type that there is not.
+        if let access = type.access { set(access, of: type, named: name) }
         var comparison = TableComparison(type, named: name, with: InventoryTable(), named: name, renamed: kept)
         comparison.compareFields()
         comparison.compareIndexes()
         changes += comparison.changes
         refusals += comparison.refusals
+    }
+
+    private mutating func set(_ access: ClassAccess, of type: DocumentedType, named name: RecordTypeName) {
+        add(.setAccess(access, of: name))
+        let fields = Set(access.rules.values.flatMap(\.allow)).sorted().compactMap { subject -> FieldName? in
+            if case .field(let field) = subject { field } else { nil }
+        }
+        for field in fields where type.fields[field].flatMap({ MemberField(field, of: $0.type) }) == nil {
+            refusals.append("A rule of \(name) names \(field), which is no field of strings or references to users.")
+        }
+        do throws(SkyrowError) {
+            try access.defaultAccess?.requireDefault(maximumEntries: AccessList.utmostMaximum)
+        } catch {
+            refusals.append("The default_access of \(name): \(error.message)")
+        }
     }
 
     private mutating func compare(
@@ -111,6 +128,7 @@ struct SchemaComparison {
         comparison.compareComment()
         comparison.compareFields()
         comparison.compareIndexes()
+        if let access = type.access, access != table.access { set(access, of: type, named: name) }
         changes += comparison.changes
         refusals += comparison.refusals
         keptFields[former] = comparison.keptFields

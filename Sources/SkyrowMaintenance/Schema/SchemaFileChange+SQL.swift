@@ -44,6 +44,8 @@ extension SchemaFileChange {
                     ? "ALTER TABLE \(try SchemaChange.table(type, schema)) DROP CONSTRAINT \(try SQLIdentifier(index.name))"
                     : "DROP INDEX \(schema).\(try SQLIdentifier(index.name))"
             ]
+        case .setAccess(let access, let type):
+            try Self.setAccess(access, of: type, in: schema)
         case .repair(let drift):
             try drift.repair(in: schema) ?? []
         case .common, .deleteType:
@@ -89,6 +91,39 @@ extension SchemaFileChange {
         }
         if isStored { statements.append(StoredWords.addition(language, field, of: type, in: schema)) }
         return statements + SchemaChange.rebuildIndexesOfWords(field, of: type, in: schema)
+    }
+
+    private static func setAccess(
+        _ access: ClassAccess,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) throws -> [SQL] {
+        let name: SQL = "\(literal: type.rawValue)"
+        var statements: [SQL] = [
+            "DELETE FROM \(schema)._class_rule WHERE type = \(name)",
+            "DELETE FROM \(schema)._class_option WHERE type = \(name)",
+        ]
+        for (action, rule) in access.rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let allow = rule.allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
+            statements.append(
+                """
+                INSERT INTO \(schema)._class_rule (type, action, allow, mode) \
+                VALUES (\(name), \(literal: action.rawValue), ARRAY[\(allow)]::text[], \(literal: rule.mode.rawValue))
+                """
+            )
+        }
+        let list: SQL = access.defaultAccess.map { "\(literal: $0.storedJSON)" } ?? "NULL"
+        let writers: SQL = access.listWriters.map { "\(literal: $0.rawValue)" } ?? "NULL"
+        let allowsPrivate: SQL = access.allowsPrivate ? "true" : "false"
+        let allowsAggregates: SQL = access.allowsAggregates ? "true" : "false"
+        statements.append(
+            """
+            INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate) \
+            VALUES (\(name), \(list), \(writers), \(literal: access.transferrers.rawValue), \(allowsPrivate), \
+            \(allowsAggregates))
+            """
+        )
+        return statements
     }
 
     private static func setDefault(_ value: RecordValue?, _ field: FieldName, _ table: SQL) throws -> SQL {

@@ -20,6 +20,7 @@ extension SchemaFileChange {
         case .setComment: "set_comment"
         case .createIndex: "create_index"
         case .deleteIndex: "delete_index"
+        case .setAccess: "set_access"
         case .repair: "repair"
         }
     }
@@ -33,7 +34,7 @@ extension SchemaFileChange {
             .deleteType(let type),
             .convertField(_, _, let type), .setDeleteRule(_, _, _, _, let type), .setTextLanguage(_, _, _, _, let type),
             .setDefault(_, _, let type), .setComment(_, _, let type), .createIndex(_, let type),
-            .deleteIndex(_, let type):
+            .deleteIndex(_, let type), .setAccess(_, let type):
             type.rawValue
         case .repair(let drift): drift.relation
         }
@@ -50,7 +51,7 @@ extension SchemaFileChange {
             field.rawValue
         case .setComment(_, let field, _): field?.rawValue
         case .repair(let drift): drift.field?.rawValue
-        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex: nil
+        case .common(.createType), .renameType, .deleteType, .createIndex, .deleteIndex, .setAccess: nil
         }
     }
 
@@ -74,6 +75,7 @@ extension SchemaFileChange {
         case .setComment(let text, _, _): "comment '\(text)'"
         case .createIndex(let index, _): "new index \(index.text)"
         case .deleteIndex(let index, _): "index \(index.name) \(index.described?.text ?? "") deleted"
+        case .setAccess(let access, _): "rules of access: \(access.summary)"
         case .repair(let drift): drift.sentence
         }
     }
@@ -81,6 +83,26 @@ extension SchemaFileChange {
     /// The statements as psql would take them.
     package func script(in schema: SQLIdentifier) -> [String] {
         ((try? SchemaFileChange.statements(for: [self], in: schema)) ?? []).map { "\($0.text);" }
+    }
+}
+
+extension ClassAccess {
+    /// `read role:editor (override), list_by update`; what is not named is as it is where nothing was set.
+    fileprivate var summary: String {
+        var parts = ClassAction.allCases.compactMap { action -> String? in
+            guard let rule = rules[action] else { return nil }
+            let subjects = rule.allow.isEmpty ? "none" : rule.allow.map(\.key).joined(separator: " ")
+            return "\(action.rawValue) \(subjects)" + (rule.mode == .default ? "" : " (\(rule.mode.rawValue))")
+        }
+        if let defaultAccess {
+            let entries = defaultAccess.entries.map { "\($0.subject.key) \($0.level.rawValue)" }
+            parts.append("new records \(entries.isEmpty ? "for their owner" : entries.joined(separator: " "))")
+        }
+        if let listWriters { parts.append("list_by \(listWriters.rawValue)") }
+        if transferrers != .master { parts.append("transfer_by \(transferrers.rawValue)") }
+        if !allowsPrivate { parts.append("not in private databases") }
+        if !allowsAggregates { parts.append("no aggregates") }
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 }
 

@@ -25,6 +25,8 @@ package enum SchemaFileChange: Hashable, Sendable {
     case createIndex(DocumentedIndex, of: RecordTypeName)
     /// `DROP INDEX note_stars_idx`; with the constraint it belongs to, where there is one.
     case deleteIndex(InventoryIndex, of: RecordTypeName)
+    /// `DELETE FROM _class_rule WHERE type = 'note'; INSERT INTO _class_rule …`
+    case setAccess(ClassAccess, of: RecordTypeName)
     /// What Skyrow would have made otherwise.
     case repair(SchemaDrift)
 }
@@ -37,6 +39,8 @@ extension SchemaFileChange {
         case .deleteType: SchemaChange.locksPerType
         case .convertField, .setDeleteRule, .setTextLanguage, .repair: 4
         case .renameType, .setDefault, .setComment, .createIndex, .deleteIndex: 1
+        // The tables of rules are locked once for all of them.
+        case .setAccess: 0
         }
     }
 
@@ -68,7 +72,7 @@ extension SchemaFileChange {
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,
-                .deleteIndex, .repair:
+                .deleteIndex, .setAccess, .repair:
                 statements += try change.ownStatements(in: schema)
             }
         }
@@ -80,7 +84,7 @@ extension SchemaFileChange {
         switch self {
         case .renameType, .common(.renameField), .common(.renameRelation): true
         case .common, .deleteType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment,
-            .createIndex, .deleteIndex, .repair:
+            .createIndex, .deleteIndex, .setAccess, .repair:
             false
         }
     }

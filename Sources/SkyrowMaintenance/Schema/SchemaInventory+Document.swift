@@ -23,6 +23,7 @@ extension SchemaInventory {
                 type.fields[fieldName] = documented
             }
             type.indexes = Set(table.indexes.filter(\.isWritable).compactMap(\.described))
+            if table.access != ClassAccess() { type.access = table.access }
             document.types[name] = type
         }
         return document

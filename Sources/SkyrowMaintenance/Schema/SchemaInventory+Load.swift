@@ -48,6 +48,17 @@ extension SchemaInventory {
         return inventory
     }
 
+    /// Reads the rules of the types too.
+    mutating func readAccess(of schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
+        let rows = try await transaction.query(ClassAccess.rows(in: schema))
+        for row in 0..<rows.rowCount {
+            var access = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
+            // What says the same as what holds anyway is no rule.
+            access.rules = access.rules.filter { $1 != .standard($0) }
+            try update(rows, row) { $0.access = access }
+        }
+    }
+
     private mutating func update(
         _ result: PostgresResult,
         _ row: Int,

@@ -34,6 +34,8 @@ package struct InventoryTable: Hashable, Sendable {
     package var triggers: [InventoryTrigger]
     package var checks: [InventoryCheck]
     package var foreignKeys: [InventoryForeignKey]
+    /// The rules of the type, as far as they were asked for.
+    package var access = ClassAccess()
 
     package init(
         comment: String? = nil,

@@ -20,7 +20,7 @@ extension SchemaDocument {
         for (name, value) in try FileObject(types, at: "record_types").uniqueMembers() {
             let place = "record_types.\(name)"
             let typeName = try reading(at: place) { () throws(SkyrowError) in try RecordTypeName(name) }
-            self.types[typeName] = try DocumentedType(FileObject(value, at: place))
+            self.types[typeName] = try DocumentedType(FileObject(value, at: place), named: typeName)
         }
         guard let accepted = members["accepted_drift"] else { return }
         acceptedDrift = Set(try FileObject(accepted, at: "accepted_drift").strings())
@@ -28,9 +28,14 @@ extension SchemaDocument {
 }
 
 extension DocumentedType {
-    fileprivate init(_ object: FileObject) throws(SkyrowError) {
+    fileprivate init(_ object: FileObject, named name: RecordTypeName) throws(SkyrowError) {
         self.init()
-        let members = try object.members(of: ["fields", "indexes", "comment", "renamed_from"])
+        let members = try object.members(of: ["fields", "indexes", "access", "comment", "renamed_from"])
+        if let json = members["access"], !json.isNull {
+            let place = "\(object.place).access"
+            _ = try FileObject(json, at: place).members(of: ClassAccess.memberNames)
+            access = try reading(at: place) { () throws(SkyrowError) in try ClassAccess(json, of: name) }
+        }
         comment = try object.text(members, "comment")
         if let name = try object.text(members, "renamed_from") {
             renamedFrom = try reading(at: object.place) { () throws(SkyrowError) in try RecordTypeName(name) }

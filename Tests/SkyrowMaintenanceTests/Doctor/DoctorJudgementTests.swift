@@ -204,6 +204,22 @@ import Testing
             [["name": "_words_title", "relation": "note", "field": "title", "has": "english", "wanted": "none"]],
             (.warning, "The column _words_title of note keeps the words of title as english has them")
         ),
+        Row(.rules, [["kind": "subject", "type": "note", "action": "read", "subject": "users", "is_known": "true"]]),
+        Row(
+            .rules,
+            [
+                ["kind": "gone", "type": "memo", "name": "'memo'"],
+                ["kind": "subject", "type": "note", "action": "create", "subject": "owner", "is_known": "true"],
+                ["kind": "subject", "type": "note", "action": "read", "subject": "Editors", "is_known": "true"],
+                ["kind": "subject", "type": "note", "action": "read", "subject": "field:gone", "is_known": "false"],
+                ["kind": "profiles", "type": "\"user\"", "action": "update"],
+            ],
+            (.warning, "There are rules of the type memo, which there is not."),
+            (.error, "The rule of note about create names 'owner', which is no subject of it."),
+            (.error, "The rule of note about read names 'Editors', which is no subject of it."),
+            (.warning, "The rule of note about read names 'field:gone', which there is not."),
+            (.warning, "Every user who is logged in may update profiles, by a rule of \"user\".")
+        ),
         Row(.textOrder, []),
         Row(
             .textOrder,

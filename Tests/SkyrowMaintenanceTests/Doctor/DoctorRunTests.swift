@@ -225,6 +225,26 @@ import Testing
             """,
             .collations, "collation german was sorted by version 0"
         ),
+        (
+            "INSERT INTO _class_option (type, private) VALUES ('gone', false)", .rules,
+            "There are rules of the type gone, which there is not."
+        ),
+        (
+            "INSERT INTO _class_rule VALUES ('note', 'read', '{public,Editors}')", .rules,
+            "The rule of note about read names 'Editors', which is no subject of it."
+        ),
+        (
+            "INSERT INTO _class_rule VALUES ('note', 'update', '{field:title,field:stars}')", .rules,
+            "The rule of note about update names 'field:stars', which there is not."
+        ),
+        (
+            "INSERT INTO _class_rule VALUES ('note', 'delete', '{role:Admin,role:gone}')", .rules,
+            "The rule of note about delete names 'role:gone', which there is not."
+        ),
+        (
+            "INSERT INTO _class_rule VALUES ('user', 'update', '{owner,users}', 'require')", .rules,
+            "Every user who is logged in may update profiles"
+        ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "switched off for category"),
         (
             """

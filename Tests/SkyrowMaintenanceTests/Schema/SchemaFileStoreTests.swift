@@ -171,6 +171,54 @@ import Testing
         }
     }
 
+    /// The rules of types go with their file: to a new database, with a new name, and back.
+    @Test func aFileHasTheRulesOfItsTypes() async throws {
+        try await withStore { fixture in
+            var access = ClassAccess()
+            access.rules = [
+                .create: ClassRule([.role("it's")]), .read: ClassRule([.users, .field(field("editors"))], .require),
+                .delete: ClassRule([], .override),
+            ]
+            access.defaultAccess = AccessList([AccessEntry(.role("it's"), .update)])
+            access.listWriters = .update
+            access.transferrers = .owner
+            access.allowsPrivate = false
+            access.allowsAggregates = false
+            var film = DocumentedType(fields: [field("editors"): DocumentedField(.array(.string))], access: access)
+            var document = try await fixture.store.schemaDocument()
+            document.types[type("film")] = film
+            let report = try await apply(document, to: fixture)
+            #expect(report.difference.changes.contains { $0.change.kind == "set_access" && $0.change.type == "film" })
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+            #expect(try await fixture.store.schemaDocument() == document)
+            #expect(try await fixture.store.classAccess.access(of: type("film")) == access)
+            #expect(fixture.store.cache.current[type("film")]?.rules.isPublicOnly == true)
+            // A type of another name has the rules; the file may say others at once.
+            film.renamedFrom = type("film")
+            film.access?.rules[.create] = nil
+            document.types[type("film")] = nil
+            document.types[type("movie")] = film
+            _ = try await apply(document, to: fixture)
+            #expect(try await fixture.store.classAccess.access(of: type("movie")) == film.access)
+            #expect(try await fixture.store.classAccess.access(of: type("film")) == ClassAccess())
+            // One that says nothing leaves them, and one that says none takes them away.
+            document.types[type("movie")]?.renamedFrom = nil
+            document.types[type("movie")]?.access = nil
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
+            document.types[type("movie")]?.access = ClassAccess()
+            let removal = try await apply(document, to: fixture)
+            #expect(removal.difference.changes.map(\.change.summary) == ["rules of access: none"])
+            #expect(try await fixture.store.classAccess.access(of: type("movie")) == ClassAccess())
+            // Of a field in which no users stand, and of a list that no record may have.
+            film.access = access
+            film.fields = [:]
+            film.access?.defaultAccess = AccessList([AccessEntry(.verified, .read)])
+            document.types[type("movie")] = film
+            let refused = try await fixture.store.compareSchema(with: document)
+            #expect(refused.difference.refusals.count == 2)
+        }
+    }
+
     /// Words are stored, stored in another language, and no longer, in a table with records and an index.
     @Test func whetherTheWordsOfATextAreStoredIsSaidByTheFile() async throws {
         try await withStore { fixture in

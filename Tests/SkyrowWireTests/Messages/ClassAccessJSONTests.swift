@@ -157,4 +157,27 @@ import Testing
             #expect(try refusal(body) { try TransferRequest(parameters: $0) }?.code == .invalidArgument, "\(body)")
         }
     }
+
+    @Test func aSchemaFileKeepsTheRules() throws {
+        let film = #"""
+            {"record_types":{"film":{"fields":[],"access":{"rules":{"read":{"allow":[{"users":true}],"mode":"require"},
+             "update":{"allow":[{"owner":true}],"mode":"default"}},"list_by":"owner","aggregate":false}},"note":{"fields":[]}}}
+            """#
+        let document = try readJSON(film) { try SchemaDocument(schemaFile: $0) }
+        var expected = ClassAccess()
+        expected.rules[.read] = ClassRule([.users], .require)
+        expected.listWriters = .owner
+        expected.allowsAggregates = false
+        #expect(document.types[type("film")]?.access == expected)
+        #expect(document.types[type("note")] == DocumentedType())
+        #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        for access in [
+            "[]", #"{"rule":{}}"#, #"{"rules":{"read":{"allow":["public"]}}}"#, #"{"list_by":"all"}"#,
+            #"{"default_access":[{"level":"read"}]}"#,
+        ] {
+            let text = "{\"record_types\":{\"film\":{\"fields\":[],\"access\":\(access)}}}"
+            let error = try #require(try refusal(text) { try SchemaDocument(schemaFile: $0) })
+            #expect(error.message.contains("record_types.film.access"), "\(error.message)")
+        }
+    }
 }

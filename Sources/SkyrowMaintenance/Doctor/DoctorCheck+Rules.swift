@@ -1,0 +1,99 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+import SkyrowStore
+
+// The rules of record types (Documentation/Decisions/0051-class-rules.md), which psql can write.
+
+extension DoctorCheck {
+    /// Rows: `kind` and the `type` as an identifier, and of a `subject` the `action`, its key and whether it `is_known`.
+    package static let rules = DoctorCheck(
+        "rules",
+        "The rules of record types",
+        needsTables: true,
+        queries: { scope in
+            let members = scope.tables.flatMap { table in
+                table.columns.filter { MemberField($0.field, of: $0.type) != nil }.map {
+                    "\(table.name.rawValue).\($0.field.rawValue)"
+                }
+            }
+            return [
+                """
+                SELECT 'gone' AS kind, quote_ident(type) AS type, quote_literal(type) AS name, NULL::text AS action,
+                    NULL::text AS subject, NULL::boolean AS is_known
+                FROM (
+                    SELECT type FROM \(scope.schema)._class_rule UNION SELECT type FROM \(scope.schema)._class_option
+                ) AS known
+                WHERE type <> ALL (\(scope.tables.map(\.name.rawValue)))
+                UNION ALL
+                SELECT 'subject', quote_ident(type), quote_literal(type), action, subject, CASE
+                    WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
+                    WHEN starts_with(subject, 'role:')
+                        THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
+                    WHEN starts_with(subject, 'user:')
+                        THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
+                    ELSE true END
+                FROM \(scope.schema)._class_rule CROSS JOIN unnest(allow) AS subject
+                WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
+                UNION ALL
+                SELECT 'profiles', quote_ident(type), quote_literal(type), action, NULL, NULL
+                FROM \(scope.schema)._class_rule
+                WHERE type = 'user' AND action IN ('update', 'delete')
+                    AND allow && ARRAY['public', 'users', 'registered', 'verified']
+                ORDER BY 2, 4, 5
+                """
+            ]
+        },
+        judge: { rows, _ in rows.compactMap { finding($0) } }
+    )
+
+    private static func finding(_ row: DoctorRow) -> DoctorFinding? {
+        let (type, action, subject) = (row["type"], row["action"], row["subject"])
+        let look = "SELECT * FROM _class_rule WHERE type = \(row["name"]);"
+        switch row["kind"] {
+        case "gone":
+            return DoctorFinding(
+                .warning,
+                "There are rules of the type \(type), which there is not.",
+                meaning:
+                    "They hold once there is one. A table that was renamed in psql has left its rules behind, and is as open as "
+                    + "types without rules are.",
+                remedy: "Give them the new name of the type, or delete them.",
+                commands: [
+                    look,
+                    "DELETE FROM _class_rule WHERE type = \(row["name"]);",
+                    "DELETE FROM _class_option WHERE type = \(row["name"]);",
+                ]
+            )
+        case "profiles":
+            return DoctorFinding(
+                .warning,
+                "Every user who is logged in may \(action) profiles, by a rule of \(type).",
+                meaning:
+                    "Profiles hold what accounts log in with. Login keys are changed by their owners alone, other fields are not.",
+                remedy: "Allow it to their owners and to roles, unless that is what is meant.",
+                commands: [look]
+            )
+        default:
+            guard let known = Subject(key: subject), ClassAction(rawValue: action).map({ known.fits($0) }) ?? false
+            else {
+                return DoctorFinding(
+                    .error,
+                    "The rule of \(type) about \(action) names '\(subject)', which is no subject of it.",
+                    meaning: "A rule that is not understood allows no one, whatever else it names.",
+                    remedy:
+                        "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
+                    commands: [look]
+                )
+            }
+            guard !row.flag("is_known") else { return nil }
+            return DoctorFinding(
+                .warning,
+                "The rule of \(type) about \(action) names '\(subject)', which there is not.",
+                meaning:
+                    "It allows no one by that, until there is one of the name. A field must hold strings or references to users.",
+                remedy: "Name another one, or take it out.",
+                commands: [look]
+            )
+        }
+    }
+}
