@@ -823,22 +823,39 @@ CREATE TRIGGER _count_epoch BEFORE UPDATE OF token_valid_since ON _user FOR EACH
     EXECUTE FUNCTION _count_epoch();
 
 CREATE TABLE _session (
-    token_hash bytea PRIMARY KEY,
+    token_hash bytea NOT NULL UNIQUE,
     user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
     epoch bigint NOT NULL,
-    last_used_at timestamptz NOT NULL DEFAULT now()
+    last_used_at timestamptz NOT NULL DEFAULT now(),
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    previous_hash bytea,
+    rotated_at timestamptz,
+    device_id text,
+    device_name text,
+    address inet,
+    user_agent text,
+    created_with text
 );
 CREATE INDEX ON _session (user_id);
 CREATE INDEX ON _session (expires_at);
-COMMENT ON TABLE _session IS 'The access tokens that were given out.';
+CREATE INDEX ON _session (previous_hash) WHERE previous_hash IS NOT NULL;
+COMMENT ON TABLE _session IS 'The sessions of users, each with the access token that was given out for it.';
 COMMENT ON COLUMN _session.token_hash IS 'SHA-256 of the token; the token itself is not stored.';
 COMMENT ON COLUMN _session.user_id IS 'Whose token it is.';
 COMMENT ON COLUMN _session.created_at IS 'When it was given out.';
 COMMENT ON COLUMN _session.expires_at IS 'When it ends; NULL: never.';
 COMMENT ON COLUMN _session.epoch IS 'The epoch of the account in which it was given out.';
 COMMENT ON COLUMN _session.last_used_at IS 'When it was last used, to the minute.';
+COMMENT ON COLUMN _session.id IS 'By which its user names it; it opens nothing.';
+COMMENT ON COLUMN _session.previous_hash IS 'SHA-256 of the token before, which is accepted for 30 seconds after rotated_at.';
+COMMENT ON COLUMN _session.rotated_at IS 'When it last got another token; NULL: never.';
+COMMENT ON COLUMN _session.device_id IS 'What the application that opened it calls its device.';
+COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user.';
+COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
+COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
+COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password or master.';
 
 CREATE FUNCTION _bind_session() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -991,6 +1008,15 @@ END $$;
 COMMENT ON FUNCTION _announce_session() IS 'Tells every process which sessions were ended.';
 CREATE TRIGGER _announce AFTER DELETE ON _session REFERENCING OLD TABLE AS deleted_row
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_session();
+
+CREATE FUNCTION _announce_rotation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/token:' || encode(OLD.token_hash, 'hex'));
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_rotation() IS 'Tells every process that a session has another token.';
+CREATE TRIGGER _announce_rotation AFTER UPDATE OF token_hash ON _session
+    FOR EACH ROW EXECUTE FUNCTION _announce_rotation();
 
 CREATE FUNCTION _announce_user() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

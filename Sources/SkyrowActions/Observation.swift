@@ -15,6 +15,8 @@ package enum Observation: Sendable, Hashable {
     case passwordQueueFull
     /// A session was read from the database because it was not remembered.
     case sessionLoaded(found: Bool)
+    /// A token was used that the session had before, long after it had got another one; the session was ended.
+    case tokenReused
     /// Remembered sessions were dropped because the database said so.
     case sessionsForgotten(SessionRevocation)
     /// The connection that hears of ended sessions is up, for the first time or again.

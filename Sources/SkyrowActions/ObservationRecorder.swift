@@ -10,6 +10,7 @@ package final class ObservationRecorder: Sendable {
     private let passwordHashes: Counter
     private let passwordQueueFull: Counter
     private let sessionsMissed: Counter
+    private let tokensReused: Counter
     private let sessionsForgotten: Counter
     private let sessionsPurged: Counter
     private let keysPurged: Counter
@@ -28,6 +29,7 @@ package final class ObservationRecorder: Sendable {
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
         sessionsMissed = counter("skyrow_session_cache_misses_total")
+        tokensReused = counter("skyrow_session_token_reuses_total")
         sessionsForgotten = counter("skyrow_session_revocations_total")
         sessionsPurged = counter("skyrow_purged_sessions_total")
         keysPurged = counter("skyrow_purged_idempotency_keys_total")
@@ -45,6 +47,7 @@ package final class ObservationRecorder: Sendable {
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
         case .sessionLoaded: sessionsMissed.increment()
+        case .tokenReused: tokensReused.increment()
         case .sessionsForgotten: sessionsForgotten.increment()
         case .purged(let sessions, let keys):
             sessionsPurged.increment(by: sessions)
@@ -63,6 +66,8 @@ package final class ObservationRecorder: Sendable {
             logger.debug("Credentials were refused", metadata: ["error": "\(code.name)"])
         case .passwordQueueFull:
             logger.warning("Too many passwords wait to be hashed")
+        case .tokenReused:
+            logger.warning("A session was ended: its previous token was used after it had got another one")
         case .listening(let again):
             if again { logger.notice("Listening for ended sessions again") }
         case .purged(let sessions, let keys):

@@ -2,12 +2,14 @@
 package struct ServiceConfiguration: Sendable {
     /// The key that lets clients in, and the one that passes every rule; nil where the database alone has keys.
     package var keys: (api: Secret, master: Secret)?
-    /// How long an access token is valid; nil means for ever.
+    /// How long a session lasts, whatever use is made of it; nil means for ever.
     package var tokenLifetime: Duration?
     /// How long a session may go unused; nil means for ever.
     package var sessionIdle: Duration?
     /// How many sessions a user may have; a further one ends the one unused for longest.
     package var sessionLimit: Int
+    /// After how long a session that is used gets another token; nil means that it keeps its own.
+    package var sessionRotation: Duration?
     /// How many sessions are remembered between requests.
     package var sessionCacheSize: Int
     /// How long a remembered session counts without asking the database.
@@ -24,9 +26,10 @@ package struct ServiceConfiguration: Sendable {
 
     package init(
         keys: (api: Secret, master: Secret)? = nil,
-        tokenLifetime: Duration? = .seconds(30 * 86_400),
-        sessionIdle: Duration? = .seconds(14 * 86_400),
-        sessionLimit: Int = 100,
+        tokenLifetime: Duration? = .seconds(365 * 86_400),
+        sessionIdle: Duration? = .seconds(90 * 86_400),
+        sessionLimit: Int = 50,
+        sessionRotation: Duration? = nil,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
         passwords: PasswordConfiguration = PasswordConfiguration(),
@@ -39,6 +42,7 @@ package struct ServiceConfiguration: Sendable {
         self.tokenLifetime = tokenLifetime
         self.sessionIdle = sessionIdle
         self.sessionLimit = sessionLimit
+        self.sessionRotation = sessionRotation
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
         self.passwords = passwords

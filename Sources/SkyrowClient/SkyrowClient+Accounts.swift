@@ -24,11 +24,13 @@ extension SkyrowClient {
     ///   - authData: one or more complete login keys.
     ///   - password: what the user logs in with from now on.
     ///   - profile: further fields of the user's record.
+    ///   - device: by which the user recognises the session.
     @discardableResult
     public func signUp(
         _ authData: [String: String],
         password: String,
-        profile: [String: RecordValue] = [:]
+        profile: [String: RecordValue] = [:],
+        device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
         var fields: [(name: FieldName, value: RecordValue)] = []
         for (name, value) in profile.sorted(by: { $0.key < $1.key }) {
@@ -38,7 +40,7 @@ extension SkyrowClient {
                 throw .refused(error)
             }
         }
-        let request = SignUpRequest(authData: authData, password: password, profile: fields)
+        let request = SignUpRequest(authData: authData, password: password, profile: fields, device: device)
         return try await logIn(.authSignUp) { $0.signUpParameters(request) }
     }
 
@@ -49,9 +51,15 @@ extension SkyrowClient {
     }
 
     /// Logs in with a login key and its password.
+    ///
+    /// - Parameter device: by which the user recognises the session.
     @discardableResult
-    public func logIn(_ authData: [String: String], password: String) async throws(ClientError) -> Account {
-        let request = LogInRequest(authData: authData, password: password)
+    public func logIn(
+        _ authData: [String: String],
+        password: String,
+        device: SessionDevice = SessionDevice()
+    ) async throws(ClientError) -> Account {
+        let request = LogInRequest(authData: authData, password: password, device: device)
         return try await logIn(.authLogIn) { $0.logInParameters(request) }
     }
 
@@ -112,7 +120,7 @@ extension SkyrowClient {
     }
 
     /// Calls an action that returns an account with an access token, and keeps the token.
-    private func logIn(
+    func logIn(
         _ action: ActionName,
         parameters: ((JSONWriter) -> Void)?
     ) async throws(ClientError) -> Account {

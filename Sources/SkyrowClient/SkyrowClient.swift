@@ -106,11 +106,16 @@ extension SkyrowClient {
             let session = sessions.load()
             let failure: ClientError
             do throws(ClientError) {
-                return try RPCBody.result(of: try await send(body, session: session), read: read)
+                let response = try await send(body, session: session)
+                if let session { keepRenewedToken(of: response, for: session) }
+                return try RPCBody.result(of: response, read: read)
             } catch {
                 failure = error
             }
-            if failure.serverCode == .accessTokenNotAccepted, sessions.load() == session {
+            // Where a key is needed, the session's token is not looked at.
+            if failure.serverCode == .accessTokenNotAccepted, ActionCatalog[action].requirement != .key,
+                sessions.load() == session
+            {
                 // The session has ended; later calls must not use it.
                 sessions.store(nil)
             }
@@ -129,6 +134,15 @@ extension SkyrowClient {
             }
             attempt += 1
         }
+    }
+
+    /// Goes on with the token that a response brings in place of the session's.
+    private func keepRenewedToken(of response: TransportResponse, for session: Session) {
+        let name = "x-skyrow-access-token"
+        guard let token = response.headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
+            sessions.load() == session
+        else { return }
+        sessions.store(Session(userID: session.userID, accessToken: token))
     }
 
     private func send(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportResponse {

@@ -26,10 +26,13 @@ public struct TransportRequest: Sendable {
 /// An HTTP response.
 public struct TransportResponse: Sendable {
     public var status: Int
+    /// Names and values, in any case; a transport may leave out all but `X-Skyrow-Access-Token`.
+    public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
-    public init(status: Int, body: [UInt8]) {
+    public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8]) {
         self.status = status
+        self.headers = headers
         self.body = body
     }
 }

@@ -29,7 +29,12 @@ public final class URLSessionTransport: Transport {
         for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
         let (data, response) = try await session.data(for: urlRequest)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        return TransportResponse(status: response.statusCode, body: Array(data))
+        let token = response.value(forHTTPHeaderField: "X-Skyrow-Access-Token")
+        return TransportResponse(
+            status: response.statusCode,
+            headers: token.map { [(name: "X-Skyrow-Access-Token", value: $0)] } ?? [],
+            body: Array(data)
+        )
     }
 }
 

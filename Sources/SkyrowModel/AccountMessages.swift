@@ -20,15 +20,18 @@ package struct SignUpRequest: Sendable {
     package var password: String?
     /// Further fields of the `user` record.
     package var profile: [(name: FieldName, value: RecordValue)]
+    package var device: SessionDevice
 
     package init(
         authData: [String: String] = [:],
         password: String? = nil,
-        profile: [(name: FieldName, value: RecordValue)] = []
+        profile: [(name: FieldName, value: RecordValue)] = [],
+        device: SessionDevice = SessionDevice()
     ) {
         self.authData = authData
         self.password = password
         self.profile = profile
+        self.device = device
     }
 }
 
@@ -36,10 +39,12 @@ package struct SignUpRequest: Sendable {
 package struct LogInRequest: Sendable {
     package var authData: [String: String]
     package var password: String
+    package var device: SessionDevice
 
-    package init(authData: [String: String], password: String) {
+    package init(authData: [String: String], password: String, device: SessionDevice = SessionDevice()) {
         self.authData = authData
         self.password = password
+        self.device = device
     }
 }
 
@@ -74,7 +79,7 @@ package struct SetDisabledRequest: Sendable {
     }
 }
 
-/// The one result of `auth:signup`, `auth:login`, `auth:password` and `me`.
+/// The one result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate` and `me`.
 package struct AuthResult: Sendable {
     package var userID: UserID
     package var profile: any RecordSource

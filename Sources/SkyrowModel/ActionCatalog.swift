@@ -1,5 +1,5 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess and ActionCatalogAccounts).
+/// ActionCatalogAccess, ActionCatalogAccounts and ActionCatalogSessions).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -32,6 +32,10 @@ package enum ActionCatalog {
         case .authDisableSet: authDisableSet
         case .authDefaultAccessSet: authDefaultAccessSet
         case .me: me
+        case .authBecome: authBecome
+        case .authRotate: authRotate
+        case .sessionList: sessionList
+        case .sessionRevoke: sessionRevoke
         case .roleAssign: roleAssign
         case .roleRevoke: roleRevoke
         case .roleGet: roleGet

@@ -17,7 +17,7 @@ extension ActionCatalog {
                 "Further fields of the user record.",
                 .nullable(.object([], others: .named(.value)))
             ),
-        ],
+        ] + device,
         result: .named(.authResult),
         errors: [.duplicated, .incompatibleSchema],
         cost: .password,
@@ -31,7 +31,7 @@ extension ActionCatalog {
         parameters: [
             authData,
             ActionParameter("password", "The password.", .string(), isRequired: true),
-        ],
+        ] + device,
         result: .named(.authResult),
         errors: [.invalidCredentials, .userDisabled],
         cost: .password,

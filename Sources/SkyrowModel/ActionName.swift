@@ -25,6 +25,10 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authDisableSet = "auth:disable:set"
     case authDefaultAccessSet = "auth:default_access:set"
     case me
+    case authBecome = "auth:become"
+    case authRotate = "auth:rotate"
+    case sessionList = "session:list"
+    case sessionRevoke = "session:revoke"
     case roleAssign = "role:assign"
     case roleRevoke = "role:revoke"
     case roleGet = "role:get"

@@ -76,6 +76,19 @@ struct ServiceFixture: Sendable {
             .split(separator: "\n").filter { $0 != "SET" }.joined(separator: "\n")
     }
 
+    /// The same service with another configuration, which neither listens nor does periodic work.
+    func configured(_ change: (inout ServiceConfiguration) -> Void) -> ActionService {
+        var configuration = service.configuration
+        change(&configuration)
+        return ActionService(
+            store: service.store,
+            configuration: configuration,
+            clock: clock.clock,
+            logger: .quiet,
+            observe: { observations.record($0) }
+        )
+    }
+
     /// A further service on the same database, as another process would be.
     func withSecondService(
         _ mode: SchemaMode = .development,

@@ -72,8 +72,8 @@ import Testing
             let service = fixture.service
             let (used, caller) = try await service.signUp("ann")
             let (unused, _) = try await service.signUp("bob")
-            for _ in 0..<2 {
-                fixture.clock.advance(by: .seconds(10 * 86_400))
+            for _ in 0..<5 {
+                fixture.clock.advance(by: .seconds(70 * 86_400))
                 #expect(try await service.authenticate(.token(used.accessToken), for: .user) == caller)
                 await service.recordUses()
             }
@@ -87,7 +87,7 @@ import Testing
             await service.purge()
             #expect(try await fixture.psql("SELECT user_id FROM _session") == used.userID.rawValue)
             // Use does not move the end that its age sets.
-            fixture.clock.advance(by: .seconds(10 * 86_400))
+            fixture.clock.advance(by: .seconds(15 * 86_400))
             try await expectError(.accessTokenNotAccepted) {
                 try await service.authenticate(.token(used.accessToken), for: .user)
             }

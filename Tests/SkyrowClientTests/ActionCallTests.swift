@@ -64,6 +64,57 @@ import Testing
         #expect(scripted.client.session?.accessToken == "t2")
     }
 
+    @Test func sessionsAreListedAndEnded() async throws {
+        let ann = Session(userID: "u1", accessToken: "t1")
+        let list =
+            #"[{"id":"s1","created_at":"2000-01-01T00:00:00Z","last_used_at":"2000-01-01T00:00:00Z","current":true}]"#
+        let scripted = ScriptedClient(
+            [
+                .result(list), .result(#"{"revoked":1}"#), .result(#"{"revoked":2}"#), .result(ActionCallTests.account),
+                .result(ActionCallTests.account), .result(#"{"revoked":3}"#),
+            ],
+            session: ann
+        )
+        let sessions = try await scripted.client.sessions()
+        #expect(sessions.map(\.id) == ["s1"] && sessions.allSatisfy { $0.isCurrent })
+        #expect(try await scripted.client.revokeSessions(["s2"]) == 1)
+        #expect(try await scripted.client.revokeOtherSessions() == 2)
+        #expect(scripted.client.session == ann)
+        try await scripted.client.rotateToken()
+        #expect(scripted.client.session?.accessToken == "t2")
+        try await scripted.client.become(token: "t9")
+        #expect(try await scripted.client.revokeAllSessions() == 3)
+        #expect(scripted.client.session == nil)
+        #expect(
+            (0..<6).map { parameters(scripted, $0) } == [
+                "session:list -", #"session:revoke {"ids":["s2"]}"#,
+                #"session:revoke {"all":true,"except_current":true}"#, "auth:rotate -", #"auth:become {"token":"t9"}"#,
+                #"session:revoke {"all":true}"#,
+            ]
+        )
+    }
+
+    /// It says nothing about the session that the client has.
+    @Test func aTokenThatIsNotAcceptedLeavesTheOwnSession() async throws {
+        let ann = Session(userID: "u1", accessToken: "t1")
+        let scripted = ScriptedClient([.error(104, "AccessTokenNotAccepted")], session: ann)
+        await #expect(throws: ClientError.self) { try await scripted.client.become(token: "t9") }
+        #expect(scripted.client.session == ann)
+    }
+
+    @Test func aTokenThatAResponseBringsIsUsedFromThenOn() async throws {
+        let scripted = ScriptedClient(
+            [.renewing(#"{"revoked":0}"#, token: "t2"), .result(#"{"revoked":0}"#)],
+            session: Session(userID: "u1", accessToken: "t1")
+        )
+        for _ in 0..<2 { _ = try await scripted.client.revokeOtherSessions() }
+        #expect(scripted.client.session == Session(userID: "u1", accessToken: "t2"))
+        let sent = scripted.transport.requests.compactMap { request in
+            request.headers.first { $0.name == "Authorization" }?.value
+        }
+        #expect(sent == ["Bearer t1", "Bearer t2"])
+    }
+
     @Test func logOutForgetsTheSessionEvenWithoutAnAnswer() async throws {
         let ann = Session(userID: "u1", accessToken: "t1")
         let heard = ScriptedClient([.result(#"{"status":"OK"}"#)], session: ann)

@@ -7,6 +7,8 @@ import Synchronization
 final class ScriptedTransport: Transport {
     enum Line: Sendable {
         case response(String, status: Int = 200)
+        /// A result, and a token to use from now on.
+        case renewing(String, token: String)
         /// The connection breaks.
         case lost
     }
@@ -34,6 +36,12 @@ final class ScriptedTransport: Transport {
         }
         switch line {
         case .response(let text, let status): return TransportResponse(status: status, body: Array(text.utf8))
+        case .renewing(let json, let token):
+            return TransportResponse(
+                status: 200,
+                headers: [(name: "x-skyrow-access-token", value: token)],
+                body: Array(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#.utf8)
+            )
         case .lost: throw Lost()
         case nil: throw EndOfScript()
         }

@@ -92,6 +92,7 @@ func withService<Success: Sendable>(
     limits: HTTPLimits = HTTPLimits(),
     rateLimits: RateLimits = .none,
     reads: ReadLimits = ReadLimits(),
+    sessionRotation: Duration? = nil,
     certificate: ServerCertificate? = nil,
     client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
@@ -107,6 +108,7 @@ func withService<Success: Sendable>(
         mode: mode,
         rateLimits: rateLimits,
         reads: reads,
+        sessionRotation: sessionRotation,
         logger: logger,
         metrics: metrics,
         on: cluster,
@@ -144,6 +146,7 @@ func withActions<Success: Sendable>(
     mode: SchemaMode = .development,
     rateLimits: RateLimits = .none,
     reads: ReadLimits = ReadLimits(),
+    sessionRotation: Duration? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
@@ -159,6 +162,7 @@ func withActions<Success: Sendable>(
                 store: store,
                 configuration: ServiceConfiguration(
                     keys: (api: Secret(TestService.apiKey), master: Secret(TestService.masterKey)),
+                    sessionRotation: sessionRotation,
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
                     rateLimits: rateLimits,
                     reads: reads

@@ -16,12 +16,14 @@ extension ActionService {
     /// - Parameter client: from whom it comes, for its share of the hashing.
     package func signUp(
         _ request: SignUpRequest,
-        from client: ClientKey = .none
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
             let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
             let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
-            return try await openSession(for: account.id) { session throws(SkyrowError) in
+            let opening = Opening(.signUp, device: request.device, origin: origin)
+            return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
                 try await store.users.create(account, session: session)
             }
         }
@@ -34,7 +36,8 @@ extension ActionService {
     /// RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
         _ request: LogInRequest,
-        from client: ClientKey = .none
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authLogIn) { () async throws(SkyrowError) in
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
@@ -46,7 +49,8 @@ extension ActionService {
             }
             guard let credentials, verdict.isRight else { throw .loginRefused }
             if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
-            let result = try await openSession(for: credentials.id) { session throws(SkyrowError) in
+            let opening = Opening(.logIn, device: request.device, origin: origin)
+            let result = try await openSession(for: credentials.id, opening) { session throws(SkyrowError) in
                 guard let account = try await store.users.logIn(credentials, session: session) else {
                     throw .loginRefused
                 }
@@ -74,18 +78,15 @@ extension ActionService {
     /// session it was asked with. For the master key and a user id a session is opened.
     ///
     /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
-    package func me(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> AuthResult {
+    package func me(
+        by caller: Caller,
+        with credentials: Credentials,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
         try await observed(.me) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
-            if let token = credentials.accessToken, !token.isEmpty, credentials.actingUserID == nil {
-                let hash = TokenHash(of: token).bytes
-                guard let account = try await store.users.touch(user, tokenHash: hash) else {
-                    forget(.token(hash: hash))
-                    throw CredentialCheck.tokenNotAccepted
-                }
-                return AuthResult(account, of: user, accessToken: token)
-            }
-            return try await openSession(for: user) { session throws(SkyrowError) in
+            if let token = credentials.ownToken(of: caller) { return try await account(of: user, with: token) }
+            return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
                 guard let account = try await store.users.open(user, session: session) else {
                     throw SkyrowError(.resourceNotFound, "There is no such user.")
                 }
@@ -94,13 +95,25 @@ extension ActionService {
         }
     }
 
+    /// The account of a session's user, with the token of the session.
+    func account(of user: UserID, with token: String) async throws(SkyrowError) -> AuthResult {
+        let hash = TokenHash(of: token).bytes
+        guard let account = try await store.users.touch(user, tokenHash: hash) else {
+            forget(.token(hash: hash))
+            throw CredentialCheck.tokenNotAccepted
+        }
+        return AuthResult(account, of: user, accessToken: token)
+    }
+
     /// `auth:password`: ends every session of the user and returns a new access token.
     ///
     /// Throws `105 InvalidCredentials` when the old password is wrong.
     package func changePassword(
         _ request: ChangePasswordRequest,
         by caller: Caller,
-        from client: ClientKey = .none
+        with own: Credentials = Credentials(),
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authPassword) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
@@ -115,7 +128,9 @@ extension ActionService {
             let hash = try await passwords.hash(new, from: client)
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(user)) }
-            return try await openSession(for: user) { session throws(SkyrowError) in
+            let replaced = own.ownToken(of: caller).map { TokenHash(of: $0).bytes }
+            let opening = Opening(.password, origin: origin, replaced: replaced)
+            return try await openSession(for: user, opening) { session throws(SkyrowError) in
                 guard
                     let account = try await store.users.changePassword(of: credentials, to: hash, session: session)
                 else { throw .wrongPassword }
@@ -124,16 +139,45 @@ extension ActionService {
         }
     }
 
+    /// What is stored with a session that is opened.
+    private struct Opening {
+        let by: SessionOpening
+        let device: SessionDevice
+        let origin: RequestOrigin
+        let replaced: [UInt8]?
+
+        init(
+            _ by: SessionOpening,
+            device: SessionDevice = SessionDevice(),
+            origin: RequestOrigin,
+            replaced: [UInt8]? = nil
+        ) {
+            self.by = by
+            self.device = device
+            self.origin = origin
+            self.replaced = replaced
+        }
+    }
+
     /// Draws a token, has `store` keep its hash, and remembers the session that it opens.
     private func openSession(
         for user: UserID,
+        _ opening: Opening,
         _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount
     ) async throws(SkyrowError) -> AuthResult {
         let token = AccessToken()
         let expiresAt = configuration.tokenLifetime.map { clock.now().adding($0) }
         let moment = momentOfLoading
         let account = try await open(
-            NewSession(tokenHash: token.hash.bytes, expiresAt: expiresAt, limit: configuration.sessionLimit)
+            NewSession(
+                tokenHash: token.hash.bytes,
+                expiresAt: expiresAt,
+                limit: configuration.sessionLimit,
+                createdWith: opening.by,
+                device: opening.device,
+                origin: opening.origin,
+                replaced: opening.replaced
+            )
         )
         remember(
             StoredSession(
@@ -150,7 +194,7 @@ extension ActionService {
 }
 
 extension AuthResult {
-    fileprivate init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
+    init(_ account: SignedInAccount, of user: UserID, accessToken: String) {
         self.init(
             userID: user,
             profile: account.profile,
@@ -181,7 +225,7 @@ extension NewAccount {
 
 extension Caller {
     /// The acting user; throws `101` when there is none.
-    fileprivate var requiredUserID: UserID {
+    var requiredUserID: UserID {
         get throws(SkyrowError) {
             guard let userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
             return userID

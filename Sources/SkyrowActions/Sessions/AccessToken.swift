@@ -1,12 +1,7 @@
 import SkyrowCrypto
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// A fresh access token: 256 random bits in base64url, of which the database only ever sees the hash.
+/// A fresh access token, of which the database only ever sees the hash: `s_` and 43 of 62 letters and digits, 256 random
+/// bits.
 struct AccessToken: Sendable {
     let text: String
 
@@ -17,14 +12,23 @@ struct AccessToken: Sendable {
     }
 
     init(using generator: inout some RandomNumberGenerator) {
-        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        text = Data(bytes).base64EncodedString()
-            .replacing("+", with: "-")
-            .replacing("/", with: "_")
-            .replacing("=", with: "")
+        text = "s_" + RandomText.letters(43, using: &generator)
     }
 
     var hash: TokenHash { TokenHash(of: text) }
+}
+
+/// Texts that cannot be guessed, and that a double click selects whole.
+enum RandomText {
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    /// So many letters and digits, 5.95 random bits each.
+    static func letters(_ count: Int, using generator: inout some RandomNumberGenerator) -> String {
+        String(
+            decoding: (0..<count).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] },
+            as: UTF8.self
+        )
+    }
 }
 
 /// The SHA-256 of an access token, under which its session is stored and remembered.

@@ -68,7 +68,7 @@ extension ActionService {
         }
     }
 
-    private func cachedSession(_ token: TokenHash) -> StoredSession? {
+    func cachedSession(_ token: TokenHash) -> StoredSession? {
         let now = clock.instant()
         return sessions.withLock { $0.session(token, at: now) }
     }
@@ -80,6 +80,13 @@ extension ActionService {
         let stored = try await store.sessions.session(tokenHash: token.bytes)
         observe(.sessionLoaded(found: stored != nil))
         guard let session = stored?.ending(unusedFor: configuration.sessionIdle) else { return nil }
+        guard session.token != .reused else {
+            // One of two has a token that is over: which of them is the user, no one can say.
+            try await store.sessions.delete(tokenHash: token.bytes)
+            forget(.user(session.userID))
+            observe(.tokenReused)
+            return nil
+        }
         remember(session, for: token, loadedAt: moment)
         let now = clock.now()
         if configuration.sessionIdle != nil, !session.isExpired(at: now) {

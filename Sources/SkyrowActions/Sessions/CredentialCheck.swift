@@ -97,7 +97,7 @@ struct CredentialCheck {
         }
     }
 
-    private static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
+    static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
 
     static let tokenNotAccepted = SkyrowError(
         .accessTokenNotAccepted,

@@ -141,12 +141,12 @@ struct ActionCall: Sendable {
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.signUp(request, from: context.sender.client))
+                .auth(try await service.signUp(request, from: context.sender.client, origin: context.sender.origin))
             }
         case .authLogIn:
             let request = try LogInRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.logIn(request, from: context.sender.client))
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.sender.origin))
             }
         case .authLogOut:
             self.init { service, context async throws(SkyrowError) in
@@ -156,7 +156,16 @@ struct ActionCall: Sendable {
         case .authPassword:
             let request = try ChangePasswordRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.changePassword(request, by: context.caller, from: context.sender.client))
+                let sender = context.sender
+                return .auth(
+                    try await service.changePassword(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        origin: sender.origin
+                    )
+                )
             }
         case .authDisableSet:
             let request = try SetDisabledRequest(parameters: parameters)
@@ -171,7 +180,30 @@ struct ActionCall: Sendable {
             }
         case .me:
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.me(by: context.caller, with: context.sender.credentials))
+                let sender = context.sender
+                return .auth(
+                    try await service.me(by: context.caller, with: sender.credentials, origin: sender.origin)
+                )
+            }
+        case .authBecome:
+            let request = try BecomeRequest(parameters: parameters)
+            self.init { service, _ async throws(SkyrowError) in
+                .auth(try await service.become(request))
+            }
+        case .authRotate:
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.rotateToken(by: context.caller, with: context.sender.credentials))
+            }
+        case .sessionList:
+            self.init { service, context async throws(SkyrowError) in
+                .sessions(try await service.sessions(by: context.caller, with: context.sender.credentials))
+            }
+        case .sessionRevoke:
+            let request = try RevokeSessionsRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .revokedSessions(
+                    try await service.revokeSessions(request, by: context.caller, with: context.sender.credentials)
+                )
             }
         case .roleAssign:
             let request = try RoleMembersRequest(parameters: parameters)

@@ -20,6 +20,12 @@ struct ActionDispatcher: Sendable {
     struct Sender: Sendable {
         var credentials: Credentials
         var client: ClientKey
+        var address: ClientAddress?
+        var userAgent: String?
+
+        var origin: RequestOrigin {
+            RequestOrigin(address: address?.description, userAgent: userAgent)
+        }
     }
 
     /// A call that needs the request's bytes no more.
@@ -109,6 +115,7 @@ struct ActionDispatcher: Sendable {
     ) async -> (Outcome, UserID?) {
         let id = context.id
         let caller: Caller
+        var sender = call.sender
         switch call.caller {
         case .success(let settled?):
             caller = settled
@@ -119,13 +126,16 @@ struct ActionDispatcher: Sendable {
             } catch {
                 return (.refused(error.reported(as: id)), nil)
             }
+            if let token = await service.renewToken(of: sender.credentials, by: caller, for: call.action) {
+                sender.credentials.accessToken = token
+                context.renewedToken.token = token
+            }
         case .failure(let error):
             service.noteRefusal(error)
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
             let action = try call.call.get()
-            let sender = call.sender
             let result = try await action(
                 service,
                 ActionCall.Context(caller: caller, sender: sender, requestID: id, turn: turn)

@@ -50,7 +50,7 @@ package enum CORSPolicy: Hashable, Sendable {
 
     private static let exposed = HTTPField(
         "access-control-expose-headers",
-        "X-Skygear-Request-Id, Retry-After, Traceresponse"
+        "X-Skygear-Request-Id, X-Skyrow-Access-Token, Retry-After, Traceresponse"
     )
     private static let usualHeaders = """
         Authorization, Content-Type, Traceparent, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, \

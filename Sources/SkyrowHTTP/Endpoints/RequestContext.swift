@@ -1,5 +1,6 @@
 import Logging
 package import SkyrowModel
+import Synchronization
 
 /// What belongs to one request: its id, trace, action and memory account.
 package struct RequestContext: Sendable {
@@ -10,6 +11,8 @@ package struct RequestContext: Sendable {
     package internal(set) var action: ActionName?
     /// Where the memory of its results is taken from.
     let account: ResponseAccount
+    /// The access token that the session of the request has got in place of its own, for the response to carry.
+    let renewedToken = RenewedToken()
 
     init(id: RequestID, traceID: TraceID? = nil, account: ResponseAccount) {
         self.id = id
@@ -22,5 +25,15 @@ package struct RequestContext: Sendable {
         if let action { metadata["action"] = .string(action.rawValue) }
         if let traceID { metadata["trace_id"] = .string(traceID.description) }
         return metadata
+    }
+}
+
+/// A token that several calls of one request may set, of which one does.
+final class RenewedToken: Sendable {
+    private let value = Mutex<String?>(nil)
+
+    var token: String? {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
     }
 }

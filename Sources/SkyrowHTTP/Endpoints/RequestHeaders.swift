@@ -8,6 +8,7 @@ struct RequestHeaders {
     private(set) var host: String?
     private(set) var accessToken: String?
     private(set) var requestID: RequestID?
+    private(set) var userAgent: String?
     private(set) var origin: String?
     /// The caller's trace, when there is one field about it and it is well-formed.
     private(set) var traceParent: TraceParent?
@@ -22,6 +23,7 @@ struct RequestHeaders {
             switch name.utf8.count {
             case 4 where name.isSameHeader(as: "host"): host = value
             case 6 where name.isSameHeader(as: "origin"): origin = value
+            case 10 where name.isSameHeader(as: "user-agent"): userAgent = value
             case 11 where name.isSameHeader(as: "traceparent"):
                 traceParents += 1
                 traceParent = traceParents == 1 ? TraceParent(value) : nil

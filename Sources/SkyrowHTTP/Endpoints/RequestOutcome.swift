@@ -58,6 +58,12 @@ struct RequestOutcome: Sendable {
         response.fields.append(HTTPField("retry-after", "\(seconds)"))
     }
 
+    /// Has the response carry the access token that is to be used from now on.
+    mutating func addRenewedToken(of context: RequestContext) {
+        guard let token = context.renewedToken.token else { return }
+        response.fields.append(HTTPField("x-skyrow-access-token", token))
+    }
+
     static func methodNotAllowed(_ allowed: String, in envelope: Envelope) -> RequestOutcome {
         let error = SkyrowError(.undefinedOperation, "This path takes \(allowed) only.")
         var outcome = failure(error, in: envelope, status: .methodNotAllowed, .http)

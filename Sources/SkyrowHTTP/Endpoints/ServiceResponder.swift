@@ -79,6 +79,7 @@ package struct ServiceResponder: HTTPResponder {
         } else {
             let context = RequestContext(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
             outcome = await route(request, headers: headers, client: client, context: context)
+            outcome.addRenewedToken(of: context)
             outcome.traceID = context.traceID
         }
         let time = NIODeadline.now() - request.arrival
@@ -97,7 +98,9 @@ package struct ServiceResponder: HTTPResponder {
         let traceID = span.own?.traceID ?? headers.traceParent?.traceID
         var outcome = await ServiceContext.withValue(span.context) {
             let context = RequestContext(id: id, traceID: traceID, account: account(for: client))
-            return await route(request, headers: headers, client: client, context: context)
+            var outcome = await route(request, headers: headers, client: client, context: context)
+            outcome.addRenewedToken(of: context)
+            return outcome
         }
         outcome.traceID = traceID
         span.end(outcome, method: request.head.method, id: id)
@@ -161,7 +164,12 @@ package struct ServiceResponder: HTTPResponder {
         context: RequestContext
     ) async -> RequestOutcome {
         let method = request.head.method
-        let sender = ActionDispatcher.Sender(credentials: headers.credentials, client: clients.key(of: client))
+        let sender = ActionDispatcher.Sender(
+            credentials: headers.credentials,
+            client: clients.key(of: client),
+            address: client.address,
+            userAgent: headers.userAgent
+        )
         if method == .OPTIONS {
             let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
             return RequestOutcome(response, .preflight)

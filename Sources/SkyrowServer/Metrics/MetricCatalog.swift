@@ -161,6 +161,12 @@ enum MetricCatalog {
             "Access tokens that the database was asked about."
         ),
         Entry(
+            "skyrow_session_token_reuses_total",
+            .counter,
+            ["application"],
+            "Sessions that were ended because a token was used that they had given up."
+        ),
+        Entry(
             "skyrow_session_revocations_total",
             .counter,
             ["application"],

@@ -74,9 +74,10 @@ extension ServiceConfiguration {
         let accounts = settings.accounts
         self.init(
             keys: keys.map { (api: Secret($0.apiKey), master: Secret($0.masterKey)) },
-            tokenLifetime: accounts.sessionLifetime,
+            tokenLifetime: accounts.sessionAbsolute,
             sessionIdle: accounts.sessionIdle,
             sessionLimit: accounts.sessionLimit,
+            sessionRotation: accounts.sessionRotate,
             sessionCacheSize: accounts.sessionCache,
             passwords: PasswordConfiguration(
                 threads: accounts.passwordThreads ?? PasswordThreads.ofThisMachine(),

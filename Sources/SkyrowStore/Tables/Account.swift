@@ -22,12 +22,40 @@ package struct NewSession: Sendable {
     package var expiresAt: Timestamp?
     /// How many sessions the user may have with this one; those unused for longest end.
     package var limit: Int
+    /// What opens it; nil where it does not matter.
+    package var createdWith: SessionOpening?
+    package var device: SessionDevice
+    package var origin: RequestOrigin
+    /// The session in whose place it comes: its device is that of the new one, unless that has one of its own.
+    package var replaced: [UInt8]?
 
-    package init(tokenHash: [UInt8], expiresAt: Timestamp?, limit: Int = .max) {
+    package init(
+        tokenHash: [UInt8],
+        expiresAt: Timestamp?,
+        limit: Int = .max,
+        createdWith: SessionOpening? = nil,
+        device: SessionDevice = SessionDevice(),
+        origin: RequestOrigin = RequestOrigin(),
+        replaced: [UInt8]? = nil
+    ) {
         self.tokenHash = tokenHash
         self.expiresAt = expiresAt
         self.limit = limit
+        self.createdWith = createdWith
+        self.device = device
+        self.origin = origin
+        self.replaced = replaced
     }
+}
+
+/// What opens a session.
+package enum SessionOpening: String, Hashable, Sendable {
+    case signUp = "signup"
+    case logIn = "login"
+    /// A change of the password.
+    case password
+    /// The master key, for a user.
+    case master
 }
 
 /// What a log-in compares with.

@@ -15,6 +15,18 @@ package struct StoredSession: Hashable, Sendable {
     /// Whether the user's tokens of that time were revoked; set only while the account is disabled, since its user is
     /// to learn of that and not of the token.
     package var isRevoked: Bool
+    /// When its token was given out; nil for one that has just been opened.
+    package var tokenGivenAt: Timestamp?
+    /// Which of the session's tokens found it.
+    package var token: Token
+
+    package enum Token: Hashable, Sendable {
+        case current
+        /// The one before, while it is still accepted.
+        case previous
+        /// The one before, when it no longer is: two hold the session, one of whom is not its user.
+        case reused
+    }
 
     package init(
         userID: UserID,
@@ -23,7 +35,9 @@ package struct StoredSession: Hashable, Sendable {
         expiresAt: Timestamp? = nil,
         lastUsedAt: Timestamp? = nil,
         suspension: AccountSuspension? = nil,
-        isRevoked: Bool = false
+        isRevoked: Bool = false,
+        tokenGivenAt: Timestamp? = nil,
+        token: Token = .current
     ) {
         self.userID = userID
         self.roles = roles
@@ -32,6 +46,8 @@ package struct StoredSession: Hashable, Sendable {
         self.lastUsedAt = lastUsedAt
         self.suspension = suspension
         self.isRevoked = isRevoked
+        self.tokenGivenAt = tokenGivenAt
+        self.token = token
     }
 }
 
@@ -53,7 +69,9 @@ package struct SessionTable: Sendable {
                 SELECT account.id, session.expires_at,
                     account.disabled, account.disabled_message, account.disabled_until,
                     coalesce(given.roles, '{}'), coalesce(given.is_admin, false),
-                    session.epoch <> account.epoch, session.last_used_at
+                    session.epoch <> account.epoch, session.last_used_at,
+                    coalesce(session.rotated_at, session.created_at), session.token_hash <> \(tokenHash),
+                    session.rotated_at <= now() - \(SessionTable.previousTokenTime)
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
@@ -62,11 +80,13 @@ package struct SessionTable: Sendable {
                     FROM \(schema)._user_role AS member JOIN \(schema)._role AS role ON role.name = member.role
                     WHERE member.user_id = account.id
                 ) AS given ON true
-                WHERE session.token_hash = \(tokenHash)
+                WHERE \(SessionTable.has(tokenHash))
                     AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
                 """
             )
             guard !result.isEmpty else { return nil }
+            let isPrevious = try result.decode(row: 0, column: 10, as: Bool.self)
+            let isOver = try result.decode(row: 0, column: 11, as: Bool?.self) ?? false
             return StoredSession(
                 userID: try result.decode(row: 0, column: 0),
                 roles: try result.decode(row: 0, column: 5),
@@ -74,9 +94,20 @@ package struct SessionTable: Sendable {
                 expiresAt: try Timestamp(result, row: 0, column: 1),
                 lastUsedAt: try Timestamp(result, row: 0, column: 8),
                 suspension: try AccountSuspension(result, row: 0, column: 2),
-                isRevoked: try result.decode(row: 0, column: 7)
+                isRevoked: try result.decode(row: 0, column: 7),
+                tokenGivenAt: try Timestamp(result, row: 0, column: 9),
+                token: !isPrevious ? .current : isOver ? .reused : .previous
             )
         }
+    }
+
+    /// How long the token before is accepted after a session has got another one: for the requests that are under way, and
+    /// those of other windows.
+    static let previousTokenTime: SQL = "interval '30 seconds'"
+
+    /// Whether `session` is that of the token with this hash, or of its previous one.
+    static func has(_ tokenHash: [UInt8]) -> SQL {
+        "(session.token_hash = \(tokenHash) OR session.previous_hash = \(tokenHash))"
     }
 
     /// Ends a session; true when there was one.
@@ -84,8 +115,137 @@ package struct SessionTable: Sendable {
     package func delete(tokenHash: [UInt8]) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             try await store.client.write(
-                "DELETE FROM \(schema)._session WHERE token_hash = \(tokenHash)"
+                "DELETE FROM \(schema)._session AS session WHERE \(SessionTable.has(tokenHash))"
             ).affectedRows > 0
+        }
+    }
+
+    /// Gives a session another token; the present one is accepted for a while after. False when the session has ended, or
+    /// has got another token meanwhile.
+    ///
+    /// The account's row is locked, so that no revocation of its tokens is passed by; there is never a second session.
+    package func rotate(
+        _ tokenHash: [UInt8],
+        of user: UserID,
+        to newHash: [UInt8]
+    ) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                """
+                WITH account AS (
+                    SELECT account.id, account.epoch FROM \(schema)._user AS account
+                    WHERE account.id = \(user) FOR NO KEY UPDATE
+                )
+                UPDATE \(schema)._session AS session
+                SET token_hash = \(newHash), previous_hash = session.token_hash, rotated_at = now()
+                FROM account
+                WHERE session.token_hash = \(tokenHash) AND session.user_id = account.id AND session.epoch = account.epoch
+                """
+            ).affectedRows > 0
+        }
+    }
+
+    /// The sessions of a user that have not ended, those used last first, up to a number.
+    ///
+    /// - Parameters:
+    ///   - current: the hash of the token by which one of them is the current one.
+    ///   - unusedSince: sessions last used before it have ended; nil: none for that reason.
+    ///   - now: decides which have ended by their age.
+    package func sessions(
+        of user: UserID,
+        current: [UInt8]?,
+        unusedSince: Timestamp?,
+        at now: Timestamp,
+        limit: Int = AccountSession.maximumListed
+    ) async throws(SkyrowError) -> [AccountSession] {
+        try await store.reporting {
+            let isCurrent: SQL = current.map { SessionTable.has($0) } ?? "false"
+            let result = try await store.client.read(
+                """
+                SELECT session.id::text, session.device_id, session.device_name, host(session.address),
+                    session.user_agent, session.created_at, session.last_used_at, session.expires_at,
+                    session.created_with, coalesce(\(isCurrent), false)
+                FROM \(schema)._session AS session JOIN \(schema)._user AS account ON account.id = session.user_id
+                WHERE account.id = \(user) AND session.epoch = account.epoch
+                    AND (session.expires_at IS NULL OR session.expires_at > \(PostgresTimestamp(now)))
+                    AND (session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)) IS NOT TRUE
+                ORDER BY session.last_used_at DESC, session.created_at DESC, session.id LIMIT \(Int64(limit))
+                """
+            )
+            var sessions: [AccountSession] = []
+            for row in 0..<result.rowCount {
+                sessions.append(
+                    AccountSession(
+                        id: try result.decode(row: row, column: 0),
+                        device: SessionDevice(
+                            id: try result.decode(row: row, column: 1),
+                            name: try result.decode(row: row, column: 2)
+                        ),
+                        address: try result.decode(row: row, column: 3),
+                        userAgent: try result.decode(row: row, column: 4),
+                        createdAt: try Timestamp(result, row: row, column: 5) ?? .negativeInfinity,
+                        lastUsedAt: try Timestamp(result, row: row, column: 6) ?? .negativeInfinity,
+                        expiresAt: try Timestamp(result, row: row, column: 7),
+                        createdWith: try result.decode(row: row, column: 8),
+                        isCurrent: try result.decode(row: row, column: 9)
+                    )
+                )
+            }
+            return sessions
+        }
+    }
+
+    /// Ends those of a user's sessions that have these ids; returns how many there were.
+    ///
+    /// - Parameter ids: UUIDs.
+    package func delete(_ ids: [String], of user: UserID) async throws(SkyrowError) -> Int {
+        guard !ids.isEmpty else { return 0 }
+        return try await store.reporting {
+            try await store.client.write(
+                """
+                DELETE FROM \(schema)._session AS session
+                WHERE session.user_id = \(user) AND session.id = ANY (\(ids)::uuid[])
+                """
+            ).affectedRows
+        }
+    }
+
+    /// Revokes the tokens of a user, but for that of the session that is kept; returns how many sessions have ended.
+    ///
+    /// The epoch moves and the kept session with it, in one statement, so that no session that is opened meanwhile goes
+    /// on. nil when the one to keep has ended itself, or there is no such user; then nothing is done.
+    ///
+    /// - Parameter kept: the hash of the token of the session that goes on; nil ends all.
+    package func revokeAll(of user: UserID, keeping kept: [UInt8]?) async throws(SkyrowError) -> Int? {
+        try await store.reporting {
+            let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
+            let condition: SQL =
+                kept.map { hash in
+                    """
+                     AND EXISTS (
+                        SELECT FROM \(schema)._session AS session
+                        WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                    )
+                    """
+                } ?? ""
+            let result = try await store.client.write(
+                """
+                WITH account AS (
+                    UPDATE \(schema)._user AS account SET epoch = account.epoch + 1
+                    WHERE account.id = \(user)\(condition)
+                    RETURNING account.id, account.epoch
+                ), kept AS (
+                    UPDATE \(schema)._session AS session SET epoch = account.epoch FROM account
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
+                ), ended AS (
+                    DELETE FROM \(schema)._session AS session USING account
+                    WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
+                    RETURNING session.epoch = account.epoch - 1 AS was_open
+                )
+                SELECT (SELECT count(*) FROM ended WHERE was_open) FROM account
+                """
+            )
+            return result.isEmpty ? nil : Int(try result.decode(row: 0, column: 0, as: Int64.self))
         }
     }
 

@@ -145,7 +145,7 @@ package struct UserTable: Sendable {
         try await signIn(
             updating: """
                 UPDATE \(schema)._user AS account SET last_seen_at = now() FROM \(schema)._session AS session
-                WHERE account.id = \(id) AND session.token_hash = \(tokenHash)
+                WHERE account.id = \(id) AND \(SessionTable.has(tokenHash))
                     AND session.user_id = account.id AND session.epoch = account.epoch
                 """,
             isLogIn: false,
@@ -252,12 +252,28 @@ package struct UserTable: Sendable {
 
     /// Inserts a session of `account`, a part of the statement that holds the account's row.
     private func insertion(of session: NewSession) -> SQL {
-        """
-        INSERT INTO \(schema)._session (token_hash, user_id, expires_at, epoch)
-        SELECT \(session.tokenHash), account.id,
-            \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch
-        FROM account
-        """
+        // What a deletion in the same statement takes away is still to be seen here.
+        let replaced: SQL =
+            session.replaced.map {
+                " LEFT JOIN \(schema)._session AS session ON session.user_id = account.id AND \(SessionTable.has($0))"
+            } ?? ""
+        let (id, name): (SQL, SQL) =
+            session.replaced == nil
+            ? ("\(session.device.id as String?)", "\(session.device.name as String?)")
+            : (
+                "coalesce(\(session.device.id as String?), session.device_id)",
+                "coalesce(\(session.device.name as String?), session.device_name)"
+            )
+        return """
+            INSERT INTO \(schema)._session (
+                token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with
+            )
+            SELECT \(session.tokenHash), account.id,
+                \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch,
+                \(id), \(name), \(session.origin.address as String?)::inet, \(session.origin.userAgent as String?),
+                \(session.createdWith?.rawValue as String?)
+            FROM account\(replaced)
+            """
     }
 
     /// Ends the sessions of `account` that a further one leaves no place for, those unused for longest.

@@ -17,12 +17,16 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:password`, `me`
+    /// `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
     /// `{"status":"OK"}`: `auth:logout`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
+    /// `session:list`
+    case sessions([AccountSession])
+    /// `session:revoke`
+    case revokedSessions(Int)
     /// `role:default`, `role:admin`
     case roles([RoleName])
     /// `role:get`
@@ -66,9 +70,9 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
-            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .roles,
-                .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles, .defaultAccess,
-                .json:
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .sessions,
+                .revokedSessions, .roles, .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles,
+                .defaultAccess, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -124,6 +128,8 @@ extension JSONWriter {
             string("OK")
             endObject()
         case .done: string("OK")
+        case .sessions(let sessions): self.sessions(sessions)
+        case .revokedSessions(let count): revokedSessions(count)
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .schema(let schema): self.schema(schema)

@@ -34,7 +34,8 @@ extension SignUpRequest {
         self.init(
             authData: try loginData(parameters) ?? [:],
             password: try parameters.string("password"),
-            profile: fields.list
+            profile: fields.list,
+            device: try SessionDevice(parameters)
         )
     }
 }
@@ -46,7 +47,8 @@ extension LogInRequest {
         try refuseProvider(parameters)
         self.init(
             authData: try parameters.required("auth_data", loginData(parameters)),
-            password: try parameters.required("password", parameters.string("password"))
+            password: try parameters.required("password", parameters.string("password")),
+            device: try SessionDevice(parameters)
         )
     }
 }
@@ -159,6 +161,7 @@ extension JSONWriter {
             }
             endObject()
         }
+        device(request.device)
         endObject()
     }
 
@@ -169,6 +172,7 @@ extension JSONWriter {
         authData(request.authData)
         key("password")
         string(request.password)
+        device(request.device)
         endObject()
     }
 

@@ -84,7 +84,8 @@ import Testing
         ("trusted-proxies", "SKYROW_TRUSTED_PROXIES", "127.0.0.1", "10.0.0.0/8,::1"),
         ("forwarded-header", "SKYROW_FORWARDED_HEADER", "forwarded", "X-Forwarded-For"),
         ("rate-limit-login", "SKYROW_RATE_LIMIT_LOGIN", "off", "100/s"),
-        ("session-lifetime", "SKYROW_SESSION_LIFETIME", "never", "12h"),
+        ("session-absolute", "SKYROW_SESSION_ABSOLUTE", "never", "12h"),
+        ("session-rotate", "SKYROW_SESSION_ROTATE", "off", "1d"),
         ("statement-timeout", "SKYROW_STATEMENT_TIMEOUT", "500ms", "2m"),
     ])
     func theFlagWinsOverTheEnvironmentAndThatOverTheFile(
@@ -132,7 +133,8 @@ import Testing
         ("login-key-readers", ""), ("login-key-readers", "email"), ("login-key-readers", "email=nobody"),
         ("login-key-readers", "email=owner,email=users"), ("login-scripts", "latin"), ("session-idle", "1m"),
         ("session-limit", "0"), ("password-minimum", "0"), ("password-threads", "0"), ("guess-limit-client", "-1"),
-        ("session-lifetime", "0"), ("session-lifetime", "soon"), ("statement-timeout", "10ms"),
+        ("session-absolute", "0"), ("session-absolute", "soon"), ("session-rotate", "1m"),
+        ("statement-timeout", "10ms"),
         ("idle-timeout", "-5s"), ("idle-timeout", "5 s"), ("idle-timeout", "99999999999d"),
     ])
     func aWrongValueIsOneSentenceThatNamesItsOrigin(name: String, text: String) throws {

@@ -62,13 +62,13 @@ package struct AccountSettings: SettingGroup {
         "The fewest characters of a new password; older ones go on."
     ).ofApplications
 
-    package let sessionLifetime = Setting<Duration?>(
-        "session-lifetime",
-        .seconds(30 * 86_400),
-        shown: "30d",
+    package let sessionAbsolute = Setting<Duration?>(
+        "session-absolute",
+        .seconds(365 * 86_400),
+        shown: "365d",
         .text("duration"),
         mustBe: "a duration from 1m to 3650d, or 'never'",
-        "How long an access token is valid; `never` lets it live until it is revoked."
+        "How long a session lasts, whatever use is made of it; `never` lets it last until it is revoked."
     ) { text in
         if text == "never" { return .some(nil) }
         return DurationText.duration(text).flatMap {
@@ -78,11 +78,11 @@ package struct AccountSettings: SettingGroup {
 
     package let sessionIdle = Setting<Duration?>(
         "session-idle",
-        .seconds(14 * 86_400),
-        shown: "14d",
+        .seconds(90 * 86_400),
+        shown: "90d",
         .text("duration"),
         mustBe: "a duration from 5m to 3650d, or 'never'",
-        "How long an access token may go unused before it ends, to the minute; `never` sets no such limit."
+        "How long a session may go unused before it ends, to the minute; `never` sets no such limit."
     ) { text in
         if text == "never" { return .some(nil) }
         return DurationText.duration(text).flatMap {
@@ -92,11 +92,28 @@ package struct AccountSettings: SettingGroup {
 
     package let sessionLimit = Setting.integer(
         "session-limit",
-        100,
+        50,
         in: 1...10_000,
         unit: "count",
         "How many sessions a user may have; a further one ends the one that was not used for longest."
     ).ofApplications
+
+    package let sessionRotate = Setting<Duration?>(
+        "session-rotate",
+        nil,
+        shown: "off",
+        .text("duration"),
+        mustBe: "a duration from 5m to 3650d, or 'off'",
+        """
+        After how long a session that is used gets another access token, which a response brings in \
+        `X-Skyrow-Access-Token`; the one before is accepted for 30 seconds more. `off` where clients do not read it.
+        """
+    ) { text in
+        if text == "off" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(300)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }.ofApplications
 
     package let sessionCache = Setting.integer(
         "session-cache",

@@ -1,0 +1,58 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+extension SkyrowClient {
+    /// Goes on with the session of an access token, such as one that another part of the application has.
+    @discardableResult
+    public func become(token: String) async throws(ClientError) -> Account {
+        let request = BecomeRequest(token: token)
+        return try await logIn(.authBecome) { $0.becomeParameters(request) }
+    }
+
+    /// Gives the session another access token; the one before is accepted for 30 seconds more.
+    @discardableResult
+    public func rotateToken() async throws(ClientError) -> Account {
+        try await logIn(.authRotate, parameters: nil)
+    }
+
+    /// The sessions of the logged-in user, those used last first.
+    public func sessions() async throws(ClientError) -> [AccountSession] {
+        try await call(.sessionList) { json throws(SkyrowError) in
+            var sessions: [AccountSession] = []
+            for element in json.elements { sessions.append(try AccountSession(result: element)) }
+            return sessions
+        }
+    }
+
+    /// Ends sessions of the logged-in user; returns how many of them there were.
+    @discardableResult
+    public func revokeSessions(_ ids: [String]) async throws(ClientError) -> Int {
+        try await revoke(.ids(ids))
+    }
+
+    /// Ends all sessions of the logged-in user but this one; returns how many there were.
+    @discardableResult
+    public func revokeOtherSessions() async throws(ClientError) -> Int {
+        try await revoke(.all(exceptCurrent: true))
+    }
+
+    /// Ends all sessions of the logged-in user, this one too; returns how many there were.
+    @discardableResult
+    public func revokeAllSessions() async throws(ClientError) -> Int {
+        let count = try await revoke(.all(exceptCurrent: false))
+        store(nil)
+        return count
+    }
+
+    private func revoke(_ request: RevokeSessionsRequest) async throws(ClientError) -> Int {
+        try await call(.sessionRevoke) {
+            $0.revokeSessionsParameters(request)
+        } read: { json throws(SkyrowError) in
+            guard let count = json["revoked"]?.wholeNumber.flatMap({ Int(exactly: $0) }) else {
+                throw SkyrowError(.badRequest, "The result says how many sessions were ended.")
+            }
+            return count
+        }
+    }
+}

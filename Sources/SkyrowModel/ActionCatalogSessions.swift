@@ -1,0 +1,80 @@
+// The declarations of `session:*`, `auth:become` and `auth:rotate`.
+
+extension ActionCatalog {
+    static let authBecome = ActionDescription(
+        .authBecome,
+        "Returns the account of an access token, with that token; no session is opened.",
+        requirement: .key,
+        parameters: [ActionParameter("token", "An access token.", .string(), isRequired: true)],
+        result: .named(.authResult),
+        errors: [.userDisabled],
+        cost: .read,
+        changesData: true
+    )
+
+    static let authRotate = ActionDescription(
+        .authRotate,
+        "Gives the session of the request another access token; the one before is accepted for 30 seconds more.",
+        requirement: .user,
+        result: .named(.authResult),
+        errors: [.userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    static let sessionList = ActionDescription(
+        .sessionList,
+        "Returns the sessions of the user, those used last first.",
+        requirement: .user,
+        result: .array(of: accountSession),
+        errors: [.userDisabled],
+        cost: .read,
+        changesData: false
+    )
+
+    static let sessionRevoke = ActionDescription(
+        .sessionRevoke,
+        "Ends sessions of the user: some by their ids, or all.",
+        requirement: .user,
+        parameters: [
+            ActionParameter("ids", "The ids of sessions.", .nullable(.array(of: .string(maximum: 36)))),
+            ActionParameter("all", "Whether all sessions end, in place of ids.", .nullable(.boolean)),
+            ActionParameter(
+                "except_current",
+                "Whether, of all, the session of the request goes on.",
+                .nullable(.boolean)
+            ),
+        ],
+        result: .object([JSONMember("revoked", .integer(minimum: 0), isRequired: true)]),
+        errors: [.userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    /// The parameters of a login that say for which device it is.
+    static let device = [
+        ActionParameter(
+            "device_id",
+            "What the application recognises the device by.",
+            .nullable(.string(maximum: SessionDevice.maximumBytes))
+        ),
+        ActionParameter(
+            "device_name",
+            "What the user recognises the device by.",
+            .nullable(.string(maximum: SessionDevice.maximumBytes))
+        ),
+    ]
+
+    private static let accountSession = JSONShape.object([
+        JSONMember("id", .string(maximum: 36), isRequired: true),
+        JSONMember("device_id", .string(maximum: SessionDevice.maximumBytes)),
+        JSONMember("device_name", .string(maximum: SessionDevice.maximumBytes)),
+        JSONMember("address", .string()),
+        JSONMember("user_agent", .string(maximum: SessionDevice.maximumBytes)),
+        JSONMember("created_at", .dateTime, isRequired: true),
+        JSONMember("last_used_at", .dateTime, isRequired: true),
+        JSONMember("expires_at", .dateTime),
+        JSONMember("created_with", .string()),
+        JSONMember("current", .boolean, isRequired: true),
+    ])
+}

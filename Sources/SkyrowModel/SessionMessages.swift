@@ -1,0 +1,100 @@
+/// The device that a session belongs to, as its application calls it.
+public struct SessionDevice: Hashable, Sendable {
+    /// The longest id or name, in bytes.
+    package static let maximumBytes = 255
+
+    /// What the application recognises the device by.
+    public var id: String?
+    /// What its user recognises it by, such as `Ann's phone`.
+    public var name: String?
+
+    public init(id: String? = nil, name: String? = nil) {
+        self.id = id
+        self.name = name
+    }
+}
+
+/// Where a request comes from.
+package struct RequestOrigin: Hashable, Sendable {
+    /// The IPv4 or IPv6 address of the client; nil when it came through a Unix socket.
+    package var address: String?
+    /// At most 255 bytes of the `User-Agent`, without control characters.
+    package let userAgent: String?
+
+    package init(address: String? = nil, userAgent: String? = nil) {
+        self.address = address
+        self.userAgent = userAgent.map(RequestOrigin.shortened)
+    }
+
+    private static func shortened(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        var count = 0
+        for scalar in text.unicodeScalars where scalar.value >= 0x20 && scalar.value != 0x7F {
+            count += UTF8.width(scalar)
+            guard count <= SessionDevice.maximumBytes else { break }
+            result.append(scalar)
+        }
+        return String(result)
+    }
+}
+
+/// One of a user's sessions.
+public struct AccountSession: Hashable, Sendable {
+    /// By which ``SkyrowClient`` and `session:revoke` name it; it opens nothing.
+    public var id: String
+    public var device: SessionDevice
+    /// The address that it was opened from.
+    public var address: String?
+    /// The `User-Agent` that it was opened with.
+    public var userAgent: String?
+    public var createdAt: Timestamp
+    /// When it was last used, to the minute.
+    public var lastUsedAt: Timestamp
+    /// When it ends by its age; nil means never.
+    public var expiresAt: Timestamp?
+    /// What opened it: `signup`, `login`, `password` or `master`.
+    public var createdWith: String?
+    /// Whether it is the one of the request that asked.
+    public var isCurrent: Bool
+
+    package init(
+        id: String,
+        device: SessionDevice = SessionDevice(),
+        address: String? = nil,
+        userAgent: String? = nil,
+        createdAt: Timestamp,
+        lastUsedAt: Timestamp,
+        expiresAt: Timestamp? = nil,
+        createdWith: String? = nil,
+        isCurrent: Bool = false
+    ) {
+        self.id = id
+        self.device = device
+        self.address = address
+        self.userAgent = userAgent
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.expiresAt = expiresAt
+        self.createdWith = createdWith
+        self.isCurrent = isCurrent
+    }
+
+    /// How many of a user's sessions are listed, those used last.
+    package static let maximumListed = 1000
+}
+
+/// `session:revoke`, decoded.
+package enum RevokeSessionsRequest: Hashable, Sendable {
+    /// These; an id of no session of the user is passed over.
+    case ids([String])
+    case all(exceptCurrent: Bool)
+}
+
+/// `auth:become`, decoded.
+package struct BecomeRequest: Hashable, Sendable {
+    package var token: String
+
+    package init(token: String) {
+        self.token = token
+    }
+}
