@@ -27,7 +27,8 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
-    let guesses: Mutex<GuessLimiter>
+    /// How many rows guesses were counted in at the last sweep.
+    let throttleRows = Atomic(0)
     package let rateLimiter: RateLimiter
     package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
@@ -64,7 +65,6 @@ package final class ActionService: Service, Sendable {
         let shared = shared ?? SharedCapacity(configuration, clock: clock, observe: observe)
         passwords = shared.passwords
         reads = shared.reads
-        guesses = Mutex(GuessLimiter(configuration.passwords.guesses))
         rateLimiter = RateLimiter(configuration.rateLimits)
     }
 
@@ -88,6 +88,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.listenForRevocations() }
                 group.addTask { await self.purgePeriodically() }
                 group.addTask { await self.recordUsesPeriodically() }
+                group.addTask { await self.sweepGuessesPeriodically() }
             }
         }
     }

@@ -13,6 +13,8 @@ package enum Observation: Sendable, Hashable {
     case passwordHashed
     /// A login or signup was turned away because too many passwords wait to be hashed.
     case passwordQueueFull
+    /// A password was not judged because too many were tried before.
+    case guessRefused
     /// A session was read from the database because it was not remembered.
     case sessionLoaded(found: Bool)
     /// A token was used that the session had before, long after it had got another one; the session was ended.

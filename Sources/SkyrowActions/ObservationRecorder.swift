@@ -10,6 +10,7 @@ package final class ObservationRecorder: Sendable {
     private let passwordHashes: Counter
     private let passwordQueueFull: Counter
     private let sessionsMissed: Counter
+    private let guessesRefused: Counter
     private let tokensReused: Counter
     private let sessionsForgotten: Counter
     private let sessionsPurged: Counter
@@ -29,6 +30,7 @@ package final class ObservationRecorder: Sendable {
         passwordHashes = Counter(label: "skyrow_password_hashes_total", factory: factory)
         passwordQueueFull = Counter(label: "skyrow_password_queue_full_total", factory: factory)
         sessionsMissed = counter("skyrow_session_cache_misses_total")
+        guessesRefused = counter("skyrow_guesses_refused_total")
         tokensReused = counter("skyrow_session_token_reuses_total")
         sessionsForgotten = counter("skyrow_session_revocations_total")
         sessionsPurged = counter("skyrow_purged_sessions_total")
@@ -47,6 +49,7 @@ package final class ObservationRecorder: Sendable {
         case .passwordHashed: passwordHashes.increment()
         case .passwordQueueFull: passwordQueueFull.increment()
         case .sessionLoaded: sessionsMissed.increment()
+        case .guessRefused: guessesRefused.increment()
         case .tokenReused: tokensReused.increment()
         case .sessionsForgotten: sessionsForgotten.increment()
         case .purged(let sessions, let keys):
@@ -80,7 +83,7 @@ package final class ObservationRecorder: Sendable {
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
         case .usesLost(let reason):
             logger.warning("The last use of sessions could not be recorded", metadata: ["error": "\(reason)"])
-        case .passwordHashed, .sessionLoaded, .sessionsForgotten:
+        case .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
             break
         }
     }

@@ -1,3 +1,5 @@
+package import SkyrowModel
+
 /// How a service is to behave; every value has a default.
 package struct ServiceConfiguration: Sendable {
     /// The key that lets clients in, and the one that passes every rule; nil where the database alone has keys.

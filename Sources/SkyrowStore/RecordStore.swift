@@ -1,4 +1,5 @@
 package import Logging
+internal import SkyrowCrypto
 package import SkyrowModel
 package import SkyrowPostgres
 internal import Synchronization
@@ -36,6 +37,7 @@ package final class RecordStore: Sendable {
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
+    private let loadedGuessKeys = Mutex<HMACBlocks?>(nil)
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
@@ -98,6 +100,17 @@ package final class RecordStore: Sendable {
         let keys = CursorKeys(secrets: try await SecretTable(client: client, schema: schema).secrets())
         loadedCursorKeys.withLock { $0 = keys }
         return keys
+    }
+
+    /// The key by which guesses are counted, as PostgreSQL takes it; read once.
+    func guessKeys() async throws -> (inner: [UInt8], outer: [UInt8]) {
+        if let blocks = loadedGuessKeys.withLock({ $0 }) { return (blocks.inner, blocks.outer) }
+        let secrets = try await SecretTable(client: client, schema: schema).secrets()
+        guard let secret = secrets.max(by: { $0.key < $1.key })?.value else { throw SkyrowError.unexpected }
+        // A key of its own, so that the secret may serve other purposes too.
+        let blocks = HMACBlocks(key: HMACSHA256(key: secret).code(of: Array("guess".utf8)).bytes)
+        loadedGuessKeys.withLock { $0 = blocks }
+        return (blocks.inner, blocks.outer)
     }
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.

@@ -43,7 +43,7 @@ extension ActionService {
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
-            let guess = Guess(account: AccountKey(logIn: data.values), client: client)
+            let guess = Guess(logIn: data.values, from: client, device: request.device)
             let (credentials, verdict) = try await judge(password, guess) { () async throws(SkyrowError) in
                 try await self.store.users.credentials(of: data.values)
             }
@@ -119,7 +119,7 @@ extension ActionService {
             let user = try caller.requiredUserID
             let old = try Password.checked(request.oldPassword, argument: "old_password")
             let new = try configuration.accounts.accepted(request.password, argument: "password")
-            let guess = Guess(account: AccountKey(user: user), client: client)
+            let guess = Guess(user: user, from: client)
             let (credentials, verdict) = try await judge(old, guess, replacingWeak: false) {
                 () async throws(SkyrowError) in
                 try await self.store.users.credentials(of: user)

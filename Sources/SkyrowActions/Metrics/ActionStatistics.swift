@@ -6,6 +6,8 @@ package struct ActionStatistics: Sendable {
     package let rememberedSessions: Int
     /// How often a remembered one was used.
     package let sessionHits: Int
+    /// The rows in which guesses of passwords are counted, as of the last minute.
+    package let throttleRows: Int
     /// The passwords that are being hashed or wait for it.
     package let waitingPasswords: Int
     /// The reads that are performed, and those that wait for their client's turn, by the queue that they are in.
@@ -18,6 +20,7 @@ extension ActionService {
         return ActionStatistics(
             rememberedSessions: count,
             sessionHits: hits,
+            throttleRows: throttleRows.load(ordering: .relaxed),
             waitingPasswords: passwords.waiting,
             reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]
         )

@@ -6,6 +6,34 @@ import Synchronization
 struct Guess: Sendable {
     let account: AccountKey
     let client: ClientKey
+    /// What it is counted by; nil where clients have no address, as behind a proxy that sends none: then there are none to tell
+    /// apart, and a limit would keep all of them out.
+    let source: GuessSource?
+
+    /// - Parameter logIn: the login keys and their values.
+    init(logIn values: [FieldName: String], from client: ClientKey, device: SessionDevice) {
+        account = AccountKey(logIn: values)
+        self.client = client
+        let accounts = values.sorted { $0.key < $1.key }.map {
+            GuessSource.Account(key: $0.key.rawValue, value: $0.value)
+        }
+        source = client == .none ? nil : GuessSource(accounts: accounts, client: client.bytes, deviceID: device.id)
+    }
+
+    /// - Parameter user: who changes the password.
+    init(user: UserID, from client: ClientKey) {
+        account = AccountKey(user: user)
+        self.client = client
+        let accounts = [GuessSource.Account(key: "_id", value: user.rawValue)]
+        source = client == .none ? nil : GuessSource(accounts: accounts, client: client.bytes)
+    }
+}
+
+extension ClientKey {
+    /// Both halves, the most significant byte first.
+    fileprivate var bytes: [UInt8] {
+        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
+    }
 }
 
 extension ActionService {
@@ -21,9 +49,7 @@ extension ActionService {
         replacingWeak: Bool = true,
         find: () async throws(SkyrowError) -> AccountCredentials?
     ) async throws(SkyrowError) -> (AccountCredentials?, PasswordHasher.Verdict) {
-        if let wait = guesses.withLock({ $0.claim(guess.account, from: guess.client, at: clock.instant()) }) {
-            throw RateLimiter.error(waiting: wait, isLogin: true)
-        }
+        let claim = try await claim(guess)
         do throws(SkyrowError) {
             let credentials = try await find()
             let verdict = try await passwords.verify(
@@ -33,13 +59,45 @@ extension ActionService {
                 from: guess.client,
                 replacingWeak: replacingWeak
             )
-            if credentials != nil, verdict.isRight {
-                guesses.withLock { $0.succeed(guess.account, from: guess.client, at: clock.instant()) }
+            if let claim, let credentials, verdict.isRight {
+                // The login stands without it; its guess counts then.
+                try? await store.throttle.succeed(claim, by: credentials.id)
             }
             return (credentials, verdict)
         } catch {
-            guesses.withLock { $0.withdraw(guess.account, from: guess.client, at: clock.instant()) }
+            if let claim { try? await store.throttle.withdraw(claim) }
             throw error
+        }
+    }
+
+    /// Counts a guess; nil where none is limited.
+    private func claim(_ guess: Guess) async throws(SkyrowError) -> GuessClaim? {
+        guard let source = guess.source else { return nil }
+        switch try await store.throttle.claim(source, configuration.passwords.guesses) {
+        case .claimed(let claim): return claim
+        case .refused(let wait):
+            observe(.guessRefused)
+            throw RateLimiter.error(waiting: wait, isLogin: true)
+        }
+    }
+
+    /// Sweeps what was counted, every minute.
+    func sweepGuessesPeriodically() async {
+        while !Task.isCancelled {
+            do {
+                try await clock.sleep(.seconds(60))
+            } catch {
+                return
+            }
+            await sweepGuesses()
+        }
+    }
+
+    func sweepGuesses() async {
+        do throws(SkyrowError) {
+            throttleRows.store(try await store.throttle.sweep(), ordering: .relaxed)
+        } catch {
+            observe(.purgeFailed(error.description))
         }
     }
 }

@@ -172,6 +172,18 @@ enum MetricCatalog {
             ["application"],
             "Times that remembered sessions were dropped because they ended."
         ),
+        Entry(
+            "skyrow_throttle_rows",
+            .gauge,
+            ["application"],
+            "Rows in which guesses of passwords are counted, as of the last minute."
+        ),
+        Entry(
+            "skyrow_guesses_refused_total",
+            .counter,
+            ["application"],
+            "Passwords that were not judged because too many were tried before."
+        ),
         Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait for it."),
         Entry("skyrow_password_hashes_total", .counter, "Passwords that were hashed."),
         Entry(

@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import SkyrowActions
 import SkyrowHTTP
+import SkyrowModel
 package import SkyrowPostgres
 
 // What each part of the service takes from the settings.
@@ -83,7 +84,11 @@ extension ServiceConfiguration {
                 threads: accounts.passwordThreads ?? PasswordThreads.ofThisMachine(),
                 queueLimit: accounts.passwordQueue,
                 queueShare: accounts.passwordQueueShare,
-                guesses: GuessLimits(client: accounts.guessLimitClient, account: accounts.guessLimitAccount)
+                guesses: GuessLimits(
+                    client: accounts.guessLimitClient,
+                    account: accounts.guessLimitAccount,
+                    total: accounts.guessLimitTotal
+                )
             ),
             accounts: AccountPolicy(settings),
             rateLimits: RateLimits(settings),

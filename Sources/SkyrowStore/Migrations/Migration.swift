@@ -57,6 +57,7 @@ extension Migration {
         Migration(version: 20, name: "0020_serial_words", script: text(PackageResources._020_serial_words_sql)),
         Migration(version: 21, name: "0021_class_rules", script: text(PackageResources._021_class_rules_sql)),
         Migration(version: 22, name: "0022_sessions", script: text(PackageResources._022_sessions_sql)),
+        Migration(version: 23, name: "0023_guesses", script: text(PackageResources._023_guesses_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

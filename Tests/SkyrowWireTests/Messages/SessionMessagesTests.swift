@@ -11,10 +11,14 @@ import Testing
     @Test func aLoginSaysForWhichDeviceItIs() throws {
         let device = SessionDevice(id: "7f3c", name: "Ann's phone")
         let logIn = LogInRequest(authData: ["username": "ann"], password: "pw", device: device)
-        #expect(try readJSON(writtenJSON { $0.logInParameters(logIn) }) { try LogInRequest(parameters: $0) }.device == device)
+        #expect(
+            try readJSON(writtenJSON { $0.logInParameters(logIn) }) { try LogInRequest(parameters: $0) }.device
+                == device
+        )
         let signUp = SignUpRequest(authData: ["username": "ann"], password: "pw", device: device)
         #expect(
-            try readJSON(writtenJSON { $0.signUpParameters(signUp) }) { try SignUpRequest(parameters: $0) }.device == device
+            try readJSON(writtenJSON { $0.signUpParameters(signUp) }) { try SignUpRequest(parameters: $0) }.device
+                == device
         )
         let none = try readJSON(#"{"auth_data":{"a":"b"},"password":"pw","device_id":null}"#) {
             try LogInRequest(parameters: $0)

@@ -167,9 +167,15 @@ package struct AccountSettings: SettingGroup {
         "guess-limit-account",
         50,
         """
-        How many passwords an hour may be tried for an account by all clients that have not logged in to it before; 0 for \
-        no limit.
+        How many passwords an hour may be tried for an account by all clients that have not logged in to it within 30 \
+        days; 0 for no limit.
         """
+    ).ofApplications
+
+    package let guessLimitTotal = GuessLimitSetting.limit(
+        "guess-limit-total",
+        100,
+        "How many wrong passwords a client may try in a quarter of an hour, for whatever accounts; 0 for no limit."
     ).ofApplications
 }
 
