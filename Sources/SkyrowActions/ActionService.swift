@@ -27,6 +27,7 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
+    let auditLog = Mutex(AuditLog())
     /// How many rows guesses were counted in at the last sweep.
     let throttleRows = Atomic(0)
     package let rateLimiter: RateLimiter
@@ -89,6 +90,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.purgePeriodically() }
                 group.addTask { await self.recordUsesPeriodically() }
                 group.addTask { await self.sweepGuessesPeriodically() }
+                group.addTask { await self.storeAuditPeriodically() }
             }
         }
     }

@@ -55,7 +55,7 @@ package final class ObservationRecorder: Sendable {
         case .purged(let sessions, let keys):
             sessionsPurged.increment(by: sessions)
             keysPurged.increment(by: keys)
-        case .listening, .purgeFailed, .usesLost: break
+        case .listening, .purgeFailed, .usesLost, .auditLost: break
         }
     }
 
@@ -81,6 +81,11 @@ package final class ObservationRecorder: Sendable {
             )
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
+        case .auditLost(let count, let reason):
+            logger.warning(
+                "Refusals could not be stored in the audit log",
+                metadata: ["events": "\(count)", "error": "\(reason)"]
+            )
         case .usesLost(let reason):
             logger.warning("The last use of sessions could not be recorded", metadata: ["error": "\(reason)"])
         case .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:

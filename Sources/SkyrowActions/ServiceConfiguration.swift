@@ -18,6 +18,8 @@ package struct ServiceConfiguration: Sendable {
     ///
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
+    /// How long what happened to accounts is kept; nil means for ever.
+    package var auditRetention: Duration?
     package var passwords: PasswordConfiguration
     /// What new passwords and login keys must be.
     package var accounts: AccountPolicy
@@ -34,6 +36,7 @@ package struct ServiceConfiguration: Sendable {
         sessionRotation: Duration? = nil,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
+        auditRetention: Duration? = .seconds(400 * 86_400),
         passwords: PasswordConfiguration = PasswordConfiguration(),
         accounts: AccountPolicy = AccountPolicy(),
         rateLimits: RateLimits = .none,
@@ -47,6 +50,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionRotation = sessionRotation
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
+        self.auditRetention = auditRetention
         self.passwords = passwords
         self.accounts = accounts
         self.rateLimits = rateLimits

@@ -20,9 +20,12 @@ package struct RequestOrigin: Hashable, Sendable {
     package var address: String?
     /// At most 255 bytes of the `User-Agent`, without control characters.
     package let userAgent: String?
+    /// The id of the request, as in the log.
+    package var requestID: String?
 
-    package init(address: String? = nil, userAgent: String? = nil) {
+    package init(address: String? = nil, userAgent: String? = nil, requestID: String? = nil) {
         self.address = address
+        self.requestID = requestID
         self.userAgent = userAgent.map(RequestOrigin.shortened)
     }
 

@@ -37,7 +37,7 @@ package final class RecordStore: Sendable {
     let sizes = Mutex<[String: Double]>([:])
     let knownNames = Mutex<[DatabaseNames: Set<String>]>([:])
     private let loadedCursorKeys = Mutex<CursorKeys?>(nil)
-    private let loadedGuessKeys = Mutex<HMACBlocks?>(nil)
+    private let loadedGuessKey = Mutex<[UInt8]?>(nil)
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
@@ -102,15 +102,21 @@ package final class RecordStore: Sendable {
         return keys
     }
 
-    /// The key by which guesses are counted, as PostgreSQL takes it; read once.
+    /// The key by which guesses are counted, as PostgreSQL takes it.
     func guessKeys() async throws -> (inner: [UInt8], outer: [UInt8]) {
-        if let blocks = loadedGuessKeys.withLock({ $0 }) { return (blocks.inner, blocks.outer) }
+        let blocks = HMACBlocks(key: try await guessKey())
+        return (blocks.inner, blocks.outer)
+    }
+
+    /// The key by which guesses are counted, read once.
+    func guessKey() async throws -> [UInt8] {
+        if let key = loadedGuessKey.withLock({ $0 }) { return key }
         let secrets = try await SecretTable(client: client, schema: schema).secrets()
         guard let secret = secrets.max(by: { $0.key < $1.key })?.value else { throw SkyrowError.unexpected }
         // A key of its own, so that the secret may serve other purposes too.
-        let blocks = HMACBlocks(key: HMACSHA256(key: secret).code(of: Array("guess".utf8)).bytes)
-        loadedGuessKeys.withLock { $0 = blocks }
-        return (blocks.inner, blocks.outer)
+        let key = HMACSHA256(key: secret).code(of: Array("guess".utf8)).bytes
+        loadedGuessKey.withLock { $0 = key }
+        return key
     }
 
     /// Keeps the catalogue fresh while other processes change the schema; returns when the client shuts down.

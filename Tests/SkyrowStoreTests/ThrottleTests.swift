@@ -208,7 +208,10 @@ extension GuessAdmission {
                             GuessSource.Account(key: "k\((number + key) % 4)", value: "v\((number * key) % 3)")
                         }
                         let source = GuessSource(accounts: keys, client: [UInt8(number % 3)])
-                        let claim = try await throttle.claim(source, GuessLimits(client: 1000, account: 1000, total: 1000))
+                        let claim = try await throttle.claim(
+                            source,
+                            GuessLimits(client: 1000, account: 1000, total: 1000)
+                        )
                         if number % 3 == 0, let claim = claim.claim { try await throttle.succeed(claim, by: "ann") }
                         if number % 3 == 1, let claim = claim.claim { try await throttle.withdraw(claim) }
                     }

@@ -44,11 +44,22 @@ extension ActionService {
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
             let password = try Password.checked(request.password, argument: "password")
             let guess = Guess(logIn: data.values, from: client, device: request.device)
-            let (credentials, verdict) = try await judge(password, guess) { () async throws(SkyrowError) in
-                try await self.store.users.credentials(of: data.values)
+            var known: UserID?
+            let credentials: AccountCredentials
+            let verdict: PasswordHasher.Verdict
+            do throws(SkyrowError) {
+                let found: AccountCredentials?
+                (found, verdict) = try await judge(password, guess) { () async throws(SkyrowError) in
+                    try await self.store.users.credentials(of: data.values)
+                }
+                known = found?.id
+                guard let found, verdict.isRight else { throw .loginRefused }
+                if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+                credentials = found
+            } catch {
+                await audit(.logIn, refusedWith: error, of: known, accounts: guess.accounts, from: origin)
+                throw error
             }
-            guard let credentials, verdict.isRight else { throw .loginRefused }
-            if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
             let opening = Opening(.logIn, device: request.device, origin: origin)
             let result = try await openSession(for: credentials.id, opening) { session throws(SkyrowError) in
                 guard let account = try await store.users.logIn(credentials, session: session) else {
@@ -65,11 +76,15 @@ extension ActionService {
     }
 
     /// `auth:logout`: ends the session of the credentials' access token, if there is one.
-    package func logOut(_ credentials: Credentials) async throws(SkyrowError) {
+    package func logOut(
+        _ credentials: Credentials,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
         try await observed(.authLogOut) { () async throws(SkyrowError) in
             guard let token = credentials.accessToken, !token.isEmpty else { return }
             let hash = TokenHash(of: token).bytes
-            try await store.sessions.delete(tokenHash: hash)
+            let event = AuditEvent(.logOut, by: .itself, from: origin)
+            try await store.sessions.delete(tokenHash: hash, recording: event)
             forget(.token(hash: hash))
         }
     }
@@ -120,11 +135,18 @@ extension ActionService {
             let old = try Password.checked(request.oldPassword, argument: "old_password")
             let new = try configuration.accounts.accepted(request.password, argument: "password")
             let guess = Guess(user: user, from: client)
-            let (credentials, verdict) = try await judge(old, guess, replacingWeak: false) {
-                () async throws(SkyrowError) in
-                try await self.store.users.credentials(of: user)
+            let credentials: AccountCredentials
+            do throws(SkyrowError) {
+                let (found, verdict) = try await judge(old, guess, replacingWeak: false) {
+                    () async throws(SkyrowError) in
+                    try await self.store.users.credentials(of: user)
+                }
+                guard let found, verdict.isRight else { throw .wrongPassword }
+                credentials = found
+            } catch {
+                await audit(.password, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
+                throw error
             }
-            guard let credentials, verdict.isRight else { throw .wrongPassword }
             let hash = try await passwords.hash(new, from: client)
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(user)) }

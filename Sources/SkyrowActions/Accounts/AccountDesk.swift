@@ -45,14 +45,22 @@ package struct AccountDesk: Sendable {
     /// Disables or enables an account; every process applies it within a second.
     ///
     /// Throws `110 ResourceNotFound` when there is no such user.
-    package func setDisabled(_ request: SetDisabledRequest) async throws(SkyrowError) {
+    ///
+    /// - Parameter actor: who does it.
+    package func setDisabled(
+        _ request: SetDisabledRequest,
+        by actor: AuditEvent.Actor = .operator,
+        from origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        let event = AuditEvent(request.isDisabled ? .disable : .enable, by: actor, from: origin)
         let isKnown =
             request.isDisabled
             ? try await store.users.suspend(
                 request.userID,
-                AccountSuspension(message: request.message, until: request.expiry)
+                AccountSuspension(message: request.message, until: request.expiry),
+                recording: event
             )
-            : try await store.users.reopen(request.userID)
+            : try await store.users.reopen(request.userID, recording: event)
         guard isKnown else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
     }
 

@@ -5,12 +5,20 @@ extension ActionService {
     /// `auth:disable:set`: disables an account, which revokes its sessions, or enables it again.
     ///
     /// Throws `110 ResourceNotFound` when there is no such user.
-    package func setDisabled(_ request: SetDisabledRequest, by caller: Caller) async throws(SkyrowError) {
+    package func setDisabled(
+        _ request: SetDisabledRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
         try await observed(.authDisableSet) { () async throws(SkyrowError) in
             try caller.requireAdministrator()
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(request.userID)) }
-            try await AccountDesk(store: store, passwords: passwords).setDisabled(request)
+            try await AccountDesk(store: store, passwords: passwords).setDisabled(
+                request,
+                by: AuditEvent.Actor(caller),
+                from: origin
+            )
         }
     }
 }

@@ -8,6 +8,8 @@ package struct ActionStatistics: Sendable {
     package let sessionHits: Int
     /// The rows in which guesses of passwords are counted, as of the last minute.
     package let throttleRows: Int
+    /// Refusals that the audit log has not got, since the process began.
+    package let auditDropped: Int
     /// The passwords that are being hashed or wait for it.
     package let waitingPasswords: Int
     /// The reads that are performed, and those that wait for their client's turn, by the queue that they are in.
@@ -21,6 +23,7 @@ extension ActionService {
             rememberedSessions: count,
             sessionHits: hits,
             throttleRows: throttleRows.load(ordering: .relaxed),
+            auditDropped: auditLog.withLock { $0.dropped },
             waitingPasswords: passwords.waiting,
             reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]
         )

@@ -9,12 +9,13 @@ struct Guess: Sendable {
     /// What it is counted by; nil where clients have no address, as behind a proxy that sends none: then there are none to tell
     /// apart, and a limit would keep all of them out.
     let source: GuessSource?
+    let accounts: [GuessSource.Account]
 
     /// - Parameter logIn: the login keys and their values.
     init(logIn values: [FieldName: String], from client: ClientKey, device: SessionDevice) {
         account = AccountKey(logIn: values)
         self.client = client
-        let accounts = values.sorted { $0.key < $1.key }.map {
+        accounts = values.sorted { $0.key < $1.key }.map {
             GuessSource.Account(key: $0.key.rawValue, value: $0.value)
         }
         source = client == .none ? nil : GuessSource(accounts: accounts, client: client.bytes, deviceID: device.id)
@@ -24,7 +25,7 @@ struct Guess: Sendable {
     init(user: UserID, from client: ClientKey) {
         account = AccountKey(user: user)
         self.client = client
-        let accounts = [GuessSource.Account(key: "_id", value: user.rawValue)]
+        accounts = [GuessSource.Account(key: "_id", value: user.rawValue)]
         source = client == .none ? nil : GuessSource(accounts: accounts, client: client.bytes)
     }
 }

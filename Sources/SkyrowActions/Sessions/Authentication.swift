@@ -81,8 +81,8 @@ extension ActionService {
         observe(.sessionLoaded(found: stored != nil))
         guard let session = stored?.ending(unusedFor: configuration.sessionIdle) else { return nil }
         guard session.token != .reused else {
-            // One of two has a token that is over: which of them is the user, no one can say.
-            try await store.sessions.delete(tokenHash: token.bytes)
+            // A thief uses it, or a client that lost a response; the two look alike.
+            try await store.sessions.delete(tokenHash: token.bytes, recording: AuditEvent(.reuse, by: .unknown))
             forget(.user(session.userID))
             observe(.tokenReused)
             return nil

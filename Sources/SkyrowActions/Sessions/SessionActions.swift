@@ -53,18 +53,22 @@ extension ActionService {
     package func revokeSessions(
         _ request: RevokeSessionsRequest,
         by caller: Caller,
-        with credentials: Credentials
+        with credentials: Credentials,
+        origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> Int {
         try await observed(.sessionRevoke) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             // Also where it is unknown whether the change was committed.
             defer { forget(.user(user)) }
+            let event = AuditEvent(.session, by: AuditEvent.Actor(caller), from: origin)
             switch request {
             case .ids(let ids):
-                return try await store.sessions.delete(ids, of: user)
+                return try await store.sessions.delete(ids, of: user, recording: event)
             case .all(let exceptCurrent):
                 let kept = exceptCurrent ? credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes } : nil
-                if let count = try await store.sessions.revokeAll(of: user, keeping: kept) { return count }
+                if let count = try await store.sessions.revokeAll(of: user, keeping: kept, recording: event) {
+                    return count
+                }
                 // The master key may act as a user of whom there is no account.
                 guard kept != nil else { return 0 }
                 throw CredentialCheck.tokenNotAccepted
@@ -99,6 +103,16 @@ extension ActionService {
         let hash = TokenHash(of: token).bytes
         defer { forget(.token(hash: hash)) }
         return try await store.sessions.rotate(hash, of: user, to: renewed.hash.bytes) ? renewed.text : nil
+    }
+}
+
+extension AuditEvent.Actor {
+    init(_ caller: Caller) {
+        switch caller.kind {
+        case .anonymous: self = .unknown
+        case .user(let id): self = .user(id)
+        case .master: self = .master
+        }
     }
 }
 

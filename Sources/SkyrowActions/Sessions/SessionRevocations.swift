@@ -49,6 +49,7 @@ extension ActionService {
             let unusedSince = idle.map { clock.now().adding(.zero - $0 - .seconds(600)) }
             let sessions = try await store.sessions.purgeExpired(unusedSince: unusedSince)
             let keys = try await store.idempotency.purgeExpired()
+            try await purgeAudit()
             observe(.purged(sessions: sessions, idempotencyKeys: keys))
         } catch {
             observe(.purgeFailed(error.description))

@@ -15,6 +15,8 @@ struct ActionCall: Sendable {
         let requestID: RequestID
         /// The one that the call has among the reads; nil for a write and for the master key.
         var turn: ReadTurn?
+
+        var origin: RequestOrigin { sender.origin(of: requestID) }
     }
 
     private let perform: @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult
@@ -141,16 +143,16 @@ struct ActionCall: Sendable {
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.signUp(request, from: context.sender.client, origin: context.sender.origin))
+                .auth(try await service.signUp(request, from: context.sender.client, origin: context.origin))
             }
         case .authLogIn:
             let request = try LogInRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.logIn(request, from: context.sender.client, origin: context.sender.origin))
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
             }
         case .authLogOut:
             self.init { service, context async throws(SkyrowError) in
-                try await service.logOut(context.sender.credentials)
+                try await service.logOut(context.sender.credentials, origin: context.origin)
                 return .status
             }
         case .authPassword:
@@ -163,14 +165,14 @@ struct ActionCall: Sendable {
                         by: context.caller,
                         with: sender.credentials,
                         from: sender.client,
-                        origin: sender.origin
+                        origin: context.origin
                     )
                 )
             }
         case .authDisableSet:
             let request = try SetDisabledRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                try await service.setDisabled(request, by: context.caller)
+                try await service.setDisabled(request, by: context.caller, origin: context.origin)
                 return .status
             }
         case .authDefaultAccessSet:
@@ -182,7 +184,7 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender
                 return .auth(
-                    try await service.me(by: context.caller, with: sender.credentials, origin: sender.origin)
+                    try await service.me(by: context.caller, with: sender.credentials, origin: context.origin)
                 )
             }
         case .authBecome:
@@ -202,7 +204,12 @@ struct ActionCall: Sendable {
             let request = try RevokeSessionsRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
                 .revokedSessions(
-                    try await service.revokeSessions(request, by: context.caller, with: context.sender.credentials)
+                    try await service.revokeSessions(
+                        request,
+                        by: context.caller,
+                        with: context.sender.credentials,
+                        origin: context.origin
+                    )
                 )
             }
         case .roleAssign:

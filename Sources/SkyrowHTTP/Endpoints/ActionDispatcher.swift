@@ -23,8 +23,8 @@ struct ActionDispatcher: Sendable {
         var address: ClientAddress?
         var userAgent: String?
 
-        var origin: RequestOrigin {
-            RequestOrigin(address: address?.description, userAgent: userAgent)
+        func origin(of request: RequestID) -> RequestOrigin {
+            RequestOrigin(address: address?.description, userAgent: userAgent, requestID: request.description)
         }
     }
 

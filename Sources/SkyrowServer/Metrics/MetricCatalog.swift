@@ -173,6 +173,12 @@ enum MetricCatalog {
             "Times that remembered sessions were dropped because they ended."
         ),
         Entry(
+            "skyrow_audit_dropped_total",
+            .counter,
+            ["application"],
+            "Refusals that the audit log has not got because too many waited or the database refused them."
+        ),
+        Entry(
             "skyrow_throttle_rows",
             .gauge,
             ["application"],

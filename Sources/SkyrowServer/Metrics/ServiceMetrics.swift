@@ -79,6 +79,7 @@ struct ServiceMetrics: Sendable {
             family("skyrow_schema_reload_failures_total", .counter) { $0.store.cache.statistics.failures },
             family("skyrow_session_cache_entries", .gauge) { $0.statistics.rememberedSessions },
             family("skyrow_session_cache_hits_total", .counter) { $0.statistics.sessionHits },
+            family("skyrow_audit_dropped_total", .counter) { $0.statistics.auditDropped },
             family("skyrow_throttle_rows", .gauge) { $0.statistics.throttleRows },
         ]
     }

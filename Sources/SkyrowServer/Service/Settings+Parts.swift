@@ -80,6 +80,7 @@ extension ServiceConfiguration {
             sessionLimit: accounts.sessionLimit,
             sessionRotation: accounts.sessionRotate,
             sessionCacheSize: accounts.sessionCache,
+            auditRetention: accounts.auditRetention,
             passwords: PasswordConfiguration(
                 threads: accounts.passwordThreads ?? PasswordThreads.ofThisMachine(),
                 queueLimit: accounts.passwordQueue,

@@ -49,7 +49,8 @@ struct GuessBucket: Hashable, Sendable {
     var unlessKnown = false
 
     /// The buckets that a guess is counted in, and those under which its client may be known.
-    static func buckets(of source: GuessSource, _ limits: GuessLimits) -> (counted: [GuessBucket], known: [GuessBucket]) {
+    static func buckets(of source: GuessSource, _ limits: GuessLimits) -> (counted: [GuessBucket], known: [GuessBucket])
+    {
         var counted: [GuessBucket] = []
         var known: [GuessBucket] = []
         func limit(_ count: Int) -> Int32 { Int32(clamping: count) }

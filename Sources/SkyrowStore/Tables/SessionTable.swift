@@ -111,12 +111,24 @@ package struct SessionTable: Sendable {
     }
 
     /// Ends a session; true when there was one.
+    ///
+    /// - Parameter event: what is stored about it.
     @discardableResult
-    package func delete(tokenHash: [UInt8]) async throws(SkyrowError) -> Bool {
+    package func delete(tokenHash: [UInt8], recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            try await store.client.write(
-                "DELETE FROM \(schema)._session AS session WHERE \(SessionTable.has(tokenHash))"
-            ).affectedRows > 0
+            let recorded = event.map {
+                $0.insertion(into: schema, from: "ended", user: "ended.user_id", session: "ended.id")
+            }
+            let result = try await store.client.write(
+                """
+                WITH ended AS (
+                    DELETE FROM \(schema)._session AS session WHERE \(SessionTable.has(tokenHash))
+                    RETURNING session.id, session.user_id
+                )\(recorded.map { ", recorded AS (\($0))" as SQL } ?? "")
+                SELECT FROM ended
+                """
+            )
+            return !result.isEmpty
         }
     }
 
@@ -198,16 +210,37 @@ package struct SessionTable: Sendable {
     /// Ends those of a user's sessions that have these ids; returns how many there were.
     ///
     /// - Parameter ids: UUIDs.
-    package func delete(_ ids: [String], of user: UserID) async throws(SkyrowError) -> Int {
+    package func delete(
+        _ ids: [String],
+        of user: UserID,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Int {
         guard !ids.isEmpty else { return 0 }
         return try await store.reporting {
-            try await store.client.write(
+            let result = try await store.client.write(
                 """
-                DELETE FROM \(schema)._session AS session
-                WHERE session.user_id = \(user) AND session.id = ANY (\(ids)::uuid[])
+                WITH ended AS (
+                    DELETE FROM \(schema)._session AS session
+                    WHERE session.user_id = \(user) AND session.id = ANY (\(ids)::uuid[])
+                    RETURNING session.id
+                )\(recording(event, of: user, counting: "ended"))
+                SELECT count(*) FROM ended
                 """
-            ).affectedRows
+            )
+            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
         }
+    }
+
+    /// Stores how many rows a part of the statement has, unless there are none.
+    private func recording(_ event: AuditEvent?, of user: UserID, counting part: SQL) -> SQL {
+        guard let event else { return "" }
+        let insertion = event.insertion(
+            into: schema,
+            from: "(SELECT count(*) AS number FROM \(part)) AS counted WHERE counted.number > 0",
+            user: "\(user)::text",
+            data: "jsonb_build_object('sessions', counted.number)"
+        )
+        return ", recorded AS (\(insertion))"
     }
 
     /// Revokes the tokens of a user, but for that of the session that is kept; returns how many sessions have ended.
@@ -216,7 +249,11 @@ package struct SessionTable: Sendable {
     /// on. nil when the one to keep has ended itself, or there is no such user; then nothing is done.
     ///
     /// - Parameter kept: the hash of the token of the session that goes on; nil ends all.
-    package func revokeAll(of user: UserID, keeping kept: [UInt8]?) async throws(SkyrowError) -> Int? {
+    package func revokeAll(
+        of user: UserID,
+        keeping kept: [UInt8]?,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Int? {
         try await store.reporting {
             let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
             let condition: SQL =
@@ -241,7 +278,7 @@ package struct SessionTable: Sendable {
                     DELETE FROM \(schema)._session AS session USING account
                     WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
                     RETURNING session.epoch = account.epoch - 1 AS was_open
-                )
+                )\(recording(event, of: user, counting: "ended WHERE was_open"))
                 SELECT (SELECT count(*) FROM ended WHERE was_open) FROM account
                 """
             )

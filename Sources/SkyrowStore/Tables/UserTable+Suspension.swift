@@ -10,23 +10,30 @@ extension UserTable {
     ///
     /// The sessions of an account without a password are kept: they are refused while it is disabled, and no new one could be opened
     /// afterwards. Triggers notify every process.
-    package func suspend(_ id: UserID, _ suspension: AccountSuspension) async throws(SkyrowError) -> Bool {
+    package func suspend(
+        _ id: UserID,
+        _ suspension: AccountSuspension,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            try await store.client.write(
+            try await !store.client.write(
                 """
+                WITH account AS (
                 UPDATE \(store.schema)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
                     token_valid_since = CASE WHEN account.password_hash IS NULL THEN account.token_valid_since ELSE now() END,
                     epoch = CASE WHEN account.password_hash IS NULL THEN account.epoch ELSE account.epoch + 1 END
-                WHERE account.id = \(id)
+                WHERE account.id = \(id) RETURNING account.id
+                )\(recording(event))
+                SELECT FROM account
                 """
-            ).affectedRows > 0
+            ).isEmpty
         }
     }
 
     /// Opens an account again; its revoked sessions are forgotten. False when there is none of that id.
-    package func reopen(_ id: UserID) async throws(SkyrowError) -> Bool {
+    package func reopen(_ id: UserID, recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let schema = store.schema
             return try await !store.client.write(
@@ -38,10 +45,15 @@ extension UserTable {
                 ), ended AS (
                     DELETE FROM \(schema)._session AS session USING account
                     WHERE session.user_id = account.id AND session.epoch <> account.epoch
-                )
+                )\(recording(event))
                 SELECT FROM account
                 """
             ).isEmpty
         }
+    }
+
+    private func recording(_ event: AuditEvent?) -> SQL {
+        guard let event else { return "" }
+        return ", recorded AS (\(event.insertion(into: store.schema, from: "account", user: "account.id")))"
     }
 }

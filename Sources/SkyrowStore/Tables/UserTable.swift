@@ -35,6 +35,14 @@ package struct UserTable: Sendable {
                 // Signing up logs in, so that the first login has a time before it.
                 let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
+                let recorded: SQL
+                if let session {
+                    recorded = recording(of: session)
+                } else {
+                    let event = AuditEvent(.signUp, by: .operator)
+                    let insertion = event.insertion(into: schema, from: "account", user: "account.id")
+                    recorded = ", recorded AS (\(insertion))"
+                }
                 let statement: SQL =
                     """
                     WITH "r" AS (
@@ -43,7 +51,7 @@ package struct UserTable: Sendable {
                     ), account AS (
                         INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
                         VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn)) RETURNING id, epoch
-                    )\(opened), given AS (
+                    )\(opened)\(recorded), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
                         SELECT \(account.id), role.name FROM \(schema)._role AS role
                         WHERE role.by_default OR role.name = ANY (\(further))
@@ -231,6 +239,7 @@ package struct UserTable: Sendable {
                     }
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
                 let closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
+                let recorded: SQL = session.map { recording(of: $0) } ?? ""
                 // Every part sees the account as it was before the statement.
                 let result = try await store.client.write(
                     """
@@ -238,7 +247,7 @@ package struct UserTable: Sendable {
                         \(update) RETURNING account.id, account.epoch
                     ), "r" AS (
                         \(profile)
-                    )\(opened)\(closed)
+                    )\(opened)\(closed)\(recorded)
                     SELECT \(table.wholeRow.columns),
                         \(roles("SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = \"r\"._id")),
                         before.last_login_at, before.last_seen_at
@@ -273,7 +282,27 @@ package struct UserTable: Sendable {
                 \(id), \(name), \(session.origin.address as String?)::inet, \(session.origin.userAgent as String?),
                 \(session.createdWith?.rawValue as String?)
             FROM account\(replaced)
+            RETURNING id
             """
+    }
+
+    /// Stores with what a session of `account` was opened.
+    private func recording(of session: NewSession) -> SQL {
+        guard let opening = session.createdWith else { return "" }
+        let event: AuditEvent =
+            switch opening {
+            case .signUp: AuditEvent(.signUp, by: .itself, from: session.origin)
+            case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
+            case .password: AuditEvent(.password, by: .itself, from: session.origin)
+            case .master: AuditEvent(.master, by: .master, from: session.origin)
+            }
+        let insertion = event.insertion(
+            into: schema,
+            from: "account CROSS JOIN session",
+            user: "account.id",
+            session: "session.id"
+        )
+        return ", recorded AS (\(insertion))"
     }
 
     /// Ends the sessions of `account` that a further one leaves no place for, those unused for longest.

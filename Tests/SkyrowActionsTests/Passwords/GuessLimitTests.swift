@@ -26,7 +26,9 @@ import Testing
                 _ = try await fixture.service.signUp("ann")
                 let request = LogInRequest(authData: ["username": name], password: "a wrong guess")
                 for number in 0..<5 {
-                    try await expectError(.invalidCredentials) { try await processes[number % 2].logIn(request, from: here) }
+                    try await expectError(.invalidCredentials) {
+                        try await processes[number % 2].logIn(request, from: here)
+                    }
                 }
                 try await fixture.psql(Self.prolonging)
                 for process in processes {
@@ -44,7 +46,9 @@ import Testing
                 try await fixture.psql("UPDATE _throttle SET blocked_until = blocked_until - interval '2 h'")
                 try await expectError(.invalidCredentials) { try await second.service.logIn(request, from: here) }
                 // What is stored names no one.
-                let stored = try await fixture.psql("SELECT count(*) FROM _throttle AS t WHERE t::text ILIKE '%\(name)%'")
+                let stored = try await fixture.psql(
+                    "SELECT count(*) FROM _throttle AS t WHERE t::text ILIKE '%\(name)%'"
+                )
                 #expect(stored == "0")
             }
         }

@@ -115,6 +115,20 @@ package struct AccountSettings: SettingGroup {
         }
     }.ofApplications
 
+    package let auditRetention = Setting<Duration?>(
+        "audit-retention",
+        .seconds(400 * 86_400),
+        shown: "400d",
+        .text("duration"),
+        mustBe: "a duration from 1d to 3650d, or 'never'",
+        "How long the audit log of accounts is kept; `never` removes nothing from it."
+    ) { text in
+        if text == "never" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(86_400)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }.ofApplications
+
     package let sessionCache = Setting.integer(
         "session-cache",
         10_000,

@@ -1,0 +1,157 @@
+internal import SkyrowCrypto
+internal import SkyrowJSON
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// Something that happened to an account, for its user and the operator to read later.
+///
+/// It holds no password, token or key, and no login key of an account that does not exist.
+package struct AuditEvent: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case signUp = "signup"
+        case logIn = "login"
+        case logOut = "logout"
+        case password
+        /// Sessions were ended by `session:revoke`.
+        case session
+        /// A session was ended since its previous token was used.
+        case reuse
+        case disable
+        case enable
+        /// The master key opened a session of a user.
+        case master
+        /// A password was not judged because too many were tried before.
+        case lockout
+    }
+
+    /// Who did it.
+    package enum Actor: Hashable, Sendable {
+        /// The user whose account it is.
+        case itself
+        case user(UserID)
+        case master
+        /// One with a terminal of the machine.
+        case `operator`
+        /// One who was not let in.
+        case unknown
+
+        func text(of user: UserID?) -> String? {
+            switch self {
+            case .itself: user.map { "user:\($0)" }
+            case .user(let id): "user:\(id)"
+            case .master: "master"
+            case .operator: "operator"
+            case .unknown: nil
+            }
+        }
+    }
+
+    package var kind: Kind
+    /// nil: it succeeded.
+    package var refusal: ErrorCode?
+    package var user: UserID?
+    package var actor: Actor
+    package var origin: RequestOrigin
+    /// What says which account that does not exist was guessed at, and nothing about it.
+    package var accountCode: String?
+    /// nil: when it is stored.
+    package var time: Timestamp?
+
+    package init(
+        _ kind: Kind,
+        refusal: ErrorCode? = nil,
+        of user: UserID? = nil,
+        by actor: Actor,
+        from origin: RequestOrigin = RequestOrigin(),
+        accountCode: String? = nil,
+        at time: Timestamp? = nil
+    ) {
+        self.kind = kind
+        self.refusal = refusal
+        self.user = user
+        self.actor = actor
+        self.origin = origin
+        self.accountCode = accountCode
+        self.time = time
+    }
+
+    /// A part of a statement that stores the event for each row of another part, so that neither is without the other.
+    ///
+    /// - Parameters:
+    ///   - source: what stands after FROM.
+    ///   - user: the id of the account in these rows.
+    ///   - session: the id of the session in these rows.
+    ///   - data: `jsonb` of these rows.
+    func insertion(
+        into schema: SQLIdentifier,
+        from source: SQL,
+        user: SQL,
+        session: SQL = "NULL",
+        data: SQL = "NULL"
+    ) -> SQL {
+        let actor: SQL =
+            self.actor == .itself ? "'user:' || \(user)" : "\(self.actor.text(of: nil) as String?)::text"
+        return """
+        INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data)
+        SELECT \(kind.rawValue), 'ok', \(user), \(actor), \(session)::uuid,
+            \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb
+        FROM \(source)
+        """
+    }
+}
+
+/// What happened to accounts.
+package struct AuditTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Stores events that changed nothing else, in one statement.
+    package func record(_ events: [AuditEvent]) async throws(SkyrowError) {
+        guard !events.isEmpty else { return }
+        try await store.reporting {
+            let now: Int64? = nil
+            _ = try await store.client.write(
+                """
+                INSERT INTO \(schema)._audit (at, event, outcome, user_id, actor, address, request_id, data)
+                SELECT coalesce(timestamptz '2000-01-01 00:00:00Z' + given.at * interval '1 us', now()), given.event,
+                    given.outcome, given.user_id, given.actor, given.address::inet, given.request_id,
+                    CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END
+                FROM unnest(
+                    \(events.map { $0.time?.microseconds ?? now }), \(events.map(\.kind.rawValue)),
+                    \(events.map { $0.refusal?.name ?? "ok" }), \(events.map { $0.user?.rawValue }),
+                    \(events.map { $0.actor.text(of: $0.user) }), \(events.map(\.origin.address)), \(events.map(\.origin.requestID)),
+                    \(events.map(\.accountCode))
+                ) AS given (at, event, outcome, user_id, actor, address, request_id, account)
+                """
+            )
+        }
+    }
+
+    /// Removes events of before a time, so many at once; true when there may be more.
+    package func removeBefore(_ time: Timestamp, atMost count: Int = 10_000) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                """
+                DELETE FROM \(schema)._audit WHERE id IN (
+                    SELECT old.id FROM \(schema)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
+                    ORDER BY old.at LIMIT \(Int64(count)) FOR UPDATE SKIP LOCKED
+                )
+                """
+            ).affectedRows == count
+        }
+    }
+
+    /// A code of login keys that recognises them and does not reveal them.
+    package func code(of accounts: [GuessSource.Account]) async throws(SkyrowError) -> String {
+        try await store.reporting {
+            let key = try await store.guessKey()
+            let text = accounts.map { "\($0.key)\u{0}\($0.value.lowercased())" }.joined(separator: "\u{0}")
+            return Hexadecimal.text(Array(HMACSHA256(key: key).code(of: Array("audit\u{0}\(text)".utf8)).bytes.prefix(8)))
+        }
+    }
+}
+
+extension RecordStore {
+    package var audit: AuditTable { AuditTable(store: self) }
+}

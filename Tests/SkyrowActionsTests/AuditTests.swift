@@ -1,0 +1,178 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// What is kept about accounts.
+@Suite(.timeLimit(.minutes(10))) struct AuditTests {
+    private static let here = ClientKey(high: 1, low: 1)
+    private static let origin = RequestOrigin(address: "192.0.2.7", userAgent: "Notes/1", requestID: "r1")
+    private static let secrets = ["secret", "wrong guess", "another", "unknown@example.org"]
+
+    private func events(_ fixture: ServiceFixture) async throws -> [String] {
+        await fixture.service.storeAudit()
+        return try await fixture.psql(
+            """
+            SELECT concat_ws(' ', event, outcome, replace(coalesce(user_id, '-'), (SELECT id FROM _user LIMIT 1), 'ann'),
+                replace(coalesce(actor, '-'), (SELECT id FROM _user LIMIT 1), 'ann'),
+                (session_id IS NOT NULL)::text, host(address), request_id, data ->> 'sessions') FROM _audit ORDER BY at, id
+            """
+        ).split(separator: "\n").map(String.init)
+    }
+
+    @Test func everyChangeLeavesItsEvent() async throws {
+        try await withService { fixture in
+            let (service, origin) = (fixture.service, Self.origin)
+            let first = try await service.signUp(
+                SignUpRequest(authData: ["username": "ann"], password: "secret"),
+                origin: origin
+            )
+            let own = Credentials.token(first.accessToken)
+            let caller = try await service.authenticate(own, for: .user)
+            let logIn = LogInRequest(authData: ["username": "ann"], password: "secret")
+            let second = try await service.logIn(logIn, origin: origin)
+            try await service.logOut(.token(second.accessToken), origin: origin)
+            // A second logout ends nothing, and is none.
+            try await service.logOut(.token(second.accessToken), origin: origin)
+            _ = try await service.logIn(logIn, origin: origin)
+            let all = RevokeSessionsRequest.all(exceptCurrent: true)
+            for _ in 0..<2 {
+                _ = try await service.revokeSessions(all, by: caller, with: own, origin: origin)
+            }
+            let master = Credentials(key: "master", actingUserID: first.userID)
+            _ = try await service.me(by: Caller(kind: .master(actingAs: first.userID)), with: master, origin: origin)
+            let third = try await service.changePassword(
+                ChangePasswordRequest(oldPassword: "secret", password: "another"),
+                by: caller,
+                with: own,
+                origin: origin
+            )
+            _ = try await service.rotateToken(by: caller, with: .token(third.accessToken))
+            try await fixture.psql("UPDATE _session SET rotated_at = now() - interval '31 s'")
+            service.forget(.all)
+            try await expectError(.accessTokenNotAccepted) {
+                try await service.authenticate(.token(third.accessToken), for: .user)
+            }
+            for isDisabled in [true, false] {
+                try await service.setDisabled(
+                    SetDisabledRequest(userID: first.userID, isDisabled: isDisabled),
+                    by: ServiceFixture.masterCaller,
+                    origin: origin
+                )
+            }
+            let here = "192.0.2.7 r1"
+            #expect(
+                try await events(fixture) == [
+                    "signup ok ann user:ann true \(here)", "login ok ann user:ann true \(here)",
+                    "logout ok ann user:ann true \(here)", "login ok ann user:ann true \(here)",
+                    "session ok ann user:ann false \(here) 1", "master ok ann master true \(here)",
+                    "password ok ann user:ann true \(here)", "reuse ok ann - true", "disable ok ann master false \(here)",
+                    "enable ok ann master false \(here)",
+                ]
+            )
+        }
+    }
+
+    @Test func aRefusalIsStoredWithoutWhatWasTried() async throws {
+        try await withService { fixture in
+            let (service, origin) = (fixture.service, Self.origin)
+            let (_, caller) = try await service.signUp("ann")
+            func tryLogIn(_ key: String, _ name: String, _ code: ErrorCode, _ password: String = "wrong guess") async throws {
+                let request = LogInRequest(authData: [key: name], password: password)
+                try await expectError(code) { try await service.logIn(request, from: Self.here, origin: origin) }
+            }
+            try await tryLogIn("username", "ann", .invalidCredentials)
+            try await tryLogIn("email", "unknown@example.org", .invalidCredentials)
+            try await tryLogIn("email", "UNKNOWN@example.org", .invalidCredentials)
+            try await fixture.psql("UPDATE _throttle SET blocked_until = now() + interval '1 h'")
+            try await tryLogIn("username", "ann", .rateLimited)
+            try await fixture.psql("DELETE FROM _throttle; UPDATE _user SET disabled = true")
+            try await tryLogIn("username", "ann", .userDisabled, "secret")
+            try await expectError(.invalidCredentials) {
+                try await service.changePassword(
+                    ChangePasswordRequest(oldPassword: "wrong guess", password: "another"),
+                    by: caller,
+                    origin: origin
+                )
+            }
+            let here = "192.0.2.7 r1"
+            #expect(
+                try await events(fixture) == [
+                    "signup ok ann user:ann true", "login InvalidCredentials ann - false \(here)",
+                    "login InvalidCredentials - - false \(here)", "login InvalidCredentials - - false \(here)",
+                    "lockout RateLimited - - false \(here)", "login UserDisabled ann - false \(here)",
+                    "password InvalidCredentials ann user:ann false \(here)",
+                ]
+            )
+            // Tries at one account that there is not are recognised by their code.
+            let codes = try await fixture.psql(
+                "SELECT count(DISTINCT data ->> 'account') FROM _audit WHERE user_id IS NULL AND event = 'login'"
+            )
+            #expect(codes == "1")
+            for secret in Self.secrets {
+                let found = try await fixture.psql("SELECT count(*) FROM _audit AS a WHERE a::text ILIKE '%\(secret)%'")
+                #expect(found == "0")
+            }
+        }
+    }
+
+    /// Who is not let in makes the service hold so much and no more.
+    @Test func refusalsBeyondTheBoundAreCounted() async throws {
+        var log = AuditLog()
+        for _ in 0..<(AuditLog.capacity + 5) { log.note(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown)) }
+        #expect(log.dropped == 5)
+        #expect(log.take().count == AuditLog.capacity)
+        #expect(log.take().isEmpty)
+    }
+
+    @Test func oneStatementStoresMany() async throws {
+        try await withService { fixture in
+            for number in 0..<2500 {
+                let origin = RequestOrigin(address: "2001:db8::\(String(number, radix: 16))", requestID: "r\(number)")
+                fixture.service.audit(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown, from: origin))
+            }
+            await fixture.service.storeAudit()
+            let stored = try await fixture.psql("SELECT count(*), count(DISTINCT address) FROM _audit")
+            #expect(stored == "2500|2500")
+            #expect(fixture.service.statistics.auditDropped == 0)
+        }
+    }
+
+    @Test func whatCannotBeStoredIsCounted() async throws {
+        try await withService { fixture in
+            try await fixture.psql("ALTER TABLE _audit ADD CHECK (event <> 'login')")
+            fixture.service.audit(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown))
+            await fixture.service.storeAudit()
+            #expect(fixture.service.statistics.auditDropped == 1)
+        }
+    }
+
+    /// A login that cannot be recorded is none.
+    @Test func nothingHappensWithoutItsEvent() async throws {
+        try await withService { fixture in
+            _ = try await fixture.service.signUp("ann")
+            try await fixture.psql("ALTER TABLE _audit ADD CHECK (event <> 'login')")
+            try await expectError(.unexpectedError) {
+                try await fixture.service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
+            }
+            #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
+        }
+    }
+
+    @Test func whatIsOldIsRemovedInParts() async throws {
+        try await withService { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _audit (at, event, outcome)
+                SELECT now() - i * interval '1 min' - interval '400 d' + interval '30 s', 'login', 'ok'
+                FROM generate_series(-4, 25000) AS i
+                """
+            )
+            await fixture.service.purge()
+            let left = try await fixture.psql("SELECT count(*) FROM _audit")
+            #expect(left == "5")
+        }
+    }
+}
