@@ -5,11 +5,19 @@ package struct Credentials: Sendable, Hashable {
     package var accessToken: String?
     /// `_user_id`: whom the master key acts as.
     package var actingUserID: UserID?
+    /// Whether the request comes from where the master key counts; elsewhere it is as wrong as any other.
+    package var admitsMasterKey: Bool
 
-    package init(key: String? = nil, accessToken: String? = nil, actingUserID: UserID? = nil) {
+    package init(
+        key: String? = nil,
+        accessToken: String? = nil,
+        actingUserID: UserID? = nil,
+        admitsMasterKey: Bool = true
+    ) {
         self.key = key
         self.accessToken = accessToken
         self.actingUserID = actingUserID
+        self.admitsMasterKey = admitsMasterKey
     }
 }
 

@@ -68,7 +68,8 @@ import Testing
                     "signup ok ann user:ann true \(here)", "login ok ann user:ann true \(here)",
                     "logout ok ann user:ann true \(here)", "login ok ann user:ann true \(here)",
                     "session ok ann user:ann false \(here) 1", "master ok ann master true \(here)",
-                    "password ok ann user:ann true \(here)", "reuse ok ann - true", "disable ok ann master false \(here)",
+                    "password ok ann user:ann true \(here)", "reuse ok ann - true",
+                    "disable ok ann master false \(here)",
                     "enable ok ann master false \(here)",
                 ]
             )
@@ -79,7 +80,9 @@ import Testing
         try await withService { fixture in
             let (service, origin) = (fixture.service, Self.origin)
             let (_, caller) = try await service.signUp("ann")
-            func tryLogIn(_ key: String, _ name: String, _ code: ErrorCode, _ password: String = "wrong guess") async throws {
+            func tryLogIn(_ key: String, _ name: String, _ code: ErrorCode, _ password: String = "wrong guess")
+                async throws
+            {
                 let request = LogInRequest(authData: [key: name], password: password)
                 try await expectError(code) { try await service.logIn(request, from: Self.here, origin: origin) }
             }
@@ -121,7 +124,9 @@ import Testing
     /// Who is not let in makes the service hold so much and no more.
     @Test func refusalsBeyondTheBoundAreCounted() async throws {
         var log = AuditLog()
-        for _ in 0..<(AuditLog.capacity + 5) { log.note(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown)) }
+        for _ in 0..<(AuditLog.capacity + 5) {
+            log.note(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown))
+        }
         #expect(log.dropped == 5)
         #expect(log.take().count == AuditLog.capacity)
         #expect(log.take().isEmpty)

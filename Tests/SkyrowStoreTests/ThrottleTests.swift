@@ -116,7 +116,8 @@ extension GuessAdmission {
             let first = try #require(try await throttle.claim(guess("ann", device: "phone"), limits).claim)
             try await throttle.succeed(first, by: "ann")
             var admitted = 0
-            for number in UInt8(0)..<30 where try await throttle.claim(guess("ann", from: [9, number]), limits).claim != nil {
+            for number in UInt8(0)..<30
+            where try await throttle.claim(guess("ann", from: [9, number]), limits).claim != nil {
                 admitted += 1
             }
             #expect(admitted == 10)

@@ -87,7 +87,9 @@ extension ActionService {
         by actor: AuditEvent.Actor = .unknown,
         from origin: RequestOrigin
     ) async {
-        guard [.invalidCredentials, .userDisabled, .rateLimited, .passwordPolicyViolated].contains(error.code) else { return }
+        guard [.invalidCredentials, .userDisabled, .rateLimited, .passwordPolicyViolated].contains(error.code) else {
+            return
+        }
         var code: String?
         if user == nil, !accounts.isEmpty { code = try? await store.audit.code(of: accounts) }
         audit(

@@ -102,7 +102,7 @@ extension ActionService {
     /// `131 RateLimited` when it is one too many.
     package func admit(_ credentials: Credentials, from client: ClientKey) throws(SkyrowError) {
         guard rateLimiter.limitsAnything else { return }
-        if let key = credentials.key, isMasterKey(key) { return }
+        if let key = credentials.key, credentials.admitsMasterKey, isMasterKey(key) { return }
         try rateLimiter.admit(nil, from: client, by: nil, at: clock.instant())
     }
 

@@ -47,6 +47,12 @@ extension ActionService {
         kind(of: text) == .master
     }
 
+    /// Notes that the master key came from where it does not count: someone has it who should not.
+    package func auditMasterKey(_ credentials: Credentials, from origin: RequestOrigin) {
+        guard !credentials.admitsMasterKey, let key = credentials.key, isMasterKey(key) else { return }
+        audit(AuditEvent(.master, refusal: .accessKeyNotAccepted, by: .unknown, from: origin))
+    }
+
     /// Reports to the observer that credentials were not enough.
     package func noteRefusal(_ error: SkyrowError) {
         observe(.refused(error.code))

@@ -113,6 +113,8 @@ struct CredentialCheck {
         switch keys.kind(of: key, at: now()) {
         case .neither:
             throw .keyNotAccepted
+        case .master where !credentials.admitsMasterKey:
+            throw .keyNotAccepted
         case .api:
             return .api
         case .master:

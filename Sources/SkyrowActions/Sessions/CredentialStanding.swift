@@ -14,7 +14,11 @@ package enum CredentialStanding: Hashable, Sendable {
 extension ActionService {
     package func standing(of credentials: Credentials) -> CredentialStanding {
         if let key = credentials.key, !key.isEmpty {
-            return kind(of: key) == .neither ? .missing : .accepted
+            switch kind(of: key) {
+            case .neither: return .missing
+            case .master: return credentials.admitsMasterKey ? .accepted : .missing
+            case .api: return .accepted
+            }
         }
         guard let token = credentials.accessToken, !token.isEmpty else { return .missing }
         let now = clock.instant()

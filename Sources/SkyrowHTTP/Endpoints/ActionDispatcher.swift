@@ -132,6 +132,9 @@ struct ActionDispatcher: Sendable {
             }
         case .failure(let error):
             service.noteRefusal(error)
+            if error.code == .accessKeyNotAccepted {
+                service.auditMasterKey(sender.credentials, from: sender.origin(of: id))
+            }
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {

@@ -39,8 +39,9 @@ struct RequestHeaders {
         accessToken = bearer ?? accessToken
     }
 
-    var credentials: Credentials {
-        Credentials(key: key, accessToken: accessToken)
+    /// - Parameter admitsMasterKey: whether the client may use the master key.
+    func credentials(admitsMasterKey: Bool) -> Credentials {
+        Credentials(key: key, accessToken: accessToken, admitsMasterKey: admitsMasterKey)
     }
 
     /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.

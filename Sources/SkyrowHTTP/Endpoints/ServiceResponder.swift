@@ -113,11 +113,13 @@ package struct ServiceResponder: HTTPResponder {
         endpoints[head.uri]?.bodyMode(of: head) ?? .collected()
     }
 
+    /// Decides how large a body may be, and nothing else: where the request comes from is looked at when the body is there.
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
         let headers = RequestHeaders(head.headers)
         do throws(SkyrowError) {
             switch try applications.find(key: headers.key, host: headers.host) {
-            case .open(let actions): return RequestStanding(actions.standing(of: headers.credentials))
+            case .open(let actions):
+                return RequestStanding(actions.standing(of: headers.credentials(admitsMasterKey: true)))
             // A key that is an application's lets a body in; a token is looked up when the application is open.
             case .resting: return headers.key != nil ? .accepted : headers.accessToken != nil ? .unverified : .missing
             }
@@ -148,7 +150,10 @@ package struct ServiceResponder: HTTPResponder {
             }
         // The connection ends anyway; what is left for later calls is less.
         if head != nil, fault != .responseTimeout {
-            try? actions(for: headers)?.admit(headers.credentials, from: clients.key(of: client))
+            try? actions(for: headers)?.admit(
+                headers.credentials(admitsMasterKey: clients.admitsMasterKey(client)),
+                from: clients.key(of: client)
+            )
         }
         var outcome = RequestOutcome.failure(error, in: envelope, status: fault.status, .http)
         outcome.traceID = headers.traceParent?.traceID
@@ -165,7 +170,7 @@ package struct ServiceResponder: HTTPResponder {
     ) async -> RequestOutcome {
         let method = request.head.method
         let sender = ActionDispatcher.Sender(
-            credentials: headers.credentials,
+            credentials: headers.credentials(admitsMasterKey: clients.admitsMasterKey(client)),
             client: clients.key(of: client),
             address: client.address,
             userAgent: headers.userAgent
@@ -191,7 +196,9 @@ package struct ServiceResponder: HTTPResponder {
         case .metrics:
             guard let metricsPage else { return undefinedRoute(headers, from: sender) }
             guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD, OPTIONS", in: .v1) }
-            let outcome = await metricsPage.respond(headers: headers, isMasterKey: applications.isMasterKey)
+            let outcome = await metricsPage.respond(headers: headers) { key in
+                sender.credentials.admitsMasterKey && applications.isMasterKey(key)
+            }
             return counted(outcome, headers, from: sender)
         case .unserved:
             return undefinedRoute(headers, from: sender)

@@ -123,7 +123,8 @@ struct SkygearEndpoint: Sendable {
         sender.credentials = Credentials(
             key: sender.credentials.key ?? request.credentials.key,
             accessToken: sender.credentials.accessToken ?? request.credentials.accessToken,
-            actingUserID: request.credentials.actingUserID
+            actingUserID: request.credentials.actingUserID,
+            admitsMasterKey: sender.credentials.admitsMasterKey
         )
         for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }

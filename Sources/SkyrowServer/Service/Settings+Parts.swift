@@ -38,7 +38,8 @@ extension ClientIdentification {
     package init(_ settings: Settings) {
         self.init(
             proxies: TrustedProxies(settings.proxies.trusted, header: settings.proxies.header),
-            ipv6PrefixLength: settings.listening.ipv6Prefix
+            ipv6PrefixLength: settings.listening.ipv6Prefix,
+            masterNetworks: settings.proxies.masterNetworks
         )
     }
 }

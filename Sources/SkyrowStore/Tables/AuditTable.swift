@@ -92,11 +92,11 @@ package struct AuditEvent: Hashable, Sendable {
         let actor: SQL =
             self.actor == .itself ? "'user:' || \(user)" : "\(self.actor.text(of: nil) as String?)::text"
         return """
-        INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data)
-        SELECT \(kind.rawValue), 'ok', \(user), \(actor), \(session)::uuid,
-            \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb
-        FROM \(source)
-        """
+            INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data)
+            SELECT \(kind.rawValue), 'ok', \(user), \(actor), \(session)::uuid,
+                \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb
+            FROM \(source)
+            """
     }
 }
 
@@ -147,7 +147,9 @@ package struct AuditTable: Sendable {
         try await store.reporting {
             let key = try await store.guessKey()
             let text = accounts.map { "\($0.key)\u{0}\($0.value.lowercased())" }.joined(separator: "\u{0}")
-            return Hexadecimal.text(Array(HMACSHA256(key: key).code(of: Array("audit\u{0}\(text)".utf8)).bytes.prefix(8)))
+            return Hexadecimal.text(
+                Array(HMACSHA256(key: key).code(of: Array("audit\u{0}\(text)".utf8)).bytes.prefix(8))
+            )
         }
     }
 }

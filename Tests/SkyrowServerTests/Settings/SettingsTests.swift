@@ -133,7 +133,7 @@ import Testing
         ("login-key-readers", ""), ("login-key-readers", "email"), ("login-key-readers", "email=nobody"),
         ("login-key-readers", "email=owner,email=users"), ("login-scripts", "latin"), ("session-idle", "1m"),
         ("session-limit", "0"), ("password-minimum", "0"), ("password-threads", "0"), ("guess-limit-client", "-1"),
-        ("guess-limit-total", "x"), ("audit-retention", "1h"),
+        ("guess-limit-total", "x"), ("audit-retention", "1h"), ("master-key-networks", "everywhere"),
         ("session-absolute", "0"), ("session-absolute", "soon"), ("session-rotate", "1m"),
         ("statement-timeout", "10ms"),
         ("idle-timeout", "-5s"), ("idle-timeout", "5 s"), ("idle-timeout", "99999999999d"),

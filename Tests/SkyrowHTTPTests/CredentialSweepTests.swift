@@ -1,0 +1,247 @@
+import SkyrowActions
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowHTTP
+
+/// Every action with every kind of credentials, outside of development mode.
+@Suite(.timeLimit(.minutes(10))) struct CredentialSweepTests {
+    /// Who calls.
+    enum Column: String, CaseIterable, Sendable {
+        case noKey, wrongKey, key, anonymousAccount, user, owner, administrator, disabled, endedSession
+        case masterElsewhere, master, masterActing
+    }
+
+    /// A call of each action that harms no one where it is allowed; `<note>` is a record of the column `owner`. An action
+    /// without a row fails ``everyActionHasARow()``.
+    static let parameters: [ActionName: String] = [
+        .recordSave: #"{"records":[{"_id":"<note>","title":"x"}]}"#,
+        .recordFetch: #"{"ids":["<note>"]}"#,
+        .recordQuery: #"{"record_type":"note"}"#,
+        .recordAggregate: #"{"record_type":"note","count":true}"#,
+        .recordUpdate: #"{"ids":["<note>"],"set":{"title":"x"},"at_most":1}"#,
+        .recordDelete: #"{"ids":["note/none"]}"#,
+        .schemaFetch: "{}",
+        .schemaCreate: #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
+        .schemaRename: #"{"record_type":"note","item_name":"none","new_name":"other"}"#,
+        .schemaDelete: #"{"record_type":"note","item_name":"none"}"#,
+        .schemaIndexCreate: #"{"record_type":"note","fields":[["none"]]}"#,
+        .schemaIndexDelete: #"{"name":"none"}"#,
+        .schemaIndexList: "{}",
+        .authSignUp: #"{"auth_data":{"none":"x"}}"#,
+        .authLogIn: #"{"auth_data":{"username":"none"},"password":"a wrong guess"}"#,
+        .authLogOut: "{}",
+        .authPassword: #"{"old_password":"a wrong guess","password":"another secret"}"#,
+        .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
+        .me: "{}",
+        .authBecome: #"{"token":"<token>"}"#,
+        .authRotate: "{}",
+        .sessionList: "{}",
+        .sessionRevoke: #"{"ids":[]}"#,
+        .roleAssign: #"{"roles":[],"users":[]}"#,
+        .roleRevoke: #"{"roles":[],"users":[]}"#,
+        .roleGet: #"{"users":[]}"#,
+        .roleDefault: #"{"roles":[]}"#,
+        .roleAdmin: #"{"roles":["Admin"]}"#,
+    ]
+
+    /// What a column gets of an action by what the action requires; nil where it is let in, whatever comes of it.
+    static func refusal(_ requirement: ActionRequirement, _ column: Column) -> Int? {
+        switch (requirement, column) {
+        case (_, .noKey): 101
+        case (_, .wrongKey), (_, .masterElsewhere): 103
+        // Where a key is needed, no token is looked at.
+        case (.key, _): nil
+        case (.masterOrDevelopment, .master), (.masterOrDevelopment, .masterActing): nil
+        case (.masterOrDevelopment, _): 102
+        case (_, .endedSession): 104
+        case (.keyOrToken, _): nil
+        case (.user, .key), (.user, .master), (.userOrMaster, .key), (.administrator, .key): 101
+        case (.user, .disabled), (.userOrMaster, .disabled), (.administrator, .disabled): 127
+        case (.administrator, .anonymousAccount), (.administrator, .user), (.administrator, .owner): 102
+        case (.user, _), (.userOrMaster, _), (.administrator, _): nil
+        }
+    }
+
+    private static let refusals = [101, 102, 103, 104, 127]
+
+    /// All that a refused call must leave as it was.
+    private static let digest = """
+        SELECT md5(concat(
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app.note AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app."user" AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._session AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._role AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user_role AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t)
+        ))
+        """
+
+    @Test func everyActionHasARow() {
+        let missing = ActionName.allCases.filter { Self.parameters[$0] == nil }
+        #expect(missing.isEmpty)
+    }
+
+    /// The credentials of the columns, made anew for each action, since some end sessions.
+    private struct Callers {
+        var tokens: [Column: String] = [:]
+        var note = ""
+        var owner = ""
+
+        init(_ service: TestService, _ round: Int) async throws {
+            for column in [Column.user, .owner, .administrator, .disabled, .endedSession] {
+                let account = try await service.signUp("\(column.rawValue)\(round)")
+                tokens[column] = account.token
+                switch column {
+                case .owner:
+                    owner = account.id
+                    note = "note/n\(round)"
+                    let save = #"{"records":[{"_id":"\#(note)","title":"x"}]}"#
+                    let saved = try await service.call("record:save", save, token: account.token)
+                    #expect(saved["error"] == .null)
+                case .administrator:
+                    _ = try await service.call(
+                        "role:assign",
+                        #"{"roles":["Admin"],"users":["\#(account.id)"]}"#,
+                        key: TestService.masterKey
+                    )
+                case .disabled:
+                    // An account without a password keeps its session, and is told that it is disabled.
+                    _ = try await service.call(
+                        "auth:disable:set",
+                        #"{"auth_id":"\#(account.id)","disabled":true}"#,
+                        key: TestService.masterKey
+                    )
+                case .endedSession:
+                    _ = try await service.call("auth:logout", "{}", token: account.token)
+                default:
+                    break
+                }
+            }
+            tokens[.anonymousAccount] = try await service.call("auth:signup", "{}")["result"]["access_token"].string
+        }
+    }
+
+    @Test func everyActionTakesAndRefusesEveryKindOfCredentials() async throws {
+        try await withService(
+            mode: .production,
+            proxies: TrustedProxies(ClientIdentification.loopback)
+        ) { service in
+            let made = try await service.call(
+                "schema:create",
+                #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
+                key: TestService.masterKey
+            )
+            #expect(made["error"] == .null)
+            var counts = [true: 0, false: 0]
+            for (round, action) in ActionName.allCases.enumerated() {
+                let callers = try await Callers(service, round)
+                let requirement = ActionCatalog[action].requirement
+                let before = try await service.database.psql(Self.digest)
+                for isRefused in [true, false] {
+                    for column in Column.allCases where (Self.refusal(requirement, column) != nil) == isRefused {
+                        let code = try await call(service, action, as: column, callers)
+                        let expected = Self.refusal(requirement, column)
+                        if let expected {
+                            #expect(code == expected, "\(action.rawValue) \(column.rawValue)")
+                        } else {
+                            #expect(code.map { !Self.refusals.contains($0) } ?? true, "\(action.rawValue) \(column.rawValue)")
+                        }
+                        counts[isRefused, default: 0] += 1
+                    }
+                    guard isRefused else { continue }
+                    let after = try await service.database.psql(Self.digest)
+                    #expect(after == before, "\(action.rawValue) changed something")
+                }
+            }
+            #expect(counts[true] ?? 0 > 150 && counts[false] ?? 0 > 100)
+        }
+    }
+
+    /// Returns the code of the error, if there is one.
+    private func call(
+        _ service: TestService,
+        _ action: ActionName,
+        as column: Column,
+        _ callers: Callers
+    ) async throws -> Int? {
+        var headers: [(String, String)] = []
+        switch column {
+        case .noKey: break
+        case .wrongKey: headers.append(("X-Skygear-API-Key", "a-wrong-key"))
+        case .master, .masterActing: headers.append(("X-Skygear-API-Key", TestService.masterKey))
+        case .masterElsewhere:
+            headers += [("X-Skygear-API-Key", TestService.masterKey), ("X-Forwarded-For", "192.0.2.7")]
+        case .key, .anonymousAccount, .user, .owner, .administrator, .disabled, .endedSession:
+            headers.append(("X-Skygear-API-Key", TestService.apiKey))
+        }
+        if let token = callers.tokens[column] { headers.append(("X-Skygear-Access-Token", token)) }
+        var parameters = (Self.parameters[action] ?? "{}")
+            .replacing("<note>", with: callers.note)
+            .replacing("<token>", with: callers.tokens[.user] ?? "")
+        if column == .masterActing {
+            let rest = parameters.dropFirst()
+            parameters = #"{"_user_id":"\#(callers.owner)"\#(rest == "}" ? "" : ",")\#(rest)"#
+        }
+        let body = #"{"jsonrpc":"2.0","id":1,"method":"\#(action.rawValue)","params":\#(parameters)}"#
+        let response = try await withConnection(port: service.port) { connection in
+            try await connection.post("/rpc", body, headers: headers)
+            return try await connection.response()
+        }
+        return try JSONValue(response.body)["error"]["code"].integer
+    }
+}
+
+/// From where the master key counts.
+@Suite struct MasterNetworkTests {
+    @Test(
+        arguments: [
+            ("127.0.0.1", true), ("127.255.0.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("192.0.2.7", false),
+            ("::2", false), ("10.0.0.1", false), (nil, true),
+        ] as [(String?, Bool)]
+    )
+    func byDefaultItCountsOnTheMachineItself(_ address: String?, _ counts: Bool) {
+        let client = Client(address: address.flatMap { ClientAddress($0) }, isSecure: true)
+        #expect(ClientIdentification().admitsMasterKey(client) == counts)
+    }
+
+    /// In either envelope, in the head and in the body.
+    @Test func elsewhereItIsAsWrongAsAnyOther() async throws {
+        let proxies = TrustedProxies(ClientIdentification.loopback)
+        try await withService(mode: .production, proxies: proxies) { service in
+            let away = [("X-Forwarded-For", "192.0.2.7")]
+            let key = [("X-Skygear-API-Key", TestService.masterKey)]
+            let wrong = [("X-Skygear-API-Key", "a-wrong-key")]
+            let rpc = #"{"jsonrpc":"2.0","id":1,"method":"role:admin","params":{"roles":["Admin"]}}"#
+            let v1 = #"{"action":"role:admin","roles":["Admin"]}"#
+            let inBody = #"{"action":"role:admin","roles":["Admin"],"api_key":"\#(TestService.masterKey)"}"#
+            func send(_ path: String, _ body: String, _ headers: [(String, String)]) async throws -> RawResponse {
+                try await withConnection(port: service.port) { connection in
+                    try await connection.post(path, body, headers: headers)
+                    return try await connection.response()
+                }
+            }
+            for (path, body, head) in [("/rpc", rpc, key), ("/", v1, key), ("/", inBody, [])] {
+                let near = try await send(path, body, head)
+                #expect(try JSONValue(near.body)["error"] == .null)
+                let far = try await send(path, body, head + away)
+                let other = try await send(path, path == "/rpc" ? rpc : v1, wrong + away)
+                #expect(try JSONValue(far.body)["error"]["code"].integer == 103)
+                #expect(far.status == other.status && far.body == other.body)
+            }
+            // That it was used there is kept; that another key was wrong is not.
+            try await waiting(until: "the events are stored") {
+                let count = try await service.database.psql(
+                    """
+                    SELECT count(*) FROM app._audit
+                    WHERE event = 'master' AND outcome = 'AccessKeyNotAccepted' AND address = '192.0.2.7'
+                    """
+                )
+                return count == "3"
+            }
+        }
+    }
+}
