@@ -148,7 +148,10 @@ import Testing
                         if let expected {
                             #expect(code == expected, "\(action.rawValue) \(column.rawValue)")
                         } else {
-                            #expect(code.map { !Self.refusals.contains($0) } ?? true, "\(action.rawValue) \(column.rawValue)")
+                            #expect(
+                                code.map { !Self.refusals.contains($0) } ?? true,
+                                "\(action.rawValue) \(column.rawValue)"
+                            )
                         }
                         counts[isRefused, default: 0] += 1
                     }

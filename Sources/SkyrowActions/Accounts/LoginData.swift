@@ -106,23 +106,24 @@ package struct AccountPolicy: Hashable, Sendable {
 
     /// The fewest characters of a new password.
     package var minimumPasswordLength: Int
+    /// The kinds of characters that a new password holds.
+    package var passwordClasses: Set<PasswordClass>
     package var loginScripts: Scripts
 
-    package init(minimumPasswordLength: Int = 8, loginScripts: Scripts = .single) {
+    package init(
+        minimumPasswordLength: Int = 8,
+        passwordClasses: Set<PasswordClass> = [],
+        loginScripts: Scripts = .single
+    ) {
         self.minimumPasswordLength = minimumPasswordLength
+        self.passwordClasses = passwordClasses
         self.loginScripts = loginScripts
     }
 
     /// A new password, checked; throws `108 InvalidArgument` and `126 PasswordPolicyViolated`.
     func accepted(_ password: String, argument: String) throws(SkyrowError) -> String {
         let password = try Password.checked(password, argument: argument)
-        guard password.unicodeScalars.count >= minimumPasswordLength else {
-            throw SkyrowError(
-                .passwordPolicyViolated,
-                "Choose a password of at least \(minimumPasswordLength) characters.",
-                info: ["reason": .string("PasswordTooShort"), "min_length": .integer(Int64(minimumPasswordLength))]
-            )
-        }
+        try check(password)
         return password
     }
 

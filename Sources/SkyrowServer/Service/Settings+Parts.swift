@@ -110,7 +110,11 @@ extension ServiceConfiguration {
 extension AccountPolicy {
     package init(_ settings: Settings) {
         let accounts = settings.accounts
-        self.init(minimumPasswordLength: accounts.passwordMinimum, loginScripts: accounts.loginScripts)
+        self.init(
+            minimumPasswordLength: accounts.passwordMinimum,
+            passwordClasses: accounts.passwordClasses,
+            loginScripts: accounts.loginScripts
+        )
     }
 }
 

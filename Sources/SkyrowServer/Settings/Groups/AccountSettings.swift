@@ -62,6 +62,23 @@ package struct AccountSettings: SettingGroup {
         "The fewest characters of a new password; older ones go on."
     ).ofApplications
 
+    package let passwordClasses = Setting<Set<PasswordClass>>(
+        "password-classes",
+        [],
+        shown: "none",
+        .text("classes"),
+        mustBe: "none, or some of upper, lower, digit and symbol with commas between them",
+        """
+        What a new password holds: a capital letter, a small one, a digit, a `symbol` that is neither letter nor number. Length \
+        makes passwords stronger than these do.
+        """
+    ) { text in
+        if text == "none" { return [] }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        let classes = names.compactMap { PasswordClass(rawValue: String($0)) }
+        return classes.count == names.count ? Set(classes) : nil
+    }.ofApplications
+
     package let sessionAbsolute = Setting<Duration?>(
         "session-absolute",
         .seconds(365 * 86_400),
