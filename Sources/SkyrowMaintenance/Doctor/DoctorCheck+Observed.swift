@@ -8,8 +8,8 @@ extension DoctorCheck {
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
-        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, accounts, rules,
-        records,
+        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping,
+        accounts, rules, records,
     ]
 
     /// Rows: `step` is the name of a step that migrating would take, `summary` what it does; or `newer` a version.

@@ -228,6 +228,13 @@ import Testing
         ),
         Row(.triggerPaths, []),
         Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() has no search path")),
+        Row(.sweeping, [["kind": "counts of guesses", "count": "0"]]),
+        Row(
+            .sweeping,
+            [["kind": "sessions that have ended", "count": "2"], ["kind": "counts of guesses", "count": "7"]],
+            (.warning, "2 sessions that have ended were not removed"),
+            (.warning, "7 counts of guesses were not removed")
+        ),
         Row(.parents, []),
         Row(
             .parents,

@@ -69,6 +69,33 @@ import Testing
         }
     }
 
+    @Test func whatIsNotSweptIsReported() async throws {
+        try await withRecords { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _session (token_hash, user_id, epoch) VALUES ('open', 'ann', 0), ('ended', 'ann', -1);
+                INSERT INTO _throttle VALUES ('new', 1, now(), now());
+                """
+            )
+            #expect(try await examine(fixture.database.url, [.sweeping])["sweeping"] == [])
+            try await fixture.psql(
+                """
+                UPDATE _session SET last_used_at = now() - interval '2 days';
+                INSERT INTO _throttle VALUES ('old', 1, now() - interval '2 days', now() - interval '2 days');
+                INSERT INTO _known_client VALUES ('old', 'ann', now() - interval '32 days');
+                """
+            )
+            let findings = try await examine(fixture.database.url, [.sweeping])["sweeping"] ?? []
+            #expect(
+                findings.map(\.what) == [
+                    "1 sessions that have ended were not removed for a day.",
+                    "1 counts of guesses were not removed for a day.",
+                    "1 places of former logins were not removed for a day.",
+                ]
+            )
+        }
+    }
+
     @Test func triggerFunctionsNeedASearchPathOfTheirOwn() async throws {
         try await withRecords { fixture in
             func trigger(_ name: String, _ options: String) -> String {
