@@ -65,7 +65,8 @@ import Testing
     /// Whether the least call has it: what is required, and one of what is required in the place of each other.
     private func isNeeded(_ parameter: ActionParameter, by action: ActionDescription) -> Bool {
         switch (action.name, parameter.name) {
-        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"): true
+        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"), (.sessionRevoke, "ids"):
+            true
         default: parameter.isRequired
         }
     }
@@ -76,6 +77,9 @@ import Testing
         case "set": #"{"title":"x"}"#
         // Records are named by their ids or by a predicate.
         case "ids" where action.name == .recordUpdate: "null"
+        // Sessions are named by their ids, or all are meant.
+        case "ids" where action.name == .sessionRevoke: "[]"
+        case "all", "except_current": "null"
         case "predicate", "record_type", "at_most", "dry_run":
             action.name == .recordDelete ? "null" : commonExample(of: parameter)
         default: commonExample(of: parameter)

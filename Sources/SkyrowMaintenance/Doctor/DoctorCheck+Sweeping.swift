@@ -29,7 +29,8 @@ extension DoctorCheck {
                 DoctorFinding(
                     .warning,
                     "\(row["count"]) \(row["kind"]) were not removed for a day.",
-                    meaning: "The tables of accounts grow, and what is kept of users is kept for longer than it should be.",
+                    meaning:
+                        "The tables of accounts grow, and what is kept of users is kept for longer than it should be.",
                     remedy:
                         "Have a process of the service run, which removes them within ten minutes; where one does, its log says "
                         + "why it cannot: \"What has expired could not be removed\"."
