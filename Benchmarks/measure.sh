@@ -80,6 +80,16 @@ run_wrk() {
     printf '%s %s %s %s %s\n' "$requests" "$microseconds" "$p50" "$p99" "$bytes"
 }
 
+# Waits until no statement runs that a client has left behind.
+settle() {
+    local tries
+    for ((tries = 0; tries < 100; tries++)); do
+        [[ $(sql "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend'") == 0 ]] && return
+        sleep 0.1
+    done
+    die "PostgreSQL is still at work ten seconds after the last request."
+}
+
 # measure_wrk WORK SERIES TYPE ROWS: records SERIES.{rate,server,database,time,p50,p99}; dies of any wrong response.
 #
 # For a second every response is checked; the responses of the measured run, in which wrk does not look into them, must
@@ -90,6 +100,7 @@ measure_wrk() {
     local checked measured requests microseconds p50 p99 bytes expected checks
     checked=$(run_wrk "$work" "$type" "$rows" 1 check)
     read -r checks _ _ _ expected <<<"$checked"
+    settle
     server_before=$(process_time "$SERVICE")
     database_before=$(postgres_time)
     measured=$(run_wrk "$work" "$type" "$rows" "$DURATION")
