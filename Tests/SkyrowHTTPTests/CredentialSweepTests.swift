@@ -1,5 +1,6 @@
 import SkyrowActions
 import SkyrowModel
+import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
@@ -22,10 +23,15 @@ import Testing
         .recordAggregate: #"{"record_type":"note","count":true}"#,
         .recordUpdate: #"{"ids":["<note>"],"set":{"title":"x"},"at_most":1}"#,
         .recordDelete: #"{"ids":["note/none"]}"#,
+        .recordTransfer: #"{"ids":["note/none"],"to":"none"}"#,
         .schemaFetch: "{}",
         .schemaCreate: #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
         .schemaRename: #"{"record_type":"note","item_name":"none","new_name":"other"}"#,
         .schemaDelete: #"{"record_type":"note","item_name":"none"}"#,
+        .schemaAccess: #"{"type":"note","create_roles":[]}"#,
+        .schemaAccessSet: #"{"record_type":"note","list_by":"update"}"#,
+        .schemaAccessGet: #"{"record_type":"note"}"#,
+        .schemaDefaultAccess: #"{"type":"note","default_access":null}"#,
         .schemaIndexCreate: #"{"record_type":"note","fields":[["none"]]}"#,
         .schemaIndexDelete: #"{"name":"none"}"#,
         .schemaIndexList: "{}",
@@ -34,6 +40,7 @@ import Testing
         .authLogOut: "{}",
         .authPassword: #"{"old_password":"a wrong guess","password":"another secret"}"#,
         .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
+        .authDefaultAccessSet: #"{"default_access":[{"public":true,"level":"read"}]}"#,
         .me: "{}",
         .authBecome: #"{"token":"<token>"}"#,
         .authRotate: "{}",
@@ -76,6 +83,8 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._role AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user_role AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t)
         ))
         """
