@@ -48,8 +48,8 @@ import Testing
             #expect(try await service.status("readyz") == 200)
         }
         #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
-        // A month later the session is over, by the clock.
-        try jump("+31d")
+        // A year later the session is over, by the clock.
+        try jump("+366d")
         let refusal = await #expect(throws: ServiceFailure.self) { try await me() }
         #expect(refusal?.description.contains("AccessTokenNotAccepted") == true)
         #expect(try await service.psql("SELECT count(*) FROM note") == "6")
