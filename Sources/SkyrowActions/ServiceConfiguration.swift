@@ -27,6 +27,10 @@ package struct ServiceConfiguration: Sendable {
     package var rateLimits: RateLimits
     package var reads: ReadLimits
     package var scans: ScanPolicy
+    /// Who changes the groups of users.
+    package var groupRule: GroupRule
+    /// Whom users may add as friends and follow.
+    package var relationAudience: RelationAudience
 
     package init(
         keys: (api: Secret, master: Secret)? = nil,
@@ -41,7 +45,9 @@ package struct ServiceConfiguration: Sendable {
         accounts: AccountPolicy = AccountPolicy(),
         rateLimits: RateLimits = .none,
         reads: ReadLimits = ReadLimits(),
-        scans: ScanPolicy = .allow
+        scans: ScanPolicy = .allow,
+        groupRule: GroupRule = GroupRule(),
+        relationAudience: RelationAudience = .readable
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -56,6 +62,8 @@ package struct ServiceConfiguration: Sendable {
         self.rateLimits = rateLimits
         self.reads = reads
         self.scans = scans
+        self.groupRule = groupRule
+        self.relationAudience = relationAudience
     }
 }
 

@@ -1,5 +1,5 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts and ActionCatalogSessions).
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogSessions, ActionCatalogMembership and ActionCatalogRelations).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -41,6 +41,20 @@ package enum ActionCatalog {
         case .roleGet: roleGet
         case .roleDefault: roleDefault
         case .roleAdmin: roleAdmin
+        case .roleSave: roleSave
+        case .roleDelete: roleDelete
+        case .roleAdd: roleAdd
+        case .roleRemove: roleRemove
+        case .roleMembers: roleMembers
+        case .roleList: roleList
+        case .groupAdd: groupAdd
+        case .groupRemove: groupRemove
+        case .groupList: groupsOfUser
+        case .relationAdd: relationAdd
+        case .relationRemove: relationRemove
+        case .relationQuery: relationQuery
+        case .relationRequests: relationRequests
+        case .relationBlock: relationBlock
         }
     }
 

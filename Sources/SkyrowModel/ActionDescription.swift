@@ -137,4 +137,6 @@ package enum JSONShapeName: String, Hashable, Sendable, CaseIterable {
     case schema = "Schema"
     case index = "Index"
     case status = "Status"
+    case role = "Role"
+    case relatedUser = "RelatedUser"
 }

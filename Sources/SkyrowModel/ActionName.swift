@@ -34,6 +34,20 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case roleGet = "role:get"
     case roleDefault = "role:default"
     case roleAdmin = "role:admin"
+    case roleSave = "role:save"
+    case roleDelete = "role:delete"
+    case roleAdd = "role:add"
+    case roleRemove = "role:remove"
+    case roleMembers = "role:members"
+    case roleList = "role:list"
+    case groupAdd = "group:add"
+    case groupRemove = "group:remove"
+    case groupList = "group:list"
+    case relationAdd = "relation:add"
+    case relationRemove = "relation:remove"
+    case relationQuery = "relation:query"
+    case relationRequests = "relation:requests"
+    case relationBlock = "relation:block"
 }
 
 extension ActionName {

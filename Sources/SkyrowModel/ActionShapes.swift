@@ -27,6 +27,8 @@ extension ActionCatalog {
         case .schema:
             .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
         case .index: index
+        case .role: roleShape
+        case .relatedUser: relatedUserShape
         case .status:
             .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
         }
@@ -64,6 +66,7 @@ extension ActionCatalog {
         JSONMember("owner", .boolean),
         JSONMember("user_id", .string(maximum: 255)),
         JSONMember("role", .string(maximum: 255)),
+        JSONMember("group", .string(maximum: 255)),
         JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
     ])
 

@@ -5,25 +5,32 @@
 public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
+    public let groups: [GroupName]
     /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
     /// - Parameters:
     ///   - user: nil for one who is not logged in.
-    ///   - roles: those that the user has; one who is not logged in has none.
-    public init(user: UserID?, roles: [RoleName] = []) {
+    ///   - roles: those that the user has, with those that contain them; one who is not logged in has none.
+    ///   - groups: those that the user carries; likewise.
+    public init(user: UserID?, roles: [RoleName] = [], groups: [GroupName] = []) {
         self.user = user
         self.roles = user == nil ? [] : roles
-        var subjects: [Subject] = [.everyone]
+        self.groups = user == nil ? [] : groups
+        var subjects: [Subject] = []
         if let user {
+            subjects += self.groups.sorted().map { .group($0) }
+            subjects.append(.everyone)
             subjects += self.roles.sorted().map { .role($0) }
             subjects += [.user(user), .users]
+        } else {
+            subjects.append(.everyone)
         }
         text = Self.text(of: subjects)
     }
 
     package init(of caller: Caller) {
-        self.init(user: caller.userID, roles: caller.roles)
+        self.init(user: caller.userID, roles: caller.roles, groups: caller.groups)
     }
 
     /// One who is not logged in.
@@ -38,7 +45,8 @@ public struct Audience: Hashable, Sendable {
         case .users: user != nil
         case .user(let id): user == id
         case .role(let name): roles.contains(name)
-        case .owner, .registered, .verified, .group, .relation, .field: false
+        case .group(let name): groups.contains(name)
+        case .owner, .registered, .verified, .relation, .field: false
         }
     }
 

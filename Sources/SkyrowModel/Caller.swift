@@ -9,14 +9,17 @@ public struct Caller: Hashable, Sendable {
     }
 
     public var kind: Kind
-    /// The roles of the user, sorted.
+    /// The roles of the user with those that contain them, sorted.
     public var roles: [RoleName]
+    /// The groups of the user, sorted.
+    public var groups: [GroupName]
     /// True when one of the roles is an administrator's.
     public var isAdministrator: Bool
 
-    public init(kind: Kind, roles: [RoleName] = [], isAdministrator: Bool = false) {
+    public init(kind: Kind, roles: [RoleName] = [], groups: [GroupName] = [], isAdministrator: Bool = false) {
         self.kind = kind
         self.roles = roles
+        self.groups = groups
         self.isAdministrator = isAdministrator
     }
 

@@ -257,6 +257,78 @@ import Testing
         )
     }
 
+    @Test func rolesAndGroupsAreChangedAndListed() async throws {
+        let role =
+            #"{"name":"crew","access":[{"user_id":"u1","level":"update"}],"owner":"u1","by_default":false,"is_admin":false,"#
+            + #""created_at":"2000-01-01T00:00:00Z","updated_at":"2000-01-01T00:00:00Z","revision":7}"#
+        let scripted = ScriptedClient([
+            .result(role), .result(#"{"status":"OK"}"#), .result(#"{"added":2}"#), .result(#"{"removed":1}"#),
+            .result(#"{"members":[{"role":"staff"},{"user_id":"u1"}],"cursor":"user:u1"}"#),
+            .result(#"{"roles":[\#(role)]}"#), .result(#"{"groups":["golf"]}"#), .result(#"{"groups":[]}"#),
+            .result(#"{"groups":["golf"]}"#),
+        ])
+        let client = scripted.client
+        let access = AccessList([AccessEntry(.user("u1"), .update)])
+        let crew = Role(
+            name: "crew",
+            access: access,
+            owner: "u1",
+            createdAt: Timestamp(microseconds: 0),
+            updatedAt: Timestamp(microseconds: 0),
+            revision: 7
+        )
+        #expect(try await client.saveRole("crew", access: access) == crew)
+        try await client.deleteRole("crew")
+        #expect(try await client.add(users: ["u1"], roles: ["staff"], toRole: "crew") == 2)
+        #expect(try await client.remove(users: ["u1"], fromRole: "crew") == 1)
+        let members = try await client.members(ofRole: "crew", limit: 2)
+        #expect(members == MemberPage([.role("staff"), .user("u1")], cursor: "user:u1"))
+        #expect(try await client.roles(after: "a") == MemberPage([crew]))
+        #expect(try await client.addGroups(["golf"]) == ["golf"])
+        #expect(try await client.removeGroups(["golf"], from: "u2") == [])
+        #expect(try await client.groups(of: "u2") == ["golf"])
+        #expect(
+            (0..<9).map { parameters(scripted, $0) } == [
+                #"role:save {"name":"crew","access":[{"user_id":"u1","level":"update"}]}"#,
+                #"role:delete {"name":"crew"}"#,
+                #"role:add {"role":"crew","users":["u1"],"roles":["staff"]}"#,
+                #"role:remove {"role":"crew","users":["u1"]}"#,
+                #"role:members {"role":"crew","limit":2}"#, #"role:list {"limit":100,"after":"a"}"#,
+                #"group:add {"groups":["golf"]}"#, #"group:remove {"groups":["golf"],"user_id":"u2"}"#,
+                #"group:list {"user_id":"u2"}"#,
+            ]
+        )
+    }
+
+    @Test func relationsAreChangedAndListed() async throws {
+        let user = #"{"id":"u2","type":"user","data":{"_id":"user/u2","_type":"record","_access":null},"mutual":true}"#
+        let failure = #"{"id":"u3","type":"error","data":{"name":"ResourceNotFound","code":110,"message":"No."}}"#
+        let scripted = ScriptedClient([
+            .result("[\(user),\(failure)]"), .result(#"[{"id":"u2"}]"#),
+            .result(#"{"users":[\#(user)],"info":{"count":7}}"#), .result(#"{"users":[],"info":{"count":0}}"#),
+            .result(#"[{"id":"u2"},\#(failure)]"#), .result(#"[{"id":"u2"}]"#),
+        ])
+        let client = scripted.client
+        let outcomes = try await client.addRelations(.friend, to: ["u2", "u3"])
+        #expect(try outcomes[0].get().profile?.id == RecordID("user/u2"))
+        #expect(outcomes[1] == .failure(SkyrowError(.resourceNotFound, "No.")))
+        try await client.removeRelations(.follow, to: ["u2"])
+        let friends = try await client.relations(.friend, limit: 1, offset: 6)
+        #expect(friends.count == 7 && friends.users.map(\.id) == ["u2"] && friends.users[0].isMutual)
+        #expect(try await client.relationRequests() == RelatedUsers(users: [], count: 0))
+        #expect(try await client.block(["u2", "u3"]) == ["u2"])
+        #expect(try await client.block(["u2"], false) == ["u2"])
+        #expect(
+            (0..<6).map { parameters(scripted, $0) } == [
+                #"relation:add {"name":"friend","targets":["u2","u3"]}"#,
+                #"relation:remove {"name":"follow","targets":["u2"]}"#,
+                #"relation:query {"name":"friend","direction":"mutual","limit":1,"offset":6}"#,
+                #"relation:requests {"limit":100}"#, #"relation:block {"targets":["u2","u3"]}"#,
+                #"relation:block {"targets":["u2"],"blocked":false}"#,
+            ]
+        )
+    }
+
     @Test func accountsAreDisabledAndEnabled() async throws {
         let ok = #"{"status":"OK"}"#
         let scripted = ScriptedClient([.result(ok), .result(ok), .result(ok)])

@@ -51,6 +51,21 @@ import Testing
         .roleGet: #"{"users":[]}"#,
         .roleDefault: #"{"roles":[]}"#,
         .roleAdmin: #"{"roles":["Admin"]}"#,
+        // What the access list of a role allows is not a matter of credentials.
+        .roleSave: #"{"name":"none","access":[{"relation":"friend","level":"read"}]}"#,
+        .roleDelete: #"{"name":"none"}"#,
+        .roleAdd: #"{"role":"none"}"#,
+        .roleRemove: #"{"role":"none"}"#,
+        .roleMembers: #"{"role":"none"}"#,
+        .roleList: "{}",
+        .groupAdd: #"{"groups":[]}"#,
+        .groupRemove: #"{"groups":[]}"#,
+        .groupList: "{}",
+        .relationAdd: #"{"name":"friend","targets":[]}"#,
+        .relationRemove: #"{"name":"friend","targets":[]}"#,
+        .relationQuery: #"{"name":"friend"}"#,
+        .relationRequests: "{}",
+        .relationBlock: #"{"targets":[]}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.

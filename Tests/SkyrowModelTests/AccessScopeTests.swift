@@ -15,6 +15,7 @@ struct AccessCase: Sendable {
 @Suite struct AccessScopeTests {
     static let ann = Caller(kind: .user("ann"))
     static let editor = Caller(kind: .user("bob"), roles: ["editor"])
+    static let golfer = Caller(kind: .user("gil"), groups: ["chess", "golf"])
     static let master = Caller(kind: .master(actingAs: nil))
 
     static func list(_ entries: (Subject, AccessLevel)...) -> AccessList {
@@ -60,6 +61,10 @@ struct AccessCase: Sendable {
         ),
         .init(caller: .anonymous, owner: "ann", access: list((.everyone, .update)), reads: true, writes: false),
         .init(caller: editor, owner: "ann", access: list((.group("editor"), .write)), reads: false, writes: false),
+        .init(caller: golfer, owner: "ann", access: list((.group("golf"), .write)), reads: true, writes: true),
+        .init(caller: golfer, owner: "ann", access: list((.group("golf"), .read)), reads: true, writes: false),
+        .init(caller: golfer, owner: "ann", access: list((.group("Golf"), .write)), reads: false, writes: false),
+        .init(caller: golfer, owner: "ann", access: list((.role("golf"), .write)), reads: false, writes: false),
         .init(caller: editor, owner: "ann", access: list((.relation(.friend), .write)), reads: false, writes: false),
         .init(
             caller: Caller(kind: .user("u"), roles: ["caf\u{E9}"]),

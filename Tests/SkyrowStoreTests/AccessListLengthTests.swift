@@ -26,8 +26,11 @@ import Testing
         #expect(error?.info["arguments"] == .list([.string("_access")]))
     }
 
-    @Test(arguments: [{ .user(UserID($0)) }, { .role(RoleName($0)) }] as [@Sendable (String) -> Subject])
-    func namesInAListAreThoseOfUsersAndRoles(_ subject: @Sendable (String) -> Subject) {
+    @Test(
+        arguments: [{ .user(UserID($0)) }, { .role(RoleName($0)) }, { .group(GroupName($0)) }]
+            as [@Sendable (String) -> Subject]
+    )
+    func namesInAListAreThoseOfUsersRolesAndGroups(_ subject: @Sendable (String) -> Subject) {
         func refusal(_ name: String) -> SkyrowError? {
             Self.refusal(of: AccessList([AccessEntry(subject(name), .read)]))
         }
@@ -36,7 +39,7 @@ import Testing
         #expect(refusal("a\u{0}")?.code == .invalidArgument)
     }
 
-    @Test(arguments: [Subject.registered, .verified, .group("golf"), .relation(.friend), .field(field("members"))])
+    @Test(arguments: [Subject.registered, .verified, .relation(.friend), .field(field("members"))])
     func whatIsNotThereYetIsRefused(_ subject: Subject) {
         let error = Self.refusal(of: AccessList([AccessEntry(.everyone, .read), AccessEntry(subject, .read)]))
         #expect(error?.code == .invalidArgument)

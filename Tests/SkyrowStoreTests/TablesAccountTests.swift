@@ -315,6 +315,13 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             for id in ids {
                 _ = try await users.create(NewAccount(id: id, passwordHash: nil, profile: []), session: nil)
             }
+            // New names are in one form; a role from before that was asked for has the other one.
+            try await fixture.psql(
+                """
+                ALTER TABLE _role DISABLE TRIGGER _check_role; INSERT INTO _role (name) VALUES ('e\u{301}');
+                ALTER TABLE _role ENABLE TRIGGER _check_role
+                """
+            )
             try await roles.assign(["\u{E9}"], to: [ids[0]])
             try await roles.assign(["e\u{301}"], to: [ids[1]])
             #expect(try await roles.roles(of: ids) == [ids[0]: ["\u{E9}"], ids[1]: ["e\u{301}"]])

@@ -201,10 +201,15 @@ extension ActionService {
                 replaced: opening.replaced
             )
         )
+        // What is said of one with too many roles is said by the look-up.
+        guard account.heldRoles.count <= RoleTable.maximumHeld else {
+            return AuthResult(account, of: user, accessToken: token.text)
+        }
         remember(
             StoredSession(
                 userID: user,
-                roles: account.roles,
+                roles: account.heldRoles,
+                groups: account.groups,
                 isAdministrator: account.isAdministrator,
                 expiresAt: expiresAt
             ),

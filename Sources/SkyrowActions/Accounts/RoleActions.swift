@@ -58,21 +58,22 @@ extension ActionService {
         }
     }
 
-    private func checkRoleNames(_ roles: [RoleName]) throws(SkyrowError) {
+    /// Throws `108` for names that PostgreSQL could not compare; those of new roles are judged where they are made.
+    func checkRoleNames(_ roles: [RoleName], argument: String = "roles") throws(SkyrowError) {
         guard roles.allSatisfy(\.rawValue.isName) else {
-            throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", "roles")
+            throw .invalidArgument("The name of a role is 1 to 255 bytes without NUL.", argument)
         }
     }
 
     /// The ids as they are; throws `108` for one that PostgreSQL could not even compare.
-    private func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
+    func known(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
         guard users.allSatisfy({ !$0.rawValue.hasNUL }) else {
             throw .invalidArgument("A user id holds no NUL.", "users")
         }
         return users
     }
 
-    private func forgetSessions(of users: [UserID]) {
+    func forgetSessions(of users: [UserID]) {
         sessions.withLock { $0.removeSessions(of: users) }
         observe(.sessionsForgotten(.users(users.count)))
     }

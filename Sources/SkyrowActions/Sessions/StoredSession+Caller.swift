@@ -4,7 +4,7 @@ import SkyrowStore
 extension StoredSession {
     /// The caller this session makes.
     var caller: Caller {
-        Caller(kind: .user(userID), roles: roles, isAdministrator: isAdministrator)
+        Caller(kind: .user(userID), roles: roles, groups: groups, isAdministrator: isAdministrator)
     }
 
     func isExpired(at now: Timestamp) -> Bool {

@@ -239,6 +239,78 @@ struct ActionCall: Sendable {
             self.init { service, _ async throws(SkyrowError) in
                 .roles(try await service.setAdminRoles(roles))
             }
+        case .roleSave:
+            let request = try RoleSaveRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.role(try await service.saveRole(request, by: context.caller)))
+            }
+        case .roleDelete:
+            let name = try RoleParameter.name(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.deleteRole(name, by: context.caller)
+                return .status
+            }
+        case .roleAdd:
+            let request = try RoleChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.added(try await service.addToRole(request, by: context.caller)))
+            }
+        case .roleRemove:
+            let request = try RoleChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.removed(try await service.removeFromRole(request, by: context.caller)))
+            }
+        case .roleMembers:
+            let role = try RoleParameter.role(parameters)
+            let page = try PageRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.members(try await service.members(of: role, page, by: context.caller)))
+            }
+        case .roleList:
+            let page = try PageRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.roles(try await service.roles(page, by: context.caller)))
+            }
+        case .groupAdd:
+            let request = try GroupRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.groups(try await service.addGroups(request, by: context.caller)))
+            }
+        case .groupRemove:
+            let request = try GroupRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.groups(try await service.removeGroups(request, by: context.caller)))
+            }
+        case .groupList:
+            let user = try GroupRequest.user(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.groups(try await service.groups(of: user, by: context.caller)))
+            }
+        case .relationAdd:
+            let request = try RelationChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.relations(try await service.addRelations(request, by: context.caller)))
+            }
+        case .relationRemove:
+            let request = try RelationChangeRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.relations(try await service.removeRelations(request, by: context.caller)))
+            }
+        case .relationQuery:
+            let query = try RelationQuery(queryParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.relationPage(try await service.relations(query, by: context.caller)))
+            }
+        case .relationRequests:
+            let query = try RelationQuery(requestsParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.relationPage(try await service.relationRequests(query, by: context.caller)))
+            }
+        case .relationBlock:
+            let request = try RelationBlockRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .membership(.relations(try await service.blockRelations(request, by: context.caller)))
+            }
         }
     }
 

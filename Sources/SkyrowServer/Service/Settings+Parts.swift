@@ -102,7 +102,9 @@ extension ServiceConfiguration {
                 share: ClientShare(percent: settings.listening.clientShare),
                 patience: settings.times.acquire
             ),
-            scans: settings.pools.scans
+            scans: settings.pools.scans,
+            groupRule: accounts.groupRule,
+            relationAudience: accounts.relationAudience
         )
     }
 }

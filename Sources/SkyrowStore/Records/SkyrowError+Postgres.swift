@@ -23,6 +23,10 @@ extension SkyrowError {
         case .undecodable, .misuse:
             self = .unexpected
         case .server:
+            if let refusal = SkyrowError(membership: error) {
+                self = refusal
+                return
+            }
             self.init(sqlState: error.sqlState ?? "XX000", error, table: table)
         }
     }

@@ -3,15 +3,17 @@ internal import Synchronization
 
 /// What users may do in the databases that most requests name, so that it is not settled anew for every request.
 package final class RecordAccessCache: Sendable {
-    /// What is known of a user with certain roles.
+    /// What is known of a user with certain roles and groups.
     private final class Entry: Sendable {
         let roles: [RoleName]
+        let groups: [GroupName]
         let audience: Audience
         /// By ``place(of:for:)``; nil for what was not asked for yet.
         let settled: [RecordAccess?]
 
-        init(roles: [RoleName], audience: Audience, settled: [RecordAccess?]) {
+        init(roles: [RoleName], groups: [GroupName], audience: Audience, settled: [RecordAccess?]) {
             self.roles = roles
+            self.groups = groups
             self.audience = audience
             self.settled = settled
         }
@@ -35,15 +37,15 @@ package final class RecordAccessCache: Sendable {
         }
         var known = entries.withLock { $0[user] }
         // The session cache gives the same array each time, whose memory `!=` recognises.
-        if let entry = known, entry.roles != caller.roles { known = nil }
+        if let entry = known, entry.roles != caller.roles || entry.groups != caller.groups { known = nil }
         let place = Self.place(of: database, for: use)
         if let place, let access = known?.settled[place] { return access }
-        let audience = known?.audience ?? Audience(user: user, roles: caller.roles)
+        let audience = known?.audience ?? Audience(user: user, roles: caller.roles, groups: caller.groups)
         let access = try RecordAccess(opening: database, for: use, by: caller, audience: audience)
         guard let place else { return access }
         var settled = known?.settled ?? [nil, nil, nil, nil]
         settled[place] = access
-        let entry = Entry(roles: caller.roles, audience: audience, settled: settled)
+        let entry = Entry(roles: caller.roles, groups: caller.groups, audience: audience, settled: settled)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
             entries[user] = entry

@@ -83,8 +83,12 @@ package struct AccountSuspension: Hashable, Sendable {
 /// An account as the result of logging in shows it.
 package struct SignedInAccount: Sendable {
     package var profile: any RecordSource
-    /// Sorted.
+    /// The roles that were given to the user, sorted.
     package var roles: [RoleName]
+    /// The same with those that contain them, sorted.
+    package var heldRoles: [RoleName]
+    /// Sorted.
+    package var groups: [GroupName]
     package var isAdministrator: Bool
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?

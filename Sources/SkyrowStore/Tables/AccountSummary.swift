@@ -87,6 +87,9 @@ extension UserTable {
     private func summaries(where condition: SQL, limit: Int) async throws -> [AccountSummary] {
         let schema = store.schema
         let keys = try store.loginKeys.map { key -> SQL in "profile.\(try SQLIdentifier(key.rawValue))" }
+        let held = store.roles.held(
+            from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+        )
         let result = try await store.client.read(
             """
             SELECT account.id,
@@ -95,9 +98,8 @@ extension UserTable {
                     WHERE given.user_id = account.id ORDER BY given.role COLLATE "C"
                 ),
                 EXISTS (
-                    SELECT FROM \(schema)._user_role AS given
-                    JOIN \(schema)._role AS role ON role.name = given.role
-                    WHERE given.user_id = account.id AND role.is_admin
+                    SELECT FROM (\(held)) AS held JOIN \(schema)._role AS role ON role.name = held.role
+                    WHERE role.is_admin
                 ),
                 account.password_hash IS NOT NULL,
                 account.disabled, account.disabled_message, account.disabled_until,

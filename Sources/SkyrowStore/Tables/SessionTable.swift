@@ -4,8 +4,10 @@ internal import SkyrowPostgres
 /// A stored session with what its user may do.
 package struct StoredSession: Hashable, Sendable {
     package var userID: UserID
-    /// Sorted.
+    /// Those of the user and those that contain them, sorted.
     package var roles: [RoleName]
+    /// Sorted.
+    package var groups: [GroupName]
     package var isAdministrator: Bool
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
@@ -31,6 +33,7 @@ package struct StoredSession: Hashable, Sendable {
     package init(
         userID: UserID,
         roles: [RoleName],
+        groups: [GroupName] = [],
         isAdministrator: Bool,
         expiresAt: Timestamp? = nil,
         lastUsedAt: Timestamp? = nil,
@@ -41,6 +44,7 @@ package struct StoredSession: Hashable, Sendable {
     ) {
         self.userID = userID
         self.roles = roles
+        self.groups = groups
         self.isAdministrator = isAdministrator
         self.expiresAt = expiresAt
         self.lastUsedAt = lastUsedAt
@@ -60,10 +64,16 @@ package struct SessionTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Finds a session with its user's roles, in one statement; nil also when the user's tokens were revoked since and the
-    /// account is not disabled.
+    /// Finds a session with its user's roles and groups, in one statement; nil also when the user's tokens were revoked
+    /// since and the account is not disabled.
+    ///
+    /// Throws `108 InvalidArgument` where the user has more roles than one may have, as when roles that others contain were
+    /// put into further ones: to go on with some of them would be to guess which ones count.
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
         try await store.reporting {
+            let heldRoles = store.roles.held(
+                from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+            )
             let result = try await store.client.read(
                 """
                 SELECT account.id, session.expires_at,
@@ -71,14 +81,17 @@ package struct SessionTable: Sendable {
                     coalesce(given.roles, '{}'), coalesce(given.is_admin, false),
                     session.epoch <> account.epoch, session.last_used_at,
                     coalesce(session.rotated_at, session.created_at), session.token_hash <> \(tokenHash),
-                    session.rotated_at <= now() - \(SessionTable.previousTokenTime)
+                    session.rotated_at <= now() - \(SessionTable.previousTokenTime),
+                    ARRAY(
+                        SELECT carried.name FROM \(schema)._user_group AS carried
+                        WHERE carried.user_id = account.id ORDER BY carried.name
+                    )
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
                     SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles,
                         bool_or(role.is_admin) AS is_admin
-                    FROM \(schema)._user_role AS member JOIN \(schema)._role AS role ON role.name = member.role
-                    WHERE member.user_id = account.id
+                    FROM (\(heldRoles)) AS held JOIN \(schema)._role AS role ON role.name = held.role
                 ) AS given ON true
                 WHERE \(SessionTable.has(tokenHash))
                     AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
@@ -87,9 +100,12 @@ package struct SessionTable: Sendable {
             guard !result.isEmpty else { return nil }
             let isPrevious = try result.decode(row: 0, column: 10, as: Bool.self)
             let isOver = try result.decode(row: 0, column: 11, as: Bool?.self) ?? false
+            let roles = try result.decode(row: 0, column: 5, as: [RoleName].self)
+            guard roles.count <= RoleTable.maximumHeld else { throw SkyrowError.tooManyRoles }
             return StoredSession(
                 userID: try result.decode(row: 0, column: 0),
-                roles: try result.decode(row: 0, column: 5),
+                roles: roles,
+                groups: try result.decode(row: 0, column: 12),
                 isAdministrator: try result.decode(row: 0, column: 6),
                 expiresAt: try Timestamp(result, row: 0, column: 1),
                 lastUsedAt: try Timestamp(result, row: 0, column: 8),

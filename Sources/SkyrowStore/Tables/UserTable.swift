@@ -57,7 +57,7 @@ package struct UserTable: Sendable {
                         WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
-                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given"))
+                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[]
                     FROM "r"
                     """
                 do {
@@ -250,6 +250,10 @@ package struct UserTable: Sendable {
                     )\(opened)\(closed)\(recorded)
                     SELECT \(table.wholeRow.columns),
                         \(roles("SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = \"r\"._id")),
+                        ARRAY(
+                            SELECT carried.name FROM \(schema)._user_group AS carried
+                            WHERE carried.user_id = "r"._id ORDER BY carried.name
+                        ),
                         before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
@@ -318,12 +322,16 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// The sorted names, and whether one of them is an administrator's.
+    /// The sorted names, the same with those of the roles that contain them, and whether one of these is an administrator's.
     private func roles(_ given: SQL) -> SQL {
-        """
-        ARRAY(\(given) ORDER BY given.role COLLATE "C"),
-        EXISTS (SELECT FROM \(schema)._role AS role WHERE role.is_admin AND role.name IN (\(given)))
-        """
+        let held = store.roles.held(from: given)
+        return """
+            ARRAY(\(given) ORDER BY given.role COLLATE "C"),
+            ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
+            EXISTS (
+                SELECT FROM (\(held)) AS held JOIN \(schema)._role AS role ON role.name = held.role WHERE role.is_admin
+            )
+            """
     }
 }
 
@@ -341,18 +349,21 @@ extension SchemaCatalog {
 }
 
 extension SignedInAccount {
-    /// Reads a row of the profile's columns, the roles, whether an administrator's is among them, and the times.
+    /// Reads a row of the profile's columns, the roles, those held by way of them, whether an administrator's is among
+    /// these, the groups, and the times.
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
             // A login shows all of the profile, also one that has no owner.
             profile: StoredRows(result, plan: profile.plan, for: .unrestricted)[0],
             roles: try result.decode(row: 0, column: next),
-            isAdministrator: try result.decode(row: 0, column: next + 1)
+            heldRoles: try result.decode(row: 0, column: next + 1),
+            groups: try result.decode(row: 0, column: next + 3),
+            isAdministrator: try result.decode(row: 0, column: next + 2)
         )
-        guard result.columnCount > next + 2 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 2)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 3)
+        guard result.columnCount > next + 4 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 4)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 5)
     }
 }
 

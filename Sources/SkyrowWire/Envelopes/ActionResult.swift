@@ -19,7 +19,7 @@ package enum ActionResult: Sendable {
     case explanation(QueryExplanation)
     /// `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
-    /// `{"status":"OK"}`: `auth:logout`
+    /// `{"status":"OK"}`: `auth:logout`, `role:delete`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
@@ -31,6 +31,8 @@ package enum ActionResult: Sendable {
     case roles([RoleName])
     /// `role:get`
     case rolesByUser([UserID: [RoleName]])
+    /// `role:save`, `role:add`, `role:remove`, `role:members`, `role:list`, `group:*`, `relation:*`
+    case membership(MembershipResult)
     /// `schema:fetch`, `schema:create`, `schema:rename`, `schema:delete`
     case schema(RecordSchema)
     /// `schema:index:create`, `schema:index:delete`
@@ -58,7 +60,7 @@ package enum Envelope: Hashable, Sendable {
 extension JSONWriter {
     /// Writes a complete response.
     ///
-    /// JSON-RPC has no room beside the result, so there `record:query` returns `{"records":[…],"info":{"cursor":…}}`
+    /// JSON-RPC has no room beside the result, so there `record:query` (and `relation:query` with `users`) returns `{"records":[…],"info":{"cursor":…}}`
     /// where v1 returns `{"result":[…],"info":{"cursor":…}}`; every other result is the same in both. A table of included records
     /// is only there.
     package func response(_ result: ActionResult, in envelope: Envelope) {
@@ -70,8 +72,11 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
+            case .membership(.relationPage(let page)):
+                relationOutcomes(page.users)
+                relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .sessions,
-                .revokedSessions, .roles, .rolesByUser, .schema, .index, .indexes, .classAccess, .createRoles,
+                .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes, .classAccess, .createRoles,
                 .defaultAccess, .json:
                 self.result(result)
             }
@@ -132,6 +137,7 @@ extension JSONWriter {
         case .revokedSessions(let count): revokedSessions(count)
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
+        case .membership(let result): membership(result)
         case .schema(let schema): self.schema(schema)
         case .index(let index): self.index(index)
         case .indexes(let indexes): self.indexes(indexes)

@@ -66,6 +66,11 @@ import Testing
             (OracleCaller(), .read, ["public": "write"], .yes), (OracleCaller(), .read, ["users": "write"], .missing),
             (OracleCaller(user: "bob"), .read, ["owner": "write", "group:bob": "write"], .missing),
             (OracleCaller(isMaster: true), .delete, [:], .yes),
+            (OracleCaller(user: "bob", roles: ["inner"]), .update, ["role:outer": "write"], .yes),
+            (OracleCaller(user: "bob", roles: ["outer"]), .read, ["role:inner": "write"], .missing),
+            (OracleCaller(user: "bob", groups: ["golf"]), .delete, ["group:golf": "delete"], .yes),
+            (OracleCaller(user: "bob", groups: ["golf"]), .update, ["group:golf": "delete"], .denied),
+            (OracleCaller(groups: ["golf"]), .read, ["group:golf": "read"], .missing),
         ] as [(OracleCaller, OracleAction, [String: String]?, OracleAnswer)]
     )
     func theOracleKnowsTheTable(
@@ -74,7 +79,12 @@ import Testing
         _ list: [String: String]?,
         _ answer: OracleAnswer
     ) {
-        let oracle = AccessOracle(users: ["ann", "bob"], roles: ["a"])
+        let oracle = AccessOracle(
+            users: ["ann", "bob"],
+            roles: ["a", "inner", "middle", "outer"],
+            groups: ["golf"],
+            nesting: [("middle", "outer"), ("inner", "middle")]
+        )
         let record = OracleRecord(id: "1", owner: "ann", list: list)
         #expect(oracle.decide(caller, action, record).answer == answer)
     }
@@ -87,7 +97,7 @@ struct OracleClient {
     var token: String?
 }
 
-/// Records with all kinds of lists, and callers with all kinds of roles.
+/// Records with all kinds of lists, and callers with all kinds of roles and groups.
 struct OracleWorld {
     let service: TestService
     let oracle: AccessOracle
@@ -98,6 +108,7 @@ struct OracleWorld {
     let leaves: [OracleRecord]
 
     static let roles = (0..<60).map { "role \($0)" }
+    static let groups = ["golf", "chess", "bridge", "go"]
 
     /// Rules of every mode, about every kind of subject.
     static let rules: [[OracleAction: OracleRule]] = [
@@ -144,6 +155,17 @@ struct OracleWorld {
         _ = try await service.database.psql(
             "INSERT INTO app._role (name) VALUES " + Self.roles.map { "('\($0)')" }.joined(separator: ", ")
         )
+        // A role is put into later ones only, so that there is no circle; a chain of seven and some of chance.
+        var nesting: [(inner: String, outer: String)] = (0..<6).map { (Self.roles[$0], Self.roles[$0 + 1]) }
+        while nesting.count < 30 {
+            let (a, b) = (Int.random(in: 7..<60, using: &random), Int.random(in: 7..<60, using: &random))
+            let step = (inner: Self.roles[min(a, b)], outer: Self.roles[max(a, b)])
+            if a != b, !nesting.contains(where: { $0 == step }) { nesting.append(step) }
+        }
+        _ = try await service.database.psql(
+            "INSERT INTO app._role_role (member, role) VALUES "
+                + nesting.map { "('\($0.inner)', '\($0.outer)')" }.joined(separator: ", ")
+        )
         var callers = [
             OracleClient(subject: OracleCaller()),
             OracleClient(subject: OracleCaller(isMaster: true), key: TestService.masterKey),
@@ -158,6 +180,13 @@ struct OracleWorld {
                         + roles.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
                 )
             }
+            let groups = Array(Self.groups.shuffled(using: &random).prefix(number % 4))
+            if !groups.isEmpty {
+                _ = try await service.database.psql(
+                    "INSERT INTO app._user_group (user_id, name) VALUES "
+                        + groups.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
+                )
+            }
             // A new session, of which nothing is known from before it had roles.
             let login = try await service.call(
                 "auth:login",
@@ -166,11 +195,18 @@ struct OracleWorld {
             guard let token = login["result"]["access_token"].string else {
                 throw UnexpectedResponse(response: "\(login)")
             }
-            callers.append(OracleClient(subject: OracleCaller(user: id, roles: Set(roles)), token: token))
+            callers.append(
+                OracleClient(subject: OracleCaller(user: id, roles: Set(roles), groups: Set(groups)), token: token)
+            )
         }
         self.callers = callers
         let users = callers.compactMap(\.subject.user)
-        oracle = AccessOracle(users: Set(users), roles: Set(Self.roles))
+        oracle = AccessOracle(
+            users: Set(users),
+            roles: Set(Self.roles),
+            groups: Set(callers.flatMap(\.subject.groups)),
+            nesting: nesting
+        )
         cards = (0..<420).map { Self.record("c\($0)", users, privately: $0 % 7 == 0, &random) }
         leaves = (0..<120).map { Self.record("l\($0)", users, privately: false, &random) }
         try await insert(cards, into: "card")
@@ -214,8 +250,9 @@ struct OracleWorld {
         case 2: "users"
         case 3: "owner"
         case 4: ["role:no such role", "user:ghost", "role:", "role:Role 1"].randomElement(using: &random) ?? ""
-        case 5: ["group:golf", "registered", "verified", "relation:friend", "odd"].randomElement(using: &random) ?? ""
-        case 6..<11: "user:" + (users.randomElement(using: &random) ?? "")
+        case 5: ["group:none", "registered", "verified", "relation:friend", "odd"].randomElement(using: &random) ?? ""
+        case 6, 7: "group:" + (groups.randomElement(using: &random) ?? "")
+        case 8..<11: "user:" + (users.randomElement(using: &random) ?? "")
         default: "role:" + (roles.randomElement(using: &random) ?? "")
         }
     }

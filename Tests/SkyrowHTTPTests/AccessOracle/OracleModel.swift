@@ -4,7 +4,9 @@
 /// Who asks.
 struct OracleCaller {
     var user: String?
+    /// Those that were given to the user.
     var roles: Set<String> = []
+    var groups: Set<String> = []
     var isMaster = false
 }
 
@@ -52,8 +54,23 @@ struct AccessOracle {
     /// The users and roles that there are.
     var users: Set<String>
     var roles: Set<String>
+    /// The groups that someone carries.
+    var groups: Set<String> = []
+    /// Which roles are put into which: the users of the first count as users of the second.
+    var nesting: [(inner: String, outer: String)] = []
+
     /// The rules that the type has.
     var rules: [OracleAction: OracleRule] = [:]
+
+    /// The roles given to a user, and those that they count as.
+    private func held(_ given: Set<String>) -> Set<String> {
+        var held = given
+        while true {
+            let further = nesting.filter { held.contains($0.inner) && !held.contains($0.outer) }
+            if further.isEmpty { return held }
+            for step in further { held.insert(step.outer) }
+        }
+    }
 
     /// What may be done to a record by a caller who asks in a database.
     func decide(
@@ -89,7 +106,8 @@ struct AccessOracle {
         var subjects: Set<String> = ["public"]
         if let user = caller.user {
             subjects.formUnion(["users", "user:\(user)"])
-            subjects.formUnion(caller.roles.map { "role:\($0)" })
+            subjects.formUnion(held(caller.roles).map { "role:\($0)" })
+            subjects.formUnion(caller.groups.map { "group:\($0)" })
         }
         let isOwner = caller.user != nil && record.owner == caller.user
         let isMember = caller.user.map { record.members.contains($0) } ?? false
@@ -129,6 +147,7 @@ struct AccessOracle {
     private func names(_ key: String) -> Bool {
         if key == "public" || key == "users" { return true }
         if key.hasPrefix("user:") { return users.contains(String(key.dropFirst(5))) }
+        if key.hasPrefix("group:") { return groups.contains(String(key.dropFirst(6))) }
         if key.hasPrefix("role:") { return roles.contains(String(key.dropFirst(5))) }
         return false
     }

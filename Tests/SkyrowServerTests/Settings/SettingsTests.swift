@@ -132,6 +132,7 @@ import Testing
         ("rate-limit-login", "-1/s"), ("rate-limit-login", "1/s/s"),
         ("login-key-readers", ""), ("login-key-readers", "email"), ("login-key-readers", "email=nobody"),
         ("login-key-readers", "email=owner,email=users"), ("login-scripts", "latin"), ("session-idle", "1m"),
+        ("group-rule", ""), ("group-rule", "self:"), ("group-rule", "everyone"), ("relation-audience", "friends"),
         ("session-limit", "0"), ("password-minimum", "0"), ("password-classes", "digit,"), ("password-threads", "0"),
         ("guess-limit-client", "-1"),
         ("guess-limit-total", "x"), ("audit-retention", "1h"), ("master-key-networks", "everywhere"),

@@ -154,6 +154,30 @@ package struct AccountSettings: SettingGroup {
         "How many sessions are remembered between requests."
     )
 
+    package let groupRule = Setting(
+        "group-rule",
+        GroupRule(),
+        shown: "administrators",
+        .text("rule"),
+        mustBe: "administrators, or self: and names of groups with commas between them",
+        """
+        Who changes the groups of users: `administrators` alone, or with `self:golf,chess` users themselves for these groups.
+        """
+    ) {
+        GroupRule($0)
+    }.ofApplications
+
+    package let relationAudience = Setting(
+        "relation-audience",
+        RelationAudience.readable,
+        shown: "readable",
+        .choice("users", of: RelationAudience.allCases.map(\.rawValue)),
+        mustBe: "readable or everyone",
+        "Whom users may add as friends and follow: those whose profile is `readable` to them, or `everyone`."
+    ) {
+        RelationAudience(rawValue: $0)
+    }.ofApplications
+
     package let passwordThreads = Setting<Int?>(
         "password-threads",
         nil,

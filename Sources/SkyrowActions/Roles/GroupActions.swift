@@ -1,0 +1,49 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `group:add`: gives a user groups, and returns all of the user's, sorted.
+    package func addGroups(_ request: GroupRequest, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
+        try await observed(.groupAdd) { () async throws(SkyrowError) in
+            let user = try changedUser(request, by: caller)
+            let groups = try await store.groups.add(request.groups, to: user)
+            forgetSessions(of: [user])
+            return groups
+        }
+    }
+
+    /// `group:remove`: takes groups from a user, and returns those that are left, sorted.
+    package func removeGroups(_ request: GroupRequest, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
+        try await observed(.groupRemove) { () async throws(SkyrowError) in
+            let user = try changedUser(request, by: caller)
+            let groups = try await store.groups.remove(request.groups, from: user)
+            forgetSessions(of: [user])
+            return groups
+        }
+    }
+
+    /// `group:list`: the groups of a user, sorted; those of others for administrators.
+    package func groups(of named: UserID?, by caller: Caller) async throws(SkyrowError) -> [GroupName] {
+        try await observed(.groupList) { () async throws(SkyrowError) in
+            let user = try user(named, by: caller)
+            guard caller.isMaster || caller.isAdministrator || caller.userID == user else {
+                throw SkyrowError(.permissionDenied, "Only an administrator may ask about the groups of others.")
+            }
+            return try await store.groups.groups(of: user)
+        }
+    }
+
+    private func changedUser(_ request: GroupRequest, by caller: Caller) throws(SkyrowError) -> UserID {
+        let user = try user(request.userID, by: caller)
+        try configuration.groupRule.require(request.groups, of: user, by: caller)
+        return user
+    }
+
+    /// The user that a request names, else the one who acts.
+    private func user(_ named: UserID?, by caller: Caller) throws(SkyrowError) -> UserID {
+        try caller.requireUserOrMaster()
+        guard let user = named ?? caller.userID else { throw .invalidArgument("\"user_id\" is missing.", "user_id") }
+        guard !user.rawValue.hasNUL else { throw .invalidArgument("A user id holds no NUL.", "user_id") }
+        return user
+    }
+}

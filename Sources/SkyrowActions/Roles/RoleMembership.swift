@@ -1,0 +1,198 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// `role:save`: makes a role or changes its list, and returns it.
+    ///
+    /// Throws `102 PermissionDenied` to one who may not: administrators make roles, those and the owner of a role change
+    /// its list, and the master key says which roles new users get and which make administrators.
+    package func saveRole(_ request: RoleSaveRequest, by caller: Caller) async throws(SkyrowError) -> Role {
+        try await observed(.roleSave) { () async throws(SkyrowError) in
+            try caller.requireUserOrMaster()
+            try checkRoleNames([request.name], argument: "name")
+            if let list = request.access ?? nil { try RoleList.check(list) }
+            let role = try await store.withTransaction { transaction throws(SkyrowError) in
+                let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
+                let standing = known[request.name]
+                try RoleSaving.judge(request, standing, by: caller)
+                return try await store.roles.save(request, owner: caller.userID, in: transaction)
+            }
+            if request.isAdministrators != nil { forget(.all) }
+            return role
+        }
+    }
+
+    /// `role:delete`: deletes a role; a new one of its name is refused for 30 days.
+    package func deleteRole(_ name: RoleName, by caller: Caller) async throws(SkyrowError) {
+        try await observed(.roleDelete) { () async throws(SkyrowError) in
+            try caller.requireUserOrMaster()
+            try checkRoleNames([name], argument: "name")
+            try await store.withTransaction { transaction throws(SkyrowError) in
+                let known = try await store.roles.standings(of: [name], changing: true, in: transaction)
+                guard let standing = known[name] else { throw .roleNotFound }
+                try standing.require(.delete, by: caller)
+                _ = try await store.roles.delete(name, in: transaction)
+            }
+            forget(.all)
+        }
+    }
+
+    /// `role:add`: puts users and roles into a role; returns how many were not in it before.
+    ///
+    /// Throws `109 Duplicated` with the way in `info.cycle` where a role would contain itself.
+    package func addToRole(_ request: RoleChangeRequest, by caller: Caller) async throws(SkyrowError) -> Int {
+        try await observed(.roleAdd) { () async throws(SkyrowError) in
+            // To put a role into another one is to give what its members are given, so that it takes a right to both.
+            try await changeMembers(request, judging: request.roles, by: caller) { transaction throws(SkyrowError) in
+                do throws(SkyrowError) {
+                    return try await store.roles.add(request, in: transaction)
+                } catch {
+                    throw error.hidingRoles(but: [request.role] + request.roles, from: caller)
+                }
+            }
+        }
+    }
+
+    /// `role:remove`: takes users and roles out of a role; returns how many were in it.
+    package func removeFromRole(_ request: RoleChangeRequest, by caller: Caller) async throws(SkyrowError) -> Int {
+        try await observed(.roleRemove) { () async throws(SkyrowError) in
+            try await changeMembers(request, judging: [], by: caller) { transaction throws(SkyrowError) in
+                try await store.roles.remove(request, in: transaction)
+            }
+        }
+    }
+
+    /// - Parameter members: roles that the caller must be able to change, too.
+    private func changeMembers(
+        _ request: RoleChangeRequest,
+        judging members: [RoleName],
+        by caller: Caller,
+        _ change: (StoreTransaction) async throws(SkyrowError) -> Int
+    ) async throws(SkyrowError) -> Int {
+        try caller.requireUserOrMaster()
+        try checkRoleNames([request.role], argument: "role")
+        try checkRoleNames(request.roles)
+        _ = try known(request.users)
+        let count = try await store.withTransaction { transaction throws(SkyrowError) in
+            let standings = try await store.roles.standings(of: [request.role] + members, in: transaction)
+            guard let role = standings[request.role] else { throw .roleNotFound.at("role") }
+            do throws(SkyrowError) {
+                try role.require(.changeMembers, by: caller)
+            } catch {
+                throw error.at("role")
+            }
+            for (place, name) in members.enumerated() {
+                do throws(SkyrowError) {
+                    guard let member = standings[name] else { throw .roleNotFound }
+                    try member.require(.changeMembers, by: caller)
+                } catch {
+                    throw error.at(place).at("roles")
+                }
+            }
+            return try await change(transaction)
+        }
+        if request.roles.isEmpty { forgetSessions(of: request.users) } else { forget(.all) }
+        return count
+    }
+
+    /// `role:members`: a part of what a role contains, roles before users.
+    package func members(
+        of role: RoleName,
+        _ page: PageRequest,
+        by caller: Caller
+    ) async throws(SkyrowError) -> MemberPage<RoleMember> {
+        try await observed(.roleMembers) { () async throws(SkyrowError) in
+            try caller.requireUserOrMaster()
+            try checkRoleNames([role], argument: "role")
+            let after = page.after.map { RoleMember(position: $0) }
+            if case .some(nil) = after {
+                throw .invalidArgument("\"after\" is a cursor that an earlier part came with.", "after")
+            }
+            return try await store.withTransaction { transaction throws(SkyrowError) in
+                let known = try await store.roles.standings(of: [role], in: transaction)
+                guard let standing = known[role] else { throw .roleNotFound }
+                try standing.require(.read, by: caller)
+                return try await store.roles.members(
+                    of: role,
+                    after: after ?? nil,
+                    limit: page.limit,
+                    in: transaction
+                )
+            }
+        }
+    }
+
+    /// `role:list`: a part of the roles that the caller sees.
+    package func roles(_ page: PageRequest, by caller: Caller) async throws(SkyrowError) -> MemberPage<Role> {
+        try await observed(.roleList) { () async throws(SkyrowError) in
+            try caller.requireUserOrMaster()
+            let seesAll = caller.isMaster || caller.isAdministrator
+            return try await store.roles.list(readableBy: seesAll ? nil : Audience(of: caller), page)
+        }
+    }
+}
+
+/// What may be said in `role:save`.
+enum RoleSaving {
+    /// Throws `102 PermissionDenied` for what the caller may not do.
+    ///
+    /// - Parameter standing: the role as it is; nil for one that there is not.
+    static func judge(_ request: RoleSaveRequest, _ standing: RoleStanding?, by caller: Caller) throws(SkyrowError) {
+        if caller.isMaster { return }
+        let makesDefault = request.isDefault ?? standing?.role.isDefault ?? false
+        let makesAdministrators = request.isAdministrators ?? standing?.role.isAdministrators ?? false
+        guard let standing, standing.allows(.read, by: caller) else {
+            // The same for a role that there is and one that there is not, to one who may make none.
+            guard caller.isAdministrator else {
+                throw SkyrowError(.permissionDenied, "Roles are made by administrators.")
+            }
+            guard !makesDefault, !makesAdministrators else { throw ofMaster }
+            return
+        }
+        guard makesDefault == standing.role.isDefault, makesAdministrators == standing.role.isAdministrators else {
+            throw ofMaster
+        }
+        try standing.require(.changeAccess, by: caller)
+    }
+
+    private static let ofMaster = SkyrowError(
+        .permissionDenied,
+        "Which roles new users get and which make administrators takes the master key."
+    )
+}
+
+/// What the access list of a role may name.
+enum RoleList {
+    /// Throws `108 InvalidArgument` for an entry that has no meaning for a role, and for too many of them.
+    static func check(_ list: AccessList) throws(SkyrowError) {
+        guard list.entries.count <= AccessList.defaultMaximum else {
+            throw .invalidArgument("A list has at most \(AccessList.defaultMaximum) entries.", "access")
+        }
+        for entry in list.entries {
+            switch entry.subject {
+            case .everyone, .users, .registered, .verified, .owner, .user, .role, .group: continue
+            case .relation, .field:
+                throw .invalidArgument("The access list of a role names no relation.", "access").at("access")
+            }
+        }
+    }
+}
+
+extension SkyrowError {
+    /// The error without the way of a circle, where it leads over roles that the caller did not name.
+    fileprivate func hidingRoles(but named: [RoleName], from caller: Caller) -> SkyrowError {
+        guard !caller.isMaster, !caller.isAdministrator, case .list(let way) = info["cycle"] else { return self }
+        let names = Set(named.map { ErrorInfo.string($0.rawValue) })
+        if way.allSatisfy({ names.contains($0) }) { return self }
+        var error = self
+        error.info["cycle"] = nil
+        return error
+    }
+}
+
+extension Caller {
+    /// The endpoint has checked this already; it is checked again before something is done in a name.
+    func requireUserOrMaster() throws(SkyrowError) {
+        guard isMaster || userID != nil else { throw SkyrowError(.notAuthenticated, "Log in first.") }
+    }
+}

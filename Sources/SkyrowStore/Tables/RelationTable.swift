@@ -1,0 +1,177 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// What users are to each other: friends, followers, and those who are kept away.
+///
+/// Each row is from one user to another and says whether there is the row back, which triggers keep.
+package struct RelationTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// What has become of a user who was to be added.
+    package enum Addition: Hashable, Sendable {
+        case added(isMutual: Bool)
+        /// There is no such user, or one that keeps this one away.
+        case missing
+        /// This user keeps the other one away.
+        case blocked
+    }
+
+    /// Adds users; one who is there already stays.
+    ///
+    /// - Parameter targets: not the user.
+    package func add(
+        _ relation: UserRelation,
+        from user: UserID,
+        to targets: [UserID]
+    ) async throws(SkyrowError) -> [UserID: Addition] {
+        guard !targets.isEmpty else { return [:] }
+        return try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                try await lock(user, targets, in: transaction)
+                let result = try await transaction.query(
+                    """
+                    SELECT named.id, account.id IS NOT NULL AND \(block(by: "named.id", of: "\(user)")),
+                        account.id IS NOT NULL, \(block(by: "\(user)", of: "named.id"))
+                    FROM (SELECT DISTINCT given.id FROM unnest(\(targets)) AS given (id)) AS named
+                    LEFT JOIN \(schema)._user AS account ON account.id = named.id
+                    """
+                )
+                var additions: [UserID: Addition] = [:]
+                var open: [UserID] = []
+                for row in 0..<result.rowCount {
+                    let id = try result.decode(row: row, column: 0, as: UserID.self)
+                    let isKeptAway = try result.decode(row: row, column: 1, as: Bool.self)
+                    let isThere = try result.decode(row: row, column: 2, as: Bool.self)
+                    let keepsAway = try result.decode(row: row, column: 3, as: Bool.self)
+                    additions[id] = keepsAway ? .blocked : .missing
+                    if isThere, !isKeptAway, !keepsAway { open.append(id) }
+                }
+                guard !open.isEmpty else { return additions }
+                try await transaction.execute(
+                    """
+                    INSERT INTO \(schema)._relation (user_id, name, other_id)
+                    SELECT \(user), \(relation.rawValue), named.id FROM unnest(\(open)) AS named (id) ORDER BY 3
+                    ON CONFLICT DO NOTHING
+                    """
+                )
+                let made = try await transaction.query(
+                    """
+                    SELECT made.other_id, made.mutual FROM \(schema)._relation AS made
+                    WHERE made.user_id = \(user) AND made.name = \(relation.rawValue) AND made.other_id = ANY (\(open))
+                    """
+                )
+                for row in 0..<made.rowCount {
+                    let id = try made.decode(row: row, column: 0, as: UserID.self)
+                    additions[id] = .added(isMutual: try made.decode(row: row, column: 1))
+                }
+                return additions
+            }
+        }
+    }
+
+    /// Removes users; one who is not there is passed over. What they have added themselves stays.
+    package func remove(
+        _ relation: UserRelation,
+        from user: UserID,
+        to targets: [UserID]
+    ) async throws(SkyrowError) {
+        guard !targets.isEmpty else { return }
+        try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                try await lock(user, targets, in: transaction)
+                try await transaction.execute(
+                    """
+                    DELETE FROM \(schema)._relation AS ended WHERE ended.user_id = \(user)
+                        AND ended.name = \(relation.rawValue) AND ended.other_id = ANY (\(targets))
+                    """
+                )
+            }
+        }
+    }
+
+    /// Keeps users away, which ends all relations with them; returns those that there are.
+    package func block(_ targets: [UserID], by user: UserID) async throws(SkyrowError) -> Set<UserID> {
+        guard !targets.isEmpty else { return [] }
+        return try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                try await lock(user, targets, in: transaction)
+                try await transaction.execute(
+                    """
+                    INSERT INTO \(schema)._relation (user_id, name, other_id)
+                    SELECT \(user), 'block', account.id FROM \(schema)._user AS account
+                    WHERE account.id = ANY (\(targets)) ORDER BY 3
+                    ON CONFLICT DO NOTHING
+                    """
+                )
+                let made = try await transaction.query(
+                    """
+                    SELECT made.other_id FROM \(schema)._relation AS made
+                    WHERE made.user_id = \(user) AND made.name = 'block' AND made.other_id = ANY (\(targets))
+                    """
+                )
+                return Set(try made.decodeColumn(0, as: UserID.self))
+            }
+        }
+    }
+
+    /// The users of a relation whose profiles may be read, in the order of their ids, and how many there are in all.
+    package func users(
+        of user: UserID,
+        _ query: RelationQuery,
+        readableBy access: RecordAccess
+    ) async throws(SkyrowError) -> (users: [(id: UserID, isMutual: Bool)], count: Int) {
+        try await store.reporting {
+            let (mine, others): (SQL, SQL) =
+                query.direction == .inward ? ("other_id", "user_id") : ("user_id", "other_id")
+            let isMutual: SQL =
+                query.direction == .mutual ? " AND edge.mutual" : query.isPending ? " AND NOT edge.mutual" : ""
+            let rules = try await store.table(of: .user)?.rules ?? .none
+            let edges: SQL = """
+                FROM \(schema)._relation AS edge JOIN \(schema)."user" AS r ON r._id = edge.\(others)
+                WHERE edge.\(mine) = \(user) AND edge.name = \(query.relation.rawValue)\(isMutual)
+                    AND (\(access.of(rules).read.condition(on: "r")))
+                """
+            let counted = try await store.client.read("SELECT count(*) \(edges)")
+            let result = try await store.client.read(
+                """
+                SELECT edge.\(others), edge.mutual \(edges)
+                ORDER BY edge.\(others) LIMIT \(Int64(query.limit)) OFFSET \(Int64(query.offset))
+                """
+            )
+            let users = try (0..<result.rowCount).map { row in
+                (
+                    id: try result.decode(row: row, column: 0, as: UserID.self),
+                    isMutual: try result.decode(row: row, column: 1, as: Bool.self)
+                )
+            }
+            return (users, Int(try counted.decode(row: 0, column: 0, as: Int64.self)))
+        }
+    }
+
+    /// Whether a user keeps another one away.
+    private func block(by user: SQL, of other: SQL) -> SQL {
+        """
+        EXISTS (SELECT FROM \(schema)._relation AS barrier
+            WHERE barrier.user_id = \(user) AND barrier.name = 'block' AND barrier.other_id = \(other))
+        """
+    }
+
+    /// Takes the locks of all pairs in one order, before the triggers take them in that of the rows: two changes that wait for
+    /// each other would end by one of them failing.
+    private func lock(_ user: UserID, _ targets: [UserID], in transaction: StoreTransaction) async throws {
+        _ = try await transaction.query(
+            """
+            SELECT pg_advisory_xact_lock(1936423284, place) FROM (
+                SELECT DISTINCT \(schema)._relation_lock(\(user), named.id) AS place
+                FROM unnest(\(targets)) AS named (id) ORDER BY 1
+            ) AS places
+            """
+        )
+    }
+}
+
+extension RecordStore {
+    package var relations: RelationTable { RelationTable(store: self) }
+}

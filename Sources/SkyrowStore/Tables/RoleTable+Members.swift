@@ -1,0 +1,270 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// Roles with their access lists and what they contain. Who may do what is judged by the caller of these.
+extension RoleTable {
+    /// How many roles a user may have, with those that contain them.
+    package static let maximumHeld = 1000
+
+    /// These roles and all that contain them, one more than there may be at most: a query of one column `role`.
+    ///
+    /// A circle, which a trigger refuses, would not make it endless: `UNION` passes over what was found before.
+    ///
+    /// - Parameter given: a query of one column.
+    func held(from given: SQL) -> SQL {
+        """
+        WITH RECURSIVE held (role) AS (
+            SELECT given.role FROM (\(given)) AS given (role)
+            UNION SELECT up.role FROM held JOIN \(store.schema)._role_role AS up ON up.member = held.role
+        ) SELECT held.role FROM held LIMIT \(Int64(RoleTable.maximumHeld + 1))
+        """
+    }
+
+    /// The roles of these names that there are, which stay as they are until the end of the transaction.
+    ///
+    /// - Parameter changing: whether they are to be changed.
+    package func standings(
+        of names: [RoleName],
+        changing: Bool = false,
+        in transaction: StoreTransaction
+    ) async throws(SkyrowError) -> [RoleName: RoleStanding] {
+        try await store.reporting {
+            let lock: SQL = changing ? "FOR NO KEY UPDATE OF role" : "FOR SHARE OF role"
+            let result = try await transaction.query(
+                """
+                SELECT \(columns), EXISTS (
+                    SELECT FROM (\(held(from: "SELECT role.name"))) AS held
+                    JOIN \(store.schema)._role AS above ON above.name = held.role WHERE above.is_admin
+                )
+                FROM \(store.schema)._role AS role WHERE role.name = ANY (\(names))
+                ORDER BY role.name COLLATE "C" \(lock)
+                """
+            )
+            var standings: [RoleName: RoleStanding] = [:]
+            for row in 0..<result.rowCount {
+                let role = try Role(result, row: row)
+                standings[role.name] = RoleStanding(
+                    role,
+                    makesAdministrators: try result.decode(row: row, column: Self.columnCount)
+                )
+            }
+            return standings
+        }
+    }
+
+    /// Makes a role or changes it, and returns it.
+    ///
+    /// Throws `108 InvalidArgument` for a name that is not fit for one, and `109 Duplicated` for that of a role which was
+    /// deleted within 30 days, unless it is forced.
+    ///
+    /// - Parameter owner: whose it is if it is made.
+    package func save(
+        _ request: RoleSaveRequest,
+        owner: UserID?,
+        in transaction: StoreTransaction
+    ) async throws(SkyrowError) -> Role {
+        try await store.reporting {
+            if request.forces {
+                try await transaction.execute(
+                    "DELETE FROM \(store.schema)._tombstone WHERE type = '_role' AND id = \(request.name)"
+                )
+            }
+            var changes: [SQL] = []
+            if request.access != nil { changes.append("access = EXCLUDED.access") }
+            if request.isDefault != nil { changes.append("by_default = EXCLUDED.by_default") }
+            if request.isAdministrators != nil { changes.append("is_admin = EXCLUDED.is_admin") }
+            // So that the row is returned also where nothing changes.
+            if changes.isEmpty { changes.append("access = role.access") }
+            let access: String? = (request.access ?? nil).map(\.storedJSON)
+            let result = try await transaction.query(
+                """
+                INSERT INTO \(store.schema)._role AS role (name, access, by_default, is_admin, owner)
+                SELECT \(request.name), \(access as String?)::text::jsonb, \(request.isDefault ?? false),
+                    \(request.isAdministrators ?? false),
+                    (SELECT account.id FROM \(store.schema)._user AS account WHERE account.id = \(owner as UserID?))
+                ON CONFLICT (name) DO UPDATE SET \(changes.joined(separator: ", "))
+                RETURNING \(columns)
+                """
+            )
+            return try Role(result, row: 0)
+        }
+    }
+
+    /// Deletes a role, which leaves a tombstone; false when it was not there.
+    package func delete(_ name: RoleName, in transaction: StoreTransaction) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await transaction.execute("DELETE FROM \(store.schema)._role WHERE name = \(name)") > 0
+        }
+    }
+
+    /// Puts users and roles into a role; returns how many were not in it before.
+    ///
+    /// Throws `110 ResourceNotFound` for a user that there is not, `109 Duplicated` for roles that would make a circle, and
+    /// `108 InvalidArgument` where a user would have too many roles.
+    package func add(_ request: RoleChangeRequest, in transaction: StoreTransaction) async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            let schema = store.schema
+            let missing = try await transaction.query(
+                """
+                SELECT named.place FROM unnest(\(request.users)) WITH ORDINALITY AS named (id, place)
+                WHERE NOT EXISTS (SELECT FROM \(schema)._user AS account WHERE account.id = named.id)
+                ORDER BY named.place LIMIT 1
+                """
+            )
+            guard missing.isEmpty else {
+                let place = Int(try missing.decode(row: 0, column: 0, as: Int64.self)) - 1
+                throw SkyrowError(.resourceNotFound, "There is no such user.").at(place).at("users")
+            }
+            let users = try await transaction.execute(
+                """
+                INSERT INTO \(schema)._user_role (user_id, role)
+                SELECT DISTINCT named.id, \(request.role) FROM unnest(\(request.users)) AS named (id) ORDER BY 1
+                ON CONFLICT DO NOTHING
+                """
+            )
+            guard !request.roles.isEmpty else { return users }
+            return users
+                + (try await transaction.execute(
+                    """
+                    INSERT INTO \(schema)._role_role (role, member)
+                    SELECT DISTINCT \(request.role), named.role FROM unnest(\(request.roles)) AS named (role) ORDER BY 2
+                    ON CONFLICT DO NOTHING
+                    """
+                ))
+        }
+    }
+
+    /// Takes users and roles out of a role; returns how many were in it.
+    package func remove(_ request: RoleChangeRequest, in transaction: StoreTransaction) async throws(SkyrowError) -> Int
+    {
+        try await store.reporting {
+            let schema = store.schema
+            let users = try await transaction.execute(
+                "DELETE FROM \(schema)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))"
+            )
+            return users
+                + (try await transaction.execute(
+                    "DELETE FROM \(schema)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))"
+                ))
+        }
+    }
+
+    /// What a role contains, roles before users, in the order of their names.
+    ///
+    /// - Parameter after: the member before the first one.
+    package func members(
+        of role: RoleName,
+        after: RoleMember?,
+        limit: Int,
+        in transaction: StoreTransaction
+    ) async throws(SkyrowError) -> MemberPage<RoleMember> {
+        try await store.reporting {
+            let schema = store.schema
+            let laterRoles: SQL
+            let laterUsers: SQL
+            switch after {
+            case nil: (laterRoles, laterUsers) = ("true", "true")
+            case .role(let name): (laterRoles, laterUsers) = ("part.member COLLATE \"C\" > \(name)", "true")
+            case .user(let id): (laterRoles, laterUsers) = ("false", "part.user_id > \(id)")
+            }
+            let result = try await transaction.query(
+                """
+                SELECT member.kind, member.name FROM (
+                    (SELECT 0 AS kind, part.member COLLATE "C" AS name FROM \(schema)._role_role AS part
+                    WHERE part.role = \(role) AND \(laterRoles) ORDER BY 2 LIMIT \(Int64(limit + 1)))
+                    UNION ALL
+                    (SELECT 1, part.user_id FROM \(schema)._user_role AS part
+                    WHERE part.role = \(role) AND \(laterUsers) ORDER BY part.user_id LIMIT \(Int64(limit + 1)))
+                ) AS member ORDER BY member.kind, member.name LIMIT \(Int64(limit + 1))
+                """
+            )
+            let members = try (0..<result.rowCount).map { row -> RoleMember in
+                try result.decode(row: row, column: 0, as: Int32.self) == 0
+                    ? .role(try result.decode(row: row, column: 1)) : .user(try result.decode(row: row, column: 1))
+            }
+            return MemberPage(members, limit: limit, position: \.position)
+        }
+    }
+
+    /// The roles, in the order of their names.
+    ///
+    /// - Parameter reader: whose lists are asked; nil for one who sees all of them.
+    package func list(
+        readableBy reader: Audience?,
+        _ page: PageRequest
+    ) async throws(SkyrowError) -> MemberPage<Role> {
+        try await store.reporting {
+            var conditions: [SQL] = []
+            if let after = page.after { conditions.append("role.name COLLATE \"C\" > \(after)") }
+            if let reader {
+                // Every level includes reading.
+                conditions.append(
+                    """
+                    role.access IS NOT NULL AND (role.owner = \(reader.user as UserID?)
+                        OR role.access ?| (SELECT \(reader.text)::text::text[]))
+                    """
+                )
+            }
+            let condition: SQL = conditions.isEmpty ? "true" : conditions.joined(separator: " AND ")
+            let result = try await store.client.read(
+                """
+                SELECT \(columns) FROM \(store.schema)._role AS role WHERE \(condition)
+                ORDER BY role.name COLLATE "C" LIMIT \(Int64(page.limit + 1))
+                """
+            )
+            let roles = try (0..<result.rowCount).map { try Role(result, row: $0) }
+            return MemberPage(roles, limit: page.limit, position: \.name.rawValue)
+        }
+    }
+
+    private static let columnCount = 8
+
+    private var columns: SQL {
+        """
+        role.name, role.access::text, role.owner, role.by_default, role.is_admin, role.created_at, role.updated_at, role._revision
+        """
+    }
+}
+
+extension Role {
+    fileprivate init(_ result: PostgresResult, row: Int) throws(PostgresError) {
+        let access = try result.decode(row: row, column: 1, as: String?.self)
+        self.init(
+            name: try result.decode(row: row, column: 0),
+            access: access.map { text in text.withBytes { AccessList(storedJSON: UnsafeRawBufferPointer($0)) } },
+            owner: try result.decode(row: row, column: 2),
+            isDefault: try result.decode(row: row, column: 3),
+            isAdministrators: try result.decode(row: row, column: 4),
+            createdAt: try Timestamp(result, row: row, column: 5),
+            updatedAt: try Timestamp(result, row: row, column: 6),
+            revision: try result.decode(row: row, column: 7)
+        )
+    }
+}
+
+extension RoleMember {
+    /// The place of the member in the list, `role:editor`, as the key of a subject spells it.
+    package var position: String {
+        switch self {
+        case .role(let name): Subject.role(name).key
+        case .user(let id): Subject.user(id).key
+        }
+    }
+
+    /// The member at a place; nil for a text that is none.
+    package init?(position: String) {
+        switch Subject(key: position) {
+        case .role(let name): self = .role(name)
+        case .user(let id): self = .user(id)
+        default: return nil
+        }
+    }
+}
+
+extension MemberPage {
+    /// The first elements of those that were read, one more than asked for where there are more.
+    fileprivate init(_ elements: [Element], limit: Int, position: (Element) -> String) {
+        let page = Array(elements.prefix(limit))
+        self.init(page, cursor: elements.count > limit ? page.last.map(position) : nil)
+    }
+}

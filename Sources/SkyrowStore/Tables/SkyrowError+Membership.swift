@@ -1,0 +1,52 @@
+internal import SkyrowJSON
+import SkyrowModel
+internal import SkyrowPostgres
+
+extension SkyrowError {
+    /// What the triggers of roles and groups refuse, also in psql; nil for any other error.
+    ///
+    /// The circle that roles would make is in `info.cycle`: each role in it counts as the next one.
+    init?(membership error: PostgresError) {
+        switch error.constraint {
+        case "_role_name":
+            self = .invalidArgument(
+                "A role is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.",
+                "name"
+            )
+        case "_role_deleted":
+            self.init(
+                .duplicated,
+                """
+                A role of this name was deleted within the last 30 days, and access lists may still name it. Save the role with \
+                force to have it again.
+                """,
+                info: ["arguments": .list([.string("name")])]
+            )
+        case "_role_circle":
+            let names = error.detail.flatMap { detail in
+                try? JSONDocument(Array(detail.utf8)).withRoot { $0.elements.compactMap(\.string) }
+            }
+            self.init(
+                .duplicated,
+                "A role does not contain itself, not by way of others either.",
+                info: ["cycle": .list((names ?? []).map { .string($0) })]
+            )
+        case "_role_count":
+            self = .tooManyRoles
+        case "_group_name":
+            self = .invalidArgument(
+                "A group is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.",
+                "groups"
+            )
+        case "_group_count":
+            self = .invalidArgument("A user has at most 200 groups.", "groups")
+        default:
+            return nil
+        }
+    }
+
+    static let tooManyRoles = SkyrowError(
+        .invalidArgument,
+        "A user has at most \(RoleTable.maximumHeld) roles, with those that contain them."
+    )
+}

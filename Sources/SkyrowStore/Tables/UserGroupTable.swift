@@ -1,0 +1,80 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The groups of users: tags without anything of their own, which access lists name.
+package struct UserGroupTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Gives a user groups, and returns all of the user's, sorted.
+    ///
+    /// Throws `110 ResourceNotFound` for a user that there is not, and `108 InvalidArgument` for names that are not fit for
+    /// groups and for more groups than one may have.
+    package func add(_ groups: [GroupName], to user: UserID) async throws(SkyrowError) -> [GroupName] {
+        try await changing(user) { transaction in
+            try await transaction.execute(
+                """
+                INSERT INTO \(schema)._user_group (user_id, name)
+                SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
+                ON CONFLICT DO NOTHING
+                """
+            )
+        }
+    }
+
+    /// Takes groups from a user, and returns all of the user's that are left, sorted.
+    ///
+    /// Throws `110 ResourceNotFound` for a user that there is not.
+    package func remove(_ groups: [GroupName], from user: UserID) async throws(SkyrowError) -> [GroupName] {
+        try await changing(user) { transaction in
+            try await transaction.execute(
+                "DELETE FROM \(schema)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))"
+            )
+        }
+    }
+
+    /// The groups of a user, sorted.
+    ///
+    /// Throws `110 ResourceNotFound` for a user that there is not.
+    package func groups(of user: UserID) async throws(SkyrowError) -> [GroupName] {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT ARRAY(SELECT given.name FROM \(schema)._user_group AS given
+                    WHERE given.user_id = account.id ORDER BY given.name)
+                FROM \(schema)._user AS account WHERE account.id = \(user)
+                """
+            )
+            guard !result.isEmpty else { throw SkyrowError.noSuchUser }
+            return try result.decode(row: 0, column: 0)
+        }
+    }
+
+    private func changing(
+        _ user: UserID,
+        _ change: (StoreTransaction) async throws -> Int
+    ) async throws(SkyrowError) -> [GroupName] {
+        try await store.reporting {
+            try await store.client.withTransaction { transaction in
+                // Of two changes the later one sees what the earlier one has left.
+                let account = try await transaction.query(
+                    "SELECT FROM \(schema)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
+                )
+                guard account.rowCount > 0 else { throw SkyrowError.noSuchUser }
+                _ = try await change(transaction)
+                return try await transaction.query(
+                    "SELECT given.name FROM \(schema)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
+                ).decodeColumn(0, as: GroupName.self)
+            }
+        }
+    }
+}
+
+extension RecordStore {
+    package var groups: UserGroupTable { UserGroupTable(store: self) }
+}
+
+extension SkyrowError {
+    static let noSuchUser = SkyrowError(.resourceNotFound, "There is no such user.")
+}

@@ -1,0 +1,208 @@
+import ArgumentParser
+import SkyrowJSON
+import SkyrowMaintenance
+import SkyrowModel
+import SkyrowStore
+import SkyrowSystem
+import SkyrowWire
+
+/// `skyrow role`
+struct RoleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "role",
+        abstract: "Show roles and what they contain, and change that.",
+        subcommands: [RoleListCommand.self, RoleMembersCommand.self, RoleAddCommand.self, RoleRemoveCommand.self]
+    )
+}
+
+/// `skyrow role list`
+struct RoleListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the roles.")
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+                let roles = try await allPages { page throws(SkyrowError) in
+                    try await store.roles.list(readableBy: nil, page)
+                }
+                guard output.isJSON else {
+                    let rows = roles.map { role in
+                        [
+                            role.name.rawValue, role.isAdministrators ? "yes" : "no", role.isDefault ? "yes" : "no",
+                            role.access.map { "\($0.entries.count) entries" } ?? "none",
+                        ]
+                    }
+                    return print(textTable([["ROLE", "ADMINISTRATORS", "NEW USERS", "LIST"]] + rows))
+                }
+                print(json(.roles(MemberPage(roles))))
+            }
+        }
+    }
+}
+
+/// `skyrow role members`
+struct RoleMembersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "members",
+        abstract: "Show what a role contains itself, roles before users."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The name of the role.")
+    var role: String
+
+    func run() async throws {
+        try await reportingErrors {
+            // Not read-only: the role is kept from being deleted while its members are read.
+            try await withAccounts(options) { store throws(ToolError) in
+                let role = RoleName(role)
+                let members = try await allPages { page throws(SkyrowError) in
+                    try await store.withTransaction { transaction throws(SkyrowError) in
+                        guard try await store.roles.standings(of: [role], in: transaction)[role] != nil else {
+                            throw .roleNotFound
+                        }
+                        return try await store.roles.members(
+                            of: role,
+                            after: page.after.flatMap { RoleMember(position: $0) },
+                            limit: page.limit,
+                            in: transaction
+                        )
+                    }
+                }
+                if output.isJSON { return print(json(.members(MemberPage(members)))) }
+                for member in members {
+                    switch member {
+                    case .role(let name): print("role \(name)")
+                    case .user(let id): print("user \(id)")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What `role add` and `role remove` are given.
+struct RoleMemberOptions: ParsableArguments {
+    @Argument(help: "The name of the role.")
+    var role: String
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("An account by its id, username or mail address; may be repeated.", valueName: "name")
+    )
+    var users: [String] = []
+
+    @Option(
+        name: .customLong("role"),
+        help: ArgumentHelp("A role whose users are to count as users of this one; may be repeated.", valueName: "name")
+    )
+    var roles: [String] = []
+
+    func validate() throws {
+        guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Give a --user or a --role.") }
+    }
+
+    func request(in store: RecordStore) async throws(ToolError) -> RoleChangeRequest {
+        var ids: [UserID] = []
+        for user in users { ids.append(try await store.account(named: user).id) }
+        return RoleChangeRequest(role: RoleName(role), users: ids, roles: roles.map { RoleName($0) })
+    }
+}
+
+/// `skyrow role add`
+struct RoleAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Put users and roles into a role.",
+        discussion: """
+            The users of a role that is put into another one count as users of that. Every running service of the application \
+            applies it within a second.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var members: RoleMemberOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withAccounts(options) { store throws(ToolError) in
+                let request = try await members.request(in: store)
+                let added = try await store.changing(request) { transaction throws(SkyrowError) in
+                    try await store.roles.add(request, in: transaction)
+                }
+                print(output.isJSON ? json(.added(added)) : "Added \(added) to \(request.role).")
+            }
+        }
+    }
+}
+
+/// `skyrow role remove`
+struct RoleRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Take users and roles out of a role.",
+        discussion: "Every running service of the application applies it within a second."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var members: RoleMemberOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withAccounts(options) { store throws(ToolError) in
+                let request = try await members.request(in: store)
+                let removed = try await store.changing(request) { transaction throws(SkyrowError) in
+                    try await store.roles.remove(request, in: transaction)
+                }
+                print(output.isJSON ? json(.removed(removed)) : "Removed \(removed) from \(request.role).")
+            }
+        }
+    }
+}
+
+extension RecordStore {
+    /// Changes a role that there is, by roles that there are.
+    fileprivate func changing(
+        _ request: RoleChangeRequest,
+        _ change: (StoreTransaction) async throws(SkyrowError) -> Int
+    ) async throws(ToolError) -> Int {
+        try await failingAsTool { () async throws(SkyrowError) in
+            try await withTransaction { transaction throws(SkyrowError) in
+                let known = try await roles.standings(of: [request.role] + request.roles, in: transaction)
+                for name in [request.role] + request.roles where known[name] == nil {
+                    throw SkyrowError(.resourceNotFound, "There is no role '\(name)'.")
+                }
+                return try await change(transaction)
+            }
+        }
+    }
+}
+
+/// All parts of a list, one after the other.
+private func allPages<Element: Sendable>(
+    _ read: (PageRequest) async throws(SkyrowError) -> MemberPage<Element>
+) async throws(ToolError) -> [Element] {
+    try await failingAsTool { () async throws(SkyrowError) in
+        var elements: [Element] = []
+        var page = PageRequest(limit: PageRequest.maximumLimit)
+        while true {
+            let part = try await read(page)
+            elements += part.elements
+            guard let cursor = part.cursor else { return elements }
+            page.after = cursor
+        }
+    }
+}
+
+private func json(_ result: MembershipResult) -> String {
+    let writer = JSONWriter(capacity: 256)
+    writer.membership(result)
+    return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+}
