@@ -148,6 +148,9 @@ public indirect enum RecordPredicate: Hashable, Sendable {
     case place(FieldPath, PlaceCondition)
     /// A record that is a member of a relation of another record, which the caller may read.
     case related(to: RecordID, FieldPath)
+    /// A user, by an id in a field, who is something to the caller: whom the caller has added (`outward`), who has added the
+    /// caller (`inward`), or both.
+    case userRelation(FieldPath, UserRelation, RelationDirection)
     /// For one of the elements of an array (`any`), or for each (`all`), another predicate holds, whose key paths begin at the
     /// element; `$` is the element itself.
     case elements(FieldPath, Quantifier, RecordPredicate)

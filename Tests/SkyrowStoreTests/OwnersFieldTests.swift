@@ -155,7 +155,8 @@ import Testing
         case .comparison(.like, _, _): return email.map { $0.hasPrefix("a") }
         case .comparison(.in, _, .list(let values)): return email.map { values.contains(.string($0)) }
         case .comparison(_, .keyPath, .keyPath): return email.map { _ in true }
-        case .comparison, .none, .between, .regex, .match, .found, .elements, .place, .related: return nil
+        case .comparison, .none, .between, .regex, .match, .found, .elements, .place, .related, .userRelation:
+            return nil
         }
     }
 

@@ -13,13 +13,15 @@ package struct MemoryInterpreter {
     /// - Parameters:
     ///   - lookup: the record of a type with this stored id, whether the caller may read it or not.
     ///   - all: the records of a type, for queries inside of a predicate.
+    ///   - isRelated: whether a user is something to the caller.
     package init(
         _ query: ResolvedQuery,
         lookup: @escaping (RecordTypeName, String) -> StoredRecord? = { _, _ in nil },
-        all: @escaping (RecordTypeName) -> [StoredRecord] = { _ in [] }
+        all: @escaping (RecordTypeName) -> [StoredRecord] = { _ in [] },
+        isRelated: @escaping (UserID, ResolvedUserRelation) -> Bool = { _, _ in false }
     ) {
         self.query = query
-        source = RecordSources(lookup: lookup, all: all)
+        source = RecordSources(lookup: lookup, all: all, isRelated: isRelated)
     }
 
     /// Whether the record is among those that the query is about: the caller may read it, and the predicate is true.
@@ -46,6 +48,7 @@ package struct MemoryInterpreter {
 private struct RecordSources {
     let lookup: (RecordTypeName, String) -> StoredRecord?
     let all: (RecordTypeName) -> [StoredRecord]
+    let isRelated: (UserID, ResolvedUserRelation) -> Bool
 }
 
 extension ResolvedPredicate {
@@ -234,6 +237,9 @@ private struct RecordView {
         case .isNotFound(let column, let query):
             return value(of: column) == nil ? .unknown : !isFound(column, by: query)
         case .isMember(let column, let owner): return Truth(isMember(column, of: owner))
+        case .isRelated(let column, let relation):
+            guard case .scalar(.text(let id))? = value(of: column) else { return .no }
+            return Truth(source.isRelated(UserID(id), relation))
         case .any(let elements): return Truth(holds(elements) { $0.contains(.yes) })
         case .all(let elements): return Truth(holds(elements) { $0.allSatisfy { $0 == .yes } })
         case .hasEach(let elements): return Truth(hasEach(elements))
@@ -249,7 +255,7 @@ private struct RecordView {
                 of: .user,
                 rules: [:]
             ),
-            RecordSources(lookup: { _, _ in nil }, all: { _ in [] })
+            RecordSources(lookup: { _, _ in nil }, all: { _ in [] }, isRelated: { _, _ in false })
         )
         view.element = element
         return view.truth(predicate)

@@ -11,7 +11,7 @@ extension ResolvedPredicate {
         case .place(let column, .polygon): column.kind == .geometry
         case .match(_, let words): words.language.needsDatabase
         case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex,
-            .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array, .isMember, .hasEach:
+            .suffix, .substring, .isOneOf, .hasID, .holdsText, .json, .array, .isMember, .isRelated, .hasEach:
             false
         }
     }

@@ -52,6 +52,8 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
     case isNotFound(ResolvedColumn, by: ResolvedSubquery)
     /// A record that is a member of a relation of another, which is given; false where that is none the caller may read.
     case isMember(ResolvedColumn, ResolvedOwner)
+    /// The id of a user who is something to the caller; false where it is missing, and never unknown.
+    case isRelated(ResolvedColumn, ResolvedUserRelation)
     /// True where a predicate is true of one of some elements; false of none, and never unknown.
     case any(ResolvedElements)
     /// True where a predicate is true of each of some elements, and of none; never unknown.
@@ -64,7 +66,7 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.needsOtherRecords)
         case .not(let part): part.needsOtherRecords
-        case .isFound, .isNotFound, .isMember, .hasEach: true
+        case .isFound, .isNotFound, .isMember, .isRelated, .hasEach: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
         case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
             .substring, .isOneOf, .hasID, .holdsText, .json, .array, .place, .covers:

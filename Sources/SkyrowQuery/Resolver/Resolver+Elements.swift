@@ -111,6 +111,9 @@ extension Resolver {
             guard !list.isWhole else { return nil }
             if comparison == .neq { throw Self.negated(comparison.rawValue, right) }
             return try anyOf(list, at: 2) { .comparison(comparison, left, right.following($0)) }
+        case .userRelation(let path, let relation, let direction):
+            guard let list = try list(on: .keyPath(path), at: 2), !list.isWhole else { return nil }
+            return try anyOf(list, at: 2) { .userRelation($0, relation, direction) }
         case .between(let operand, let least, let most):
             guard let list = try list(on: operand, at: 1), !list.isWhole else { return nil }
             return try anyOf(list, at: 1) { .between(operand.following($0), least, most) }

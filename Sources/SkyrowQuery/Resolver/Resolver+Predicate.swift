@@ -68,7 +68,26 @@ extension Resolver {
             return try place(path, condition)
         case .related(let owner, let path):
             return try related(to: owner, path)
+        case .userRelation(let path, let relation, let direction):
+            return try userRelation(path, relation, direction)
         }
+    }
+
+    /// `["func", "userRelation", keypath, relation]`: false where the value is missing, and for one who is not logged in.
+    private mutating func userRelation(
+        _ path: KeyPath,
+        _ relation: UserRelation,
+        _ direction: RelationDirection
+    ) throws(SkyrowError) -> ResolvedPredicate {
+        try countComparison()
+        let (column, path) = try subject(.keyPath(path), at: 2)
+        switch column.kind {
+        case .user, .string, .reference(.user): break
+        default:
+            throw .predicateInvalid("\"userRelation\" takes a key path that leads to the id of a user.", path).at(2)
+        }
+        guard let user = access.actor else { return .or([]) }
+        return .isRelated(column, ResolvedUserRelation(user: user, relation: relation, direction: direction))
     }
 
     private mutating func conditions(_ parts: [RecordPredicate]) throws(SkyrowError) -> [ResolvedPredicate] {

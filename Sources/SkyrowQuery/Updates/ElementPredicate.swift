@@ -127,7 +127,7 @@ extension RecordPredicate {
             }
         case .not(let part):
             do throws(SkyrowError) { try part.requireElementAlone() } catch { throw error.at(1) }
-        case .match, .found, .elements, .related:
+        case .match, .found, .elements, .related, .userRelation:
             throw SkyrowError.invalidArgument(
                 "\"$where\" asks about the element alone: not for words, other records or the elements inside of it."
             ).at(0)

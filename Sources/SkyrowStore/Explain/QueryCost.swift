@@ -123,7 +123,8 @@ extension QueryText {
                 return elements.column.join == nil
             }
             return sharedElement(elements) != nil
-        case .array, .json, .not, .none, .unknown, .isMissing, .isPresent, .constant, .columns, .isNotFound, .all:
+        case .isRelated, .array, .json, .not, .none, .unknown, .isMissing, .isPresent, .constant, .columns, .isNotFound,
+            .all:
             return false
         }
     }

@@ -60,4 +60,24 @@ extension QueryText {
             AND \(isOwner))
             """
     }
+
+    /// Whether the user in a column is something to the caller, by one look-up in an index for each record:
+    ///
+    /// ```sql
+    /// coalesce((SELECT "edge"."mutual" FROM "app"."_relation" AS "edge"
+    ///   WHERE "edge"."user_id" = "r"."_owner" AND "edge"."name" = 'friend' AND "edge"."other_id" = $1), false)
+    /// ```
+    ///
+    /// Not `EXISTS`, of which PostgreSQL would make a table of all relations of the caller first.
+    func isRelated(_ column: ResolvedColumn, _ relation: ResolvedUserRelation) -> SQL {
+        let other = equated(column)
+        let holds: SQL = relation.direction == .mutual ? "\"edge\".\"mutual\"" : "true"
+        let (from, to): (SQL, SQL) =
+            relation.direction == .outward ? ("\(relation.user)", other) : (other, "\(relation.user)")
+        return """
+            coalesce((SELECT \(holds) FROM \(root.schema)."_relation" AS "edge" \
+            WHERE "edge"."user_id" = \(from) AND "edge"."name" = \(relation.relation.rawValue) \
+            AND "edge"."other_id" = \(to)), false)
+            """
+    }
 }

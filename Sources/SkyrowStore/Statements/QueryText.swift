@@ -269,6 +269,7 @@ struct QueryText {
         case .isNotFound(let column, let query):
             return "CASE WHEN \(value(column)) IS NOT NULL THEN \(isNotFound(column, by: query)) END"
         case .isMember(let column, let owner): return isMember(column, of: owner)
+        case .isRelated(let column, let relation): return isRelated(column, relation)
         case .any(let elements): return any(elements)
         case .all(let elements): return all(elements)
         case .hasEach(let elements): return hasEach(elements)

@@ -76,7 +76,8 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .sessions,
-                .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes, .classAccess, .createRoles,
+                .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes, .classAccess,
+                .createRoles,
                 .defaultAccess, .json:
                 self.result(result)
             }

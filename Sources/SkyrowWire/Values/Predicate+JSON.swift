@@ -110,7 +110,7 @@ extension RecordPredicate {
         case "near", "within_box", "within_polygon":
             self = try RecordPredicate(place: json, name)
         case "func":
-            throw malformed("A function stands in place of a key path.").at(0)
+            self = try RecordPredicate(userRelation: json)
         default:
             guard let comparison = ComparisonOperator(rawValue: name) else {
                 throw malformed("There is no operator \"\(excerpt(of: name))\".").at(0)
@@ -123,6 +123,34 @@ extension RecordPredicate {
             if comparison == .in { try checkMembership(operands.0, operands.1) }
             self = .comparison(comparison, operands.0, operands.1)
         }
+    }
+}
+
+extension RecordPredicate {
+    /// `["func", "userRelation", keypath, {"$type": "relation", "$name": "_friend", "$direction": "mutual"}]`, the one function
+    /// that is a predicate.
+    fileprivate init(userRelation json: JSONView) throws(SkyrowError) {
+        var rest = json.elements
+        _ = rest.next()
+        guard rest.next()?.equals("userRelation") == true else {
+            throw malformed("A function stands in place of a key path.").at(0)
+        }
+        guard json.count == 4, let subject = rest.next(), let relation = rest.next() else {
+            throw malformed("\"userRelation\" takes a key path and a relation.")
+        }
+        guard case .keyPath(let path) = try operand(subject, at: 2) else {
+            throw malformed("\"userRelation\" takes a key path and a relation.").at(2)
+        }
+        guard relation.isObject, relation["$type"]?.equals("relation") == true, let name = relation["$name"]?.string
+        else { throw malformed("A relation has the form {\"$type\": \"relation\", \"$name\": \"_friend\"}.").at(3) }
+        guard let kind = UserRelation(relationName: name) else {
+            throw SkyrowError(.notSupported, "The relations are friend and follow.").at(".$name").at(3)
+        }
+        let direction = relation["$direction"].map { $0.string.flatMap(RelationDirection.init(rawValue:)) }
+        guard let direction = direction ?? .mutual else {
+            throw malformed("A direction is outward, inward or mutual.").at(".$direction").at(3)
+        }
+        self = .userRelation(path, kind, direction)
     }
 }
 
@@ -384,6 +412,18 @@ extension JSONWriter {
             string(quantifier.rawValue)
             keyPath(path)
             self.predicate(part)
+        case .userRelation(let path, let relation, let direction):
+            string("func")
+            string("userRelation")
+            keyPath(path)
+            beginObject()
+            key("$type")
+            string("relation")
+            key("$name")
+            string("_" + relation.rawValue)
+            key("$direction")
+            string(direction.rawValue)
+            endObject()
         case .related(let owner, let path):
             string("related_to")
             literal(.reference(owner))

@@ -104,6 +104,14 @@ private func typedPath(_ name: String, _ type: JSONValueType) -> FieldPath {
             .related(to: id("post/1"), keyPath("likes"))
         ),
         (
+            "[\"func\",\"userRelation\",\(path("_owner_id")),{\"$type\":\"relation\",\"$name\":\"_follow\",\"$direction\":\"inward\"}]",
+            .userRelation(keyPath("_owner_id"), .follow, .inward)
+        ),
+        (
+            "[\"func\",\"userRelation\",\(path("a.b")),{\"$type\":\"relation\",\"$name\":\"friend\"}]",
+            .userRelation(keyPath("a.b"), .friend, .mutual)
+        ),
+        (
             "[\"not_in_query\",\(path("a")),{\"record_type\":\"b\"}]",
             .found(.keyPath(keyPath("a")), by: Subquery(type: typeName("b")), isNegated: true)
         ),
@@ -137,6 +145,15 @@ private func typedPath(_ name: String, _ type: JSONValueType) -> FieldPath {
 
     @Test(
         arguments: [
+            ("[\"func\",\"userRelation\",\(path("a")),{\"$type\":\"relation\",\"$name\":\"_enemy\"}]", .notSupported),
+            (
+                "[\"func\",\"userRelation\",\(path("a")),{\"$type\":\"relation\",\"$name\":\"_friend\",\"$direction\":\"up\"}]",
+                .invalidArgument
+            ),
+            ("[\"func\",\"userRelation\",\(path("a")),{\"$name\":\"_friend\"}]", .invalidArgument),
+            ("[\"func\",\"userRelation\",\(path("a"))]", .invalidArgument),
+            ("[\"func\",\"userRelation\",1,{\"$type\":\"relation\",\"$name\":\"_friend\"}]", .invalidArgument),
+            ("[\"func\",\"userDiscover\",{\"usernames\":[\"a\"]}]", .invalidArgument),
             ("[]", .invalidArgument), ("{}", .invalidArgument), ("1", .invalidArgument), ("[1]", .invalidArgument),
             ("[\"not\"]", .invalidArgument), ("[\"not\",[\"eq\",1,2],[\"eq\",1,2]]", .invalidArgument),
             ("[\"and\",1]", .invalidArgument),
@@ -201,7 +218,7 @@ private func typedPath(_ name: String, _ type: JSONValueType) -> FieldPath {
             ("[\"eq\",[\"func\",\"fold\",\(path("a..b"))],1]", "predicate[1][2]"),
             ("[\"in\",\(path("a")),1]", "predicate[2]"),
             ("[\"in\",1,\(path("a"))]", "predicate[1]"), ("[\"in\",\(path("a")),\(path("b"))]", "predicate[2]"),
-            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", "predicate[0]"),
+            ("[\"func\",\"userRelation\",\(path("_owner")),{}]", "predicate[3]"),
             ("[\"lt\",[\"func\",\"median\",\(path("p"))],1]", "predicate[1][1]"),
             ("[\"and\",[\"eq\",\(path("p")),1e400]]", "predicate[1][2]"),
             ("[\"eq\",\(path("a..b")),1]", "predicate[1]"), ("[\"eq\",1,\(path("a..b"))]", "predicate[2]"),
