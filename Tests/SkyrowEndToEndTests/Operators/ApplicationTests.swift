@@ -269,7 +269,8 @@ import Testing
         #expect(show.output == "of shop|1|")
     }
 
-    /// A hundred take less than 20 MB; these are fewer, for the time that their tables take to be made.
+    /// A hundred take less than 20 MB of a release, in which one takes 134 kB; a debug build takes half as much again. These are
+    /// fewer, for the time that their tables take to be made.
     @Test func idleApplicationsTakeLittle() async throws {
         try await withService { service in
             func resident() throws -> Int {
@@ -288,7 +289,7 @@ import Testing
             // Each is asked once, and idles then.
             for key in keys { try await Self.waiting(for: #""records""#, service, ["X-Skygear-API-Key": key]) }
             let after = (try resident(), try await connections())
-            #expect(after.0 - before.0 < shops * 200, "\(before.0) kB before, \(after.0) kB after")
+            #expect(after.0 - before.0 < shops * 250, "\(before.0) kB before, \(after.0) kB after")
             #expect(after.1 < shops / 2 + before.1)
         }
     }
