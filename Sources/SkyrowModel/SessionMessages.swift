@@ -43,7 +43,7 @@ package struct RequestOrigin: Hashable, Sendable {
 
 /// One of a user's sessions.
 public struct AccountSession: Hashable, Sendable {
-    /// By which ``SkyrowClient`` and `session:revoke` name it; it opens nothing.
+    /// By which `session:revoke` names it; it opens nothing.
     public var id: String
     public var device: SessionDevice
     /// The address that it was opened from.
