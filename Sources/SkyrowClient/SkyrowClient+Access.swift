@@ -40,7 +40,7 @@ extension SkyrowClient {
 
     /// Gives public records to another owner; returns the outcome of each, in the order of the ids.
     ///
-    /// The owner of a record may do so where the rules of its type say so (``SkyrowModel/ClassAccess/transferrers``).
+    /// The owner of a record may do so where the rules of its type say so (`transfer_by`).
     public func transfer(
         _ ids: [RecordID],
         to owner: UserID

@@ -52,7 +52,10 @@ extension SkyrowClient {
 
     /// Logs in with a login key and its password.
     ///
-    /// - Parameter device: by which the user recognises the session.
+    /// - Parameters:
+    ///   - authData: the login key by its name, `["username": "ann"]`.
+    ///   - password: the account's.
+    ///   - device: by which the user recognises the session.
     @discardableResult
     public func logIn(
         _ authData: [String: String],

@@ -10,6 +10,7 @@ extension SkyrowClient {
     /// ```
     ///
     /// - Parameters:
+    ///   - name: of 1 to 64 bytes; it never changes.
     ///   - access: who sees the role with its members, changes them and deletes it; nil: administrators alone.
     ///   - forces: whether the name may be that of a role which was deleted within 30 days, and which access lists may still
     ///     name.
@@ -67,7 +68,10 @@ extension SkyrowClient {
 
     /// A part of what a role contains itself, roles before users.
     ///
-    /// - Parameter after: the cursor of the part before.
+    /// - Parameters:
+    ///   - role: whose members they are.
+    ///   - limit: how many there are at most in the part.
+    ///   - after: the cursor of the part before.
     public func members(
         ofRole role: RoleName,
         limit: Int = 100,
@@ -88,7 +92,9 @@ extension SkyrowClient {
 
     /// A part of the roles that the caller sees, in the order of their names.
     ///
-    /// - Parameter after: the cursor of the part before.
+    /// - Parameters:
+    ///   - limit: how many there are at most in the part.
+    ///   - after: the cursor of the part before.
     public func roles(limit: Int = 100, after: String? = nil) async throws(ClientError) -> MemberPage<Role> {
         try await call(.roleList) {
             $0.pageParameters(PageRequest(limit: limit, after: after))
@@ -103,7 +109,9 @@ extension SkyrowClient {
 
     /// Gives a user groups, and returns all of the user's, sorted.
     ///
-    /// - Parameter user: nil for the one who is logged in.
+    /// - Parameters:
+    ///   - groups: those that the user carries from now on, besides others.
+    ///   - user: nil for the one who is logged in.
     @discardableResult
     public func addGroups(_ groups: [GroupName], to user: UserID? = nil) async throws(ClientError) -> [GroupName] {
         try await changeGroups(.groupAdd, groups, user)
@@ -111,7 +119,9 @@ extension SkyrowClient {
 
     /// Takes groups from a user, and returns those that are left, sorted.
     ///
-    /// - Parameter user: nil for the one who is logged in.
+    /// - Parameters:
+    ///   - groups: those that the user carries no more.
+    ///   - user: nil for the one who is logged in.
     @discardableResult
     public func removeGroups(_ groups: [GroupName], from user: UserID? = nil) async throws(ClientError) -> [GroupName] {
         try await changeGroups(.groupRemove, groups, user)
