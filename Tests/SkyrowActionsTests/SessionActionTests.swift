@@ -168,7 +168,7 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (first, _) = try await service.signUp("ann")
-            for (user, count) in [(first.userID, 1), (first.userID, 0), ("nobody", 0)] as [(UserID, Int)] {
+            for (user, count) in [(first.userID, 1), (first.userID, 0), ("gone", 0)] as [(UserID, Int)] {
                 let master = Credentials(key: "master", accessToken: first.accessToken, actingUserID: user)
                 let caller = Caller(kind: .master(actingAs: user))
                 let ended = try await service.revokeSessions(.all(exceptCurrent: true), by: caller, with: master)

@@ -75,7 +75,7 @@ import Testing
             #expect(refused["error"]["code"].integer == 101)
             let ghost = try await service.call(
                 "auth:default_access:set",
-                #"{"default_access":[],"_user_id":"nobody"}"#,
+                #"{"default_access":[],"_user_id":"gone"}"#,
                 key: TestService.masterKey
             )
             #expect([101, 110].contains(ghost["error"]["code"].integer))

@@ -20,7 +20,7 @@ import Testing
     private static let empty = AccessList([])
     private static let forBob = AccessList([AccessEntry(.user("bob"), .write)])
 
-    /// Of a record of ann's with bob among its members. Bob has the role `editor`, carl has none; `nobody` is not logged in.
+    /// Of a record of ann's with bob among its members. Bob has the role `editor`, carl has none; a caller without a name is not logged in.
     static let rows: [Row] = [
         // 4
         Row(number: 4, read: nil, caller: "", list: nil, reads: true, updates: false),

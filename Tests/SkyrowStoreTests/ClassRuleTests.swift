@@ -362,7 +362,7 @@ extension ClassRules {
             #expect(other.rulesWatch.hasDefaultLists)
             #expect(try await f.store.users.setDefaultAccess(nil, of: "ann"))
             #expect(try await f.save("note/11", ["title": "x"]).access == ofType)
-            let isKnown = try await f.store.users.setDefaultAccess(nil, of: "nobody")
+            let isKnown = try await f.store.users.setDefaultAccess(nil, of: "gone")
             #expect(!isKnown)
             let tooLong = AccessList((0...100).map { AccessEntry(.user(UserID("u\($0)")), .read) })
             let error = await #expect(throws: SkyrowError.self) {

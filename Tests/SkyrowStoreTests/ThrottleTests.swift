@@ -160,7 +160,7 @@ extension GuessAdmission {
     }
 
     /// Texts that mean one account are one, for an account that there is and for one that there is not.
-    @Test(arguments: ["ann", "nobody"])
+    @Test(arguments: ["ann", "gone"])
     func lookalikesAreOneAccount(_ name: String) async throws {
         try await withAnn { fixture, throttle async throws in
             let limits = GuessLimits(client: nil, account: 4, total: nil)
@@ -244,7 +244,7 @@ extension GuessAdmission {
         }
     }
 
-    @Test func ofEachUserSoManyPlacesAreRemembered() async throws {
+    @Test func fiftyPlacesOfEachUserAreRemembered() async throws {
         try await withAnn { fixture, throttle in
             for number in 0..<60 {
                 let source = guess("ann", from: [UInt8(number)])

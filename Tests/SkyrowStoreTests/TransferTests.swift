@@ -118,7 +118,7 @@ import Testing
             }
             let hidden = await refusal("ann", .bob)
             #expect(hidden?.code == .resourceNotFound && hidden?.path == "to")
-            for owner in ["nobody", "ghost"] as [UserID] {
+            for owner in ["gone", "ghost"] as [UserID] {
                 #expect(await refusal(owner, .bob) == hidden)
                 #expect(await refusal(owner, .master) == hidden)
             }

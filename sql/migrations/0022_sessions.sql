@@ -28,6 +28,6 @@ BEGIN
     PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/token:' || encode(OLD.token_hash, 'hex'));
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_rotation() IS 'Tells every process that a session has another token.';
+COMMENT ON FUNCTION _announce_rotation() IS 'Notifies every process that a session has another token.';
 CREATE TRIGGER _announce_rotation AFTER UPDATE OF token_hash ON _session
     FOR EACH ROW EXECUTE FUNCTION _announce_rotation();

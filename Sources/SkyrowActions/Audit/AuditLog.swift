@@ -7,7 +7,7 @@ import Synchronization
 /// A value without a clock: who holds it takes what waits once a second.
 struct AuditLog {
     static let capacity = 10_000
-    /// So many are stored in one statement.
+    /// How many are stored in one statement.
     static let batch = 1000
 
     private var waiting: [AuditEvent] = []

@@ -24,7 +24,7 @@ package enum StoredWords {
 
     /// The statement that makes the column, under a name that is not taken.
     ///
-    /// PostgreSQL writes the table anew for it, and lets nobody read or write it meanwhile.
+    /// PostgreSQL writes the table anew for it; reads and writes of the table wait meanwhile.
     package static func addition(
         _ language: TextLanguage,
         _ field: FieldName,

@@ -128,7 +128,7 @@ package struct AuditTable: Sendable {
         }
     }
 
-    /// Removes events of before a time, so many at once; true when there may be more.
+    /// Removes a number of events of before a time; true when there may be more.
     package func removeBefore(_ time: Timestamp, atMost count: Int = 10_000) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             try await store.client.write(

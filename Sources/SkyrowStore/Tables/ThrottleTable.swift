@@ -9,7 +9,7 @@ package struct ThrottleTable: Sendable {
 
     private var schema: SQLIdentifier { store.schema }
 
-    /// Rows beyond so many are swept, those first whose pause has been over for longest.
+    /// Rows beyond this number are swept, those first whose pause has been over for longest.
     package static let maximumRows = 100_000
 
     /// Counts a guess in all that limits it, or in nothing when one of these refuses it.

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// For an account that there is and for one that there is not.
-    @Test(arguments: ["ann", "nobody"])
+    @Test(arguments: ["ann", "gone"])
     func anUnknownAccountIsLimitedLikeAKnownOneByAllProcesses(_ name: String) async throws {
         try await withService { fixture in
             try await fixture.withSecondService { second in
