@@ -103,7 +103,11 @@ extension ActionCatalog {
             "How many users at most, \(PageRequest.defaultLimit) unless it is said.",
             .nullable(.integer(minimum: 0, maximum: PageRequest.maximumLimit))
         ),
-        ActionParameter("offset", "How many are passed over.", .nullable(.integer(minimum: 0))),
+        ActionParameter(
+            "offset",
+            "How many are passed over.",
+            .nullable(.integer(minimum: 0, maximum: RecordQuery.maximumOffset))
+        ),
         ActionParameter("page", "Which part, from 1; in the place of an offset.", .nullable(.integer(minimum: 1))),
     ]
 }

@@ -26,8 +26,7 @@ extension AggregateSuite {
         GroupKey(name, path(keyPath ?? name), in: bucket)
     }
 
-    static func aggregate(_ name: String, _ function: Aggregate.Function, _ keyPath: String? = nil) -> Aggregate
-    {
+    static func aggregate(_ name: String, _ function: Aggregate.Function, _ keyPath: String? = nil) -> Aggregate {
         Aggregate(name, function, keyPath.map { path($0) })
     }
 

@@ -116,7 +116,8 @@ package struct RelationTable: Sendable {
         }
     }
 
-    /// The users of a relation whose profiles may be read, in the order of their ids, and how many there are in all.
+    /// The users of a relation whose profiles may be read, in the order of their ids, and how many there are, up to
+    /// 101,000.
     package func users(
         of user: UserID,
         _ query: RelationQuery,
@@ -133,7 +134,11 @@ package struct RelationTable: Sendable {
                 WHERE edge.\(mine) = \(user) AND edge.name = \(query.relation.rawValue)\(isMutual)
                     AND (\(access.of(rules).read.condition(on: "r")))
                 """
-            let counted = try await store.client.read("SELECT count(*) \(edges)")
+            // Of a user whom a million follow, no more are counted than can be passed over and one part besides.
+            let bound = Int64(RecordQuery.maximumOffset + PageRequest.maximumLimit)
+            let counted = try await store.client.read(
+                "SELECT count(*) FROM (SELECT \(edges) LIMIT \(bound)) AS related"
+            )
             let result = try await store.client.read(
                 """
                 SELECT edge.\(others), edge.mutual \(edges)

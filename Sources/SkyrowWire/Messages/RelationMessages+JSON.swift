@@ -63,8 +63,11 @@ extension RelationQuery {
 
     private mutating func readPart(_ parameters: Parameters) throws(SkyrowError) {
         limit = try parameters.integer("limit", in: 0...PageRequest.maximumLimit) ?? PageRequest.defaultLimit
-        let page = try parameters.integer("page", in: 1...1_000_000_000) ?? 1
-        offset = try parameters.integer("offset", in: 0...Int.max) ?? (page - 1) * limit
+        let page = try parameters.integer("page", in: 1...RecordQuery.maximumOffset + 1) ?? 1
+        offset = try parameters.integer("offset", in: 0...RecordQuery.maximumOffset) ?? (page - 1) * limit
+        guard offset <= RecordQuery.maximumOffset else {
+            throw .invalidArgument("At most \(RecordQuery.maximumOffset) users are passed over.", "page")
+        }
     }
 }
 
