@@ -891,8 +891,9 @@ COMMENT ON COLUMN _known_client.bucket IS 'HMAC-SHA-256 of a login key and a cli
 COMMENT ON COLUMN _known_client.user_id IS 'Who logged in.';
 COMMENT ON COLUMN _known_client.seen_at IS 'When that was last.';
 
--- Rows are locked in one order, so that claims wait for each other and never in a circle. Those that are not there yet are
--- made only when no other refuses. The time is that of the moment after waiting, not that of the transaction.
+-- A guess that is refused anyway takes no lock and makes no row. Of any other the rows are made or locked in one order, by
+-- one statement, so that claims wait for each other and never in a circle: ON CONFLICT DO UPDATE locks also what its WHERE
+-- leaves alone. The time is that of the moment after waiting, not that of the transaction.
 CREATE FUNCTION _claim_guess(
     buckets bytea[], pauses boolean[], allowed integer[], seconds integer[], unless_known boolean[], known bytea[],
     OUT wait double precision, OUT is_known boolean
@@ -900,7 +901,6 @@ CREATE FUNCTION _claim_guess(
 SET search_path FROM CURRENT AS $$
 DECLARE
     asked bytea[];
-    found integer := 0;
     blocked timestamptz;
     moment timestamptz;
 BEGIN
@@ -912,22 +912,23 @@ BEGIN
         SELECT given.bucket FROM unnest(buckets, unless_known) AS given (bucket, unless_known)
         WHERE NOT (given.unless_known AND is_known)
     );
-    FOR attempt IN 1..2 LOOP
-        SELECT count(*), max(held.blocked_until) INTO found, blocked
-        FROM (
-            SELECT throttle.blocked_until FROM _throttle AS throttle WHERE throttle.bucket = ANY (asked)
-            ORDER BY throttle.bucket FOR UPDATE
-        ) AS held;
-        moment := clock_timestamp();
-        IF blocked > moment THEN
-            wait := extract(epoch FROM blocked - moment);
-            RETURN;
-        END IF;
-        EXIT WHEN found = cardinality(asked);
-        INSERT INTO _throttle (bucket, failures, window_start, blocked_until)
-        SELECT given.bucket, 0, moment, moment FROM unnest(asked) AS given (bucket) ORDER BY given.bucket
-        ON CONFLICT DO NOTHING;
-    END LOOP;
+    SELECT max(throttle.blocked_until) INTO blocked FROM _throttle AS throttle WHERE throttle.bucket = ANY (asked);
+    moment := clock_timestamp();
+    IF blocked > moment THEN
+        wait := extract(epoch FROM blocked - moment);
+        RETURN;
+    END IF;
+    INSERT INTO _throttle AS throttle (bucket, failures, window_start, blocked_until)
+    SELECT DISTINCT given.bucket, 0, moment, moment FROM unnest(asked) AS given (bucket) ORDER BY given.bucket
+    ON CONFLICT (bucket) DO UPDATE SET failures = throttle.failures WHERE false;
+    SELECT max(throttle.blocked_until) INTO blocked FROM _throttle AS throttle WHERE throttle.bucket = ANY (asked);
+    moment := clock_timestamp();
+    IF blocked > moment THEN
+        wait := extract(epoch FROM blocked - moment);
+        -- The rows that were made for this guess, and others that count nothing.
+        DELETE FROM _throttle AS throttle WHERE throttle.bucket = ANY (asked) AND throttle.failures = 0;
+        RETURN;
+    END IF;
     UPDATE _throttle AS throttle
     SET failures = next.failures, window_start = next.window_start,
         blocked_until = CASE
@@ -980,9 +981,13 @@ BEGIN
     INSERT INTO _known_client AS client (bucket, user_id)
     SELECT given.bucket, account FROM unnest(buckets) AS given (bucket) ORDER BY given.bucket
     ON CONFLICT (bucket) DO UPDATE SET user_id = EXCLUDED.user_id, seen_at = now();
+    -- Another login of the user may hold some of them; it deletes what is left over.
     DELETE FROM _known_client AS client WHERE client.bucket IN (
-        SELECT other.bucket FROM _known_client AS other WHERE other.user_id = account
-        ORDER BY other.seen_at DESC, other.bucket OFFSET 50
+        SELECT held.bucket FROM _known_client AS held WHERE held.bucket IN (
+            SELECT other.bucket FROM _known_client AS other WHERE other.user_id = account
+            ORDER BY other.seen_at DESC, other.bucket OFFSET 50
+        )
+        FOR UPDATE SKIP LOCKED
     );
 END $$;
 COMMENT ON FUNCTION _remember_client(bytea[], text) IS

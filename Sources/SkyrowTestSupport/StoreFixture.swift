@@ -32,7 +32,8 @@ package func withStore<Success: Sendable>(
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: .migrated, test: test) { database in
-        try await withPostgresClient(database.url) { client in
+        // A busy machine is no reason to refuse.
+        try await withPostgresClient(database.url, configure: { $0.acquireTimeout = .seconds(300) }) { client in
             let store = RecordStore(
                 client: client,
                 schema: "app",

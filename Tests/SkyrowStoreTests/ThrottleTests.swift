@@ -199,6 +199,42 @@ extension GuessAdmission {
         }
     }
 
+    /// A claim that waits for a row holds none that comes after it, whether the rows are there yet or not.
+    @Test(arguments: [["2"], ["1", "2"], []])
+    func rowsAreMadeAndLockedInOneOrder(_ existing: [String]) async throws {
+        try await withAnn { fixture, _ in
+            for bucket in existing {
+                try await fixture.psql("INSERT INTO _throttle VALUES ('\(bucket)', 1, now(), now())")
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await fixture.store.client.withTransaction { other in
+                    _ = try await other.query(
+                        """
+                        INSERT INTO app._throttle AS throttle VALUES ('1', 1, now(), now())
+                        ON CONFLICT (bucket) DO UPDATE SET failures = throttle.failures + 1
+                        """
+                    )
+                    group.addTask {
+                        try await fixture.psql(
+                            """
+                            SELECT _claim_guess(
+                                '{2,1}', '{t,t}', '{9,9}', '{60,60}', '{f,f}', '{}'
+                            )
+                            """
+                        )
+                    }
+                    try await waiting(until: "the claim waits for the first row") {
+                        try await fixture.database.sessionsWaitingForALock() == 1
+                    }
+                    _ = try await other.query("SELECT FROM app._throttle WHERE bucket = '2' FOR UPDATE NOWAIT")
+                }
+                try await group.waitForAll()
+            }
+            let counts = try await fixture.psql("SELECT failures FROM _throttle ORDER BY bucket")
+            #expect(counts == (existing.contains("1") ? "3\n2" : existing.isEmpty ? "2\n1" : "2\n2"))
+        }
+    }
+
     /// Guesses of several accounts and clients at once never wait in a circle.
     @Test func claimsInAnyOrderEnd() async throws {
         try await withAnn { fixture, throttle in

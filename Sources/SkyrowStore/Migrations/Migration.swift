@@ -60,6 +60,7 @@ extension Migration {
         Migration(version: 23, name: "0023_guesses", script: text(PackageResources._023_guesses_sql)),
         Migration(version: 24, name: "0024_audit", script: text(PackageResources._024_audit_sql)),
         Migration(version: 25, name: "0025_roles", script: text(PackageResources._025_roles_sql)),
+        Migration(version: 26, name: "0026_guess_locks", script: text(PackageResources._026_guess_locks_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -103,8 +103,11 @@ package struct ThrottleTable: Sendable {
             let removed = try await store.client.write(
                 """
                 DELETE FROM \(schema)._throttle WHERE bucket IN (
-                    SELECT throttle.bucket FROM \(schema)._throttle AS throttle
-                    ORDER BY throttle.blocked_until DESC, throttle.bucket OFFSET \(Int64(bound))
+                    SELECT held.bucket FROM \(schema)._throttle AS held WHERE held.bucket IN (
+                        SELECT throttle.bucket FROM \(schema)._throttle AS throttle
+                        ORDER BY throttle.blocked_until DESC, throttle.bucket OFFSET \(Int64(bound))
+                    )
+                    FOR UPDATE SKIP LOCKED
                 )
                 """
             ).affectedRows
