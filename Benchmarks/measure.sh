@@ -42,9 +42,9 @@ series() { printf '%s' "${SERIES[$1]:-}"; }
 divide() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.6f\n", b == 0 ? 0 : a / b }'; }
 
 # measure_pgbench WORK [ARGUMENT...]: records WORK.pgbench.{rate,database,client}; the statement is in WORK.sql of the folder
-# PGBENCH, which is that of this project.
+# PGBENCH, which is that of this project. With RECORDED they are recorded under that name.
 measure_pgbench() {
-    local work=$1 output before after times client transactions rate
+    local work=$1 name=${RECORDED:-$1} output before after times client transactions rate
     before=$(postgres_time)
     TIMEFORMAT='%U %S'
     { time "$POSTGRES_BIN/pgbench" --no-vacuum --protocol prepared --client "$CONNECTIONS" --jobs 2 --time "$DURATION" \
@@ -60,9 +60,9 @@ measure_pgbench() {
     rate=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output")
     grep --quiet '^number of failed transactions: 0 ' <<<"$output" || die "pgbench had failed transactions: $output"
     ((transactions > 0)) || die "pgbench did nothing: $output"
-    record "$work.pgbench.rate" "$rate"
-    record "$work.pgbench.database" "$(divide "$((after - before))" "$transactions")"
-    record "$work.pgbench.client" "$(divide "$client" "$transactions")"
+    record "$name.pgbench.rate" "$rate"
+    record "$name.pgbench.database" "$(divide "$((after - before))" "$transactions")"
+    record "$name.pgbench.client" "$(divide "$client" "$transactions")"
 }
 
 # run_wrk WORK TYPE ROWS SECONDS [check]: prints requests, microseconds, p50, p99 and the mean bytes of a response; dies

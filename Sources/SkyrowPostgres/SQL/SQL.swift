@@ -123,6 +123,11 @@ package struct SQL: Sendable {
         text.withUTF8Buffer { utf8.append(contentsOf: $0) }
     }
 
+    /// Writes a number into the text, so that each number makes another statement; any other is bound.
+    package mutating func append(literal number: Int64) {
+        utf8 += String(number).utf8
+    }
+
     package mutating func append(_ identifier: SQLIdentifier) {
         utf8.append(contentsOf: identifier.quoted.utf8)
     }

@@ -77,6 +77,16 @@ package struct AccessShape: Hashable, Sendable {
         return [clauses.filter { !$0.isEmpty }.map { RuledClause(clause: $0) }]
     }
 
+    /// Whether the condition admits rows of everyone's database whatever its values are, those without a list among them.
+    var admitsUnlisted: Bool {
+        guard packed & 0xFF == Database.everyone.rawValue else { return false }
+        let broad: Clause = [.everything, .unlisted]
+        guard let terms else { return packed & (0x01_0101_0101_0101_00 * UInt64(broad.rawValue)) != 0 }
+        return terms.allSatisfy { term in
+            term.contains { $0.field == nil && !$0.clause.isDisjoint(with: broad) }
+        }
+    }
+
     // MARK: Text
 
     /// The condition on the rows of `table`, an alias of the statement.

@@ -36,6 +36,8 @@ struct QueryStatement {
 
     /// Of more records that match, callers who do not pass every rule learn no number when they ask for an estimate.
     private static let exactUpTo = 10_000
+    /// Pages of up to this size have their own statement where its values cannot change its plan.
+    private static let plannedOnceUpTo = 100
 
     let sql: SQL
     let plan: RowPlan
@@ -145,6 +147,8 @@ struct QueryStatement {
             orderText: resolved.isBackwards ? text.order(order) : sortText,
             limit: Int64(limit == 0 ? 0 : limit + 1),
             offset: Int64(query.offset),
+            isPlannedOnce: resolved.predicate == nil && query.offset == 0 && limit <= Self.plannedOnceUpTo
+                && resolved.visibility.records.shape.admitsUnlisted,
             isNearest: isNearest
         )
         let statement = page.statement(text, keyset, form)
@@ -371,6 +375,12 @@ private struct Page {
     let orderText: SQL
     let limit: Int64
     let offset: Int64
+    /// Whether no value of the statement can change its plan, so that PostgreSQL is to keep one.
+    ///
+    /// PostgreSQL keeps the plan of a prepared statement when it expects it to cost no more than one made for the values. It
+    /// takes a limit that it does not see for a tenth of the rows, and so plans a listing anew each time, for half the cost
+    /// of a page. Where there is a predicate, that is right: its values are rare or common.
+    let isPlannedOnce: Bool
     /// Whether an index gives the records by their distances.
     let isNearest: Bool
 
@@ -388,9 +398,16 @@ private struct Page {
             }
             return """
                 SELECT "p".* FROM (\(branches.joined(separator: " UNION ALL "))) AS "p" \
-                ORDER BY \(QueryStatement.keyOrder(order)) LIMIT \(limit)
+                ORDER BY \(QueryStatement.keyOrder(order)) LIMIT \(limitText)
                 """
         }
+    }
+
+    private var limitText: SQL {
+        guard isPlannedOnce else { return "\(limit)" }
+        var text = SQL()
+        text.append(literal: limit)
+        return text
     }
 
     /// The records by their distances, with all that are as far away as the last one, then by all keys.
@@ -422,7 +439,7 @@ private struct Page {
         sql.append(raw: " ORDER BY ")
         sql += order
         sql.append(raw: " LIMIT ")
-        sql.bind(limit)
+        if isPlannedOnce { sql.append(literal: limit) } else { sql.bind(limit) }
         if offset > 0 {
             sql.append(raw: " OFFSET ")
             sql.bind(offset)

@@ -80,6 +80,71 @@ import Testing
         }
     }
 
+    /// PostgreSQL keeps the plan of a listing, whose limit is in the text; that of anything else is a value.
+    @Test func whatNoValueChangesIsPlannedOnce() async throws {
+        try await withRecords { f in
+            try await f.psql(
+                """
+                SELECT _create_type('film'); ALTER TABLE film ADD year bigint;
+                INSERT INTO film (_id, year) SELECT 'f' || n, n % 97 FROM generate_series(1, 30000) AS n;
+                CREATE INDEX ON film (year, _id);
+                VACUUM ANALYZE film
+                """
+            )
+            try await f.store.cache.reload()
+            var listing = RecordQuery(type: type("film"), sort: [SortKey(path("year"))], limit: 100)
+            let cursor = try #require(try await f.store.query(listing, in: .everyone, caller: .ann).cursor)
+            var behind = listing
+            behind.position = .after(cursor)
+            var last = listing
+            last.position = .last
+            var chosen = listing
+            chosen.predicate = .compare(.eq, "year", .integer(7))
+            var far = listing
+            far.offset = 100
+            typealias Row = (query: RecordQuery, caller: Caller, database: DatabaseScope, isPlannedOnce: Bool)
+            var rows: [Row] = []
+            for caller in [Caller.anonymous, .ann, .master] {
+                rows += [
+                    (listing, caller, .everyone, true), (behind, caller, .everyone, true),
+                    (last, caller, .everyone, true),
+                    (chosen, caller, .everyone, false), (far, caller, .everyone, false),
+                ]
+            }
+            rows.append((listing, .ann, .user("ann"), false))
+            listing.limit = 101
+            rows.append((listing, .ann, .everyone, false))
+            let configure = { (configuration: inout PostgresConfiguration) in
+                configuration.readConnections = 1
+                configuration.maximumReadConnections = 1
+            }
+            try await withPostgresClient(f.database.url, configure: configure) { client in
+                func kept() async throws -> Int64 {
+                    try await client.read(
+                        "SELECT coalesce(sum(generic_plans), 0)::bigint FROM pg_prepared_statements WHERE statement LIKE '%\"film\"%'"
+                    ).decode(row: 0, column: 0, as: Int64.self)
+                }
+                for (place, row) in rows.enumerated() {
+                    let catalog = f.store.cache.current
+                    let table = try #require(catalog[row.query.type])
+                    let cursors = try await f.store.cursorKeys()
+                    let access = RecordAccess(row.caller, in: row.database, for: .reading)
+                    func statement(_ query: RecordQuery) throws -> SQL {
+                        try QueryStatement(query, table: table, catalog: catalog, access: access, cursors: cursors).sql
+                    }
+                    var other = row.query
+                    other.limit += row.query.limit > 100 ? 1 : -1
+                    let sql = try statement(row.query)
+                    #expect(try sql.hasSameText(as: statement(other)) != row.isPlannedOnce, "row \(place)")
+                    guard row.isPlannedOnce else { continue }
+                    let before = try await kept()
+                    for _ in 0..<8 { _ = try await client.read(sql) }
+                    #expect(try await kept() > before, "row \(place)")
+                }
+            }
+        }
+    }
+
     @Test func aPageWithoutAnIndexReadsTheTableOnce() async throws {
         try await withRecords { f in
             try await f.psql(
