@@ -10,7 +10,7 @@ is_slow() { [[ " $SLOW_WORKS " == *" $1 "* ]]; }
 
 query_names() {
     case $1 in
-        filter) echo 'equality, sort, 50 of a million' ;;
+        filter) echo 'equality, sort, 50 of all films' ;;
         prefix) echo '`starts_with`, sort by the same text, 50' ;;
         path) echo 'key path of three references, sort, 50' ;;
         include) echo '50 records with the one behind a reference' ;;
@@ -79,7 +79,10 @@ find_place() {
     read -r CURSOR_RATING CURSOR_ID < <(sql "SELECT rating || ' ' || _id FROM app.film ORDER BY rating DESC, _id DESC LIMIT 1 OFFSET 50000")
 }
 
-queries_heading() { echo 'Queries beside SQL by hand'; }
+# Another number of films than a million has a section of its own.
+queries_heading() {
+    if ((FILMS == 1000000)); then echo 'Queries beside SQL by hand'; else echo "Queries beside SQL by hand: $(grouped "$FILMS") films"; fi
+}
 queries_measure() {
     local round work many=$CONNECTIONS
     use plain
