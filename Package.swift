@@ -24,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -43,6 +44,12 @@ let package = Package(
             name: "CLibsodium",
             pkgConfig: "libsodium",
             providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
+        ),
+        // It speaks SMTP.
+        .systemLibrary(
+            name: "CLibcurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
@@ -67,6 +74,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
+        .target(
+            name: "SkyrowRemote",
+            dependencies: [
+                .target(name: "CLibcurl", condition: server),
+                .product(name: "Mustache", package: "swift-mustache", condition: server),
+            ]
+        ),
         .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),
         .target(name: "SkyrowQuery", dependencies: ["SkyrowJSON", "SkyrowModel"]),
 
@@ -86,7 +100,7 @@ let package = Package(
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowStore",
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowRemote", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -125,8 +139,8 @@ let package = Package(
             name: "SkyrowServer",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
-                "SkyrowSystem",
+                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
+                "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -151,7 +165,7 @@ let package = Package(
         .target(
             name: "SkyrowTestSupport",
             dependencies: [
-                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
+                "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -174,6 +188,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
+        .testTarget(name: "SkyrowRemoteTests", dependencies: ["SkyrowRemote", "SkyrowTestSupport"]),
         .testTarget(
             name: "SkyrowStoreTests",
             dependencies: [
@@ -185,7 +200,7 @@ let package = Package(
         .testTarget(
             name: "SkyrowActionsTests",
             dependencies: [
-                "SkyrowActions", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowStore",
+                "SkyrowActions", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
                 "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
@@ -195,7 +210,7 @@ let package = Package(
             name: "SkyrowHTTPTests",
             dependencies: [
                 "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
-                "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
+                "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -226,7 +241,9 @@ let package = Package(
         .testTarget(
             name: "SkyrowServerTests",
             dependencies: [
-                "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowServer", "SkyrowStore", "SkyrowSystem",
+                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowServer",
+                "SkyrowStore",
+                "SkyrowSystem",
                 "SkyrowTestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),

@@ -6,7 +6,7 @@ if ! has_image localhost/systemd-try; then
 FROM docker.io/library/debian:bookworm-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-common \
     && sed -i 's/^#* *create_main_cluster *=.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
-    && apt-get install --yes --no-install-recommends postgresql-15 curl jq libpq5 libsodium23 libssl3 libstdc++6 man-db procps systemd-sysv
+    && apt-get install --yes --no-install-recommends postgresql-15 curl jq libcurl4 libpq5 libsodium23 libssl3 libstdc++6 man-db procps systemd-sysv
 STOPSIGNAL SIGRTMIN+3
 CMD ["/lib/systemd/systemd"]
 END

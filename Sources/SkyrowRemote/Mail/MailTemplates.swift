@@ -1,0 +1,276 @@
+import Foundation
+import Mustache
+
+/// What a mail is for; its templates are files of this name.
+package enum MailKind: String, Hashable, Sendable, CaseIterable {
+    /// A code that proves an address.
+    case verify
+    /// A code that sets a new password.
+    case reset
+    /// The password was changed by a code or by an operator.
+    case notice
+
+    /// Whether the mail is of no use without its code.
+    var hasCode: Bool { self != .notice }
+}
+
+/// What templates name in braces.
+package struct MailValues: Hashable, Sendable {
+    package var application: String
+    package var address: String
+    /// Where the code counts, with it; empty for a mail without a code.
+    package var link: String
+    /// The six digits; empty for a mail without a code.
+    package var digits: String
+    package var linkHours: Int
+    package var digitsMinutes: Int
+
+    package init(
+        application: String,
+        address: String,
+        link: String = "",
+        digits: String = "",
+        linkHours: Int = 0,
+        digitsMinutes: Int = 0
+    ) {
+        self.application = application
+        self.address = address
+        self.link = link
+        self.digits = digits
+        self.linkHours = linkHours
+        self.digitsMinutes = digitsMinutes
+    }
+
+    var members: [String: String] {
+        [
+            "application": application, "address": address, "link": link, "digits": digits,
+            "link_hours": "\(linkHours)", "digits_minutes": "\(digitsMinutes)",
+        ]
+    }
+}
+
+/// The texts of mails: those of the service, and those that an operator has put in their place, by language.
+///
+/// A directory has them as `<application>/<language>/<kind>.subject.mustache`, `.txt.mustache` and, if there is to be one,
+/// `.html.mustache`.
+package struct MailTemplates: Sendable {
+    /// The templates of one mail.
+    private struct Parts: Sendable {
+        var subject: MustacheTemplate
+        var text: MustacheTemplate
+        var html: MustacheTemplate?
+    }
+
+    /// A mail without its sender and recipient.
+    package struct Rendered: Hashable, Sendable {
+        package var subject: String
+        package var text: String
+        package var html: String?
+    }
+
+    /// What is wrong with a template; the sentence names the file.
+    package struct Fault: Error, Hashable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package static let defaultLanguage = "en"
+
+    private var languages: [String: [MailKind: Parts]]
+
+    /// The service's own texts.
+    package init() throws(Fault) {
+        var parts: [MailKind: Parts] = [:]
+        for kind in MailKind.allCases {
+            let own = MailTemplates.own(kind)
+            parts[kind] = try MailTemplates.parts(kind, own.subject, own.text, html: nil, named: "\(kind.rawValue)")
+        }
+        languages = [MailTemplates.defaultLanguage: parts]
+    }
+
+    /// The service's own texts, and those of an application in a directory.
+    ///
+    /// Throws ``Fault`` for a file that cannot be read, that Mustache does not understand, whose name is none of a template, and
+    /// for texts that lack what the mail is for.
+    package init(directory: String, application: String) throws(Fault) {
+        try self.init()
+        let base = "\(directory)/\(application)"
+        let manager = FileManager.default
+        guard manager.fileExists(atPath: directory) else {
+            throw Fault(description: "There is no directory \(directory).")
+        }
+        // An application without a directory of its own has the service's texts.
+        let names = (try? manager.contentsOfDirectory(atPath: base)) ?? []
+        for language in names.sorted() where !language.hasPrefix(".") {
+            var isDirectory: ObjCBool = false
+            let path = "\(base)/\(language)"
+            // Beside the languages are the files of the pages.
+            guard manager.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else { continue }
+            guard MailTemplates.isLanguage(language) else {
+                throw Fault(description: "\(path) is not named after a language, such as en or de-CH.")
+            }
+            for (kind, parts) in try MailTemplates.read(path) {
+                languages[language.lowercased(), default: [:]][kind] = parts
+            }
+        }
+    }
+
+    /// Whether the text can be the name of a language: `de`, `pt-BR`.
+    package static func isLanguage(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return text.utf8.count <= 35
+            && parts.allSatisfy { part in
+                (1...8).contains(part.count)
+                    && part.allSatisfy { byte in
+                        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                    }
+            }
+    }
+
+    /// The mail of a kind in a language, else in what that is a form of, else in English.
+    package func render(_ kind: MailKind, language: String, _ values: MailValues) throws(Fault) -> Rendered {
+        let wanted = language.lowercased()
+        let candidates = [wanted, String(wanted.prefix { $0 != "-" }), MailTemplates.defaultLanguage]
+        guard let parts = candidates.lazy.compactMap({ languages[$0]?[kind] }).first else {
+            throw Fault(description: "There is no template of the kind \(kind.rawValue).")
+        }
+        return MailTemplates.render(parts, values)
+    }
+
+    private static func render(_ parts: Parts, _ values: MailValues) -> Rendered {
+        var subject = parts.subject.render(values.members)
+        // A file ends with a line break.
+        while subject.last?.isNewline == true { subject.removeLast() }
+        return Rendered(
+            subject: subject,
+            text: parts.text.render(values.members),
+            html: parts.html?.render(values.members)
+        )
+    }
+
+    // MARK: Reading
+
+    private static func read(_ directory: String) throws(Fault) -> [MailKind: Parts] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        var kinds: Set<MailKind> = []
+        for file in files where !file.hasPrefix(".") {
+            let words = file.split(separator: ".", omittingEmptySubsequences: false)
+            guard words.count == 3, let kind = MailKind(rawValue: String(words[0])),
+                ["subject", "txt", "html"].contains(words[1]), words[2] == "mustache"
+            else {
+                throw Fault(
+                    description: "\(directory)/\(file) is not named after a template, such as reset.txt.mustache."
+                )
+            }
+            kinds.insert(kind)
+        }
+        var all: [MailKind: Parts] = [:]
+        for kind in kinds {
+            let path = "\(directory)/\(kind.rawValue)"
+            guard let subject = try text("\(path).subject.mustache"), let text = try text("\(path).txt.mustache") else {
+                throw Fault(description: "\(path) needs both .subject.mustache and .txt.mustache.")
+            }
+            all[kind] = try parts(kind, subject, text, html: self.text("\(path).html.mustache"), named: path)
+        }
+        return all
+    }
+
+    /// The text of a file; nil when there is none.
+    private static func text(_ path: String) throws(Fault) -> String? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let data = FileManager.default.contents(atPath: path), data.count <= 262_144,
+            let text = String(data: data, encoding: .utf8)
+        else { throw Fault(description: "\(path) cannot be read as a text of at most 256 KB.") }
+        return text
+    }
+
+    private static func parts(
+        _ kind: MailKind,
+        _ subject: String,
+        _ text: String,
+        html: String?,
+        named path: String
+    ) throws(Fault) -> Parts {
+        let parts = Parts(
+            subject: try template(plain + subject, named: "\(path).subject.mustache"),
+            text: try template(plain + text, named: "\(path).txt.mustache"),
+            html: try html.map { text throws(Fault) in try template(text, named: "\(path).html.mustache") }
+        )
+        let example = MailValues(
+            application: "Example",
+            address: "ann@example.org",
+            link: "https://example.org/auth/code",
+            digits: "012345",
+            linkHours: 1,
+            digitsMinutes: 15
+        )
+        let rendered = render(parts, example)
+        guard !rendered.subject.isEmpty, !rendered.subject.isUnfitForHeaders else {
+            throw Fault(description: "\(path).subject.mustache makes no subject of one line.")
+        }
+        guard
+            !kind.hasCode
+                || [rendered.text, rendered.html ?? rendered.text].allSatisfy({
+                    $0.contains("example.org/auth/code") || $0.contains("012345")
+                })
+        else { throw Fault(description: "\(path) shows neither {{link}} nor {{digits}}.") }
+        return parts
+    }
+
+    /// Plain texts have nothing to escape. The line break ends the line of the pragma.
+    private static let plain = "{{% CONTENT_TYPE:TEXT}}\n"
+
+    private static func template(_ text: String, named path: String) throws(Fault) -> MustacheTemplate {
+        do {
+            return try MustacheTemplate(string: text)
+        } catch let error as MustacheTemplate.ParserError {
+            throw Fault(description: "\(path), line \(error.context.lineNumber): \(error.error)")
+        } catch {
+            throw Fault(description: "\(path): \(error)")
+        }
+    }
+
+    private static func own(_ kind: MailKind) -> (subject: String, text: String) {
+        switch kind {
+        case .verify:
+            (
+                "Confirm your address for {{application}}",
+                """
+                This address was given for an account of {{application}}. To confirm it, open this page within {{link_hours}} hours:
+
+                {{link}}
+
+                or enter this code within {{digits_minutes}} minutes:
+
+                {{digits}}
+
+                If it was not you, do nothing: the address is not confirmed then.
+                """
+            )
+        case .reset:
+            (
+                "A new password for {{application}}",
+                """
+                A new password was asked for, for the account of this address at {{application}}. To choose one, open this page
+                within an hour:
+
+                {{link}}
+
+                or enter this code within {{digits_minutes}} minutes:
+
+                {{digits}}
+
+                If it was not you, do nothing: the password stays as it is.
+                """
+            )
+        case .notice:
+            (
+                "Your password for {{application}} was changed",
+                """
+                The password of your account at {{application}} was changed, and all devices were logged out.
+
+                If it was not you, ask for a new password at once: a code is sent to this address.
+                """
+            )
+        }
+    }
+}

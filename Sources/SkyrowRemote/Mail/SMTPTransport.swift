@@ -1,0 +1,155 @@
+import CLibcurl
+import Dispatch
+import Synchronization
+
+/// Sends mail to an SMTP server with libcurl, one after the other, on a thread that nothing else waits for.
+package final class SMTPTransport: MailTransport {
+    private let server: SMTPServer
+    private let thread = DispatchQueue(label: "skyrow.mail")
+
+    package init(_ server: SMTPServer) {
+        self.server = server
+    }
+
+    package func send(_ message: MailMessage) async throws(MailFailure) {
+        let transfer = SMTPTransfer(message, to: server)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, MailFailure>, Never>) in
+                thread.async { continuation.resume(returning: transfer.run()) }
+            }
+        } onCancel: {
+            transfer.cancel()
+        }
+        try result.get()
+    }
+}
+
+/// One mail on its way; `run` blocks.
+private final class SMTPTransfer: Sendable {
+    private let server: SMTPServer
+    private let message: MailMessage
+    private let bytes: [UInt8]
+    private let position = Mutex(0)
+    private let isCancelled = Atomic(false)
+
+    /// Once in the life of the process, before any thread uses it.
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    init(_ message: MailMessage, to server: SMTPServer) {
+        self.message = message
+        self.server = server
+        bytes = message.bytes
+    }
+
+    func cancel() {
+        isCancelled.store(true, ordering: .relaxed)
+    }
+
+    func run() -> Result<Void, MailFailure> {
+        guard SMTPTransfer.isReady, let handle = curl_easy_init() else {
+            return .failure(MailFailure(.transient, "libcurl could not be initialised."))
+        }
+        defer { curl_easy_cleanup(handle) }
+        guard let recipients = curl_slist_append(nil, "<\(message.to)>") else {
+            return .failure(MailFailure(.transient, "There is no memory for a mail."))
+        }
+        defer { curl_slist_free_all(recipients) }
+        let failed = setUp(handle, recipients)
+        guard failed == CURLE_OK else {
+            return .failure(MailFailure(.transient, "libcurl refused an option: \(SMTPTransfer.text(failed))"))
+        }
+        // This object outlives the call, in which alone libcurl uses the pointers to it.
+        let outcome = withExtendedLifetime(self) { curl_easy_perform(handle) }
+        guard outcome != CURLE_OK else { return .success(()) }
+        var response = 0
+        _ = skyrow_curl_response_code(handle, &response)
+        return .failure(failure(outcome, response: response))
+    }
+
+    private func setUp(_ handle: UnsafeMutableRawPointer, _ recipients: UnsafeMutablePointer<curl_slist>) -> CURLcode {
+        let milliseconds = Int(server.timeout / .milliseconds(1))
+        // When a transfer has failed, libcurl still takes leave of the server, and would wait two minutes for its response.
+        let seconds = max(1, milliseconds / 1000)
+        let scheme = server.security == .implicit ? "smtps" : "smtp"
+        var texts: [(CURLoption, String)] = [
+            // The path is what the client calls itself.
+            (CURLOPT_URL, "\(scheme)://\(server.host):\(server.port)/\(message.from.address.domain)"),
+            (CURLOPT_PROTOCOLS_STR, scheme),
+            // Not by a proxy that the environment names for the web.
+            (CURLOPT_NOPROXY, "*"),
+            (CURLOPT_MAIL_FROM, "<\(message.from.address)>"),
+        ]
+        if let user = server.user { texts.append((CURLOPT_USERNAME, user)) }
+        if let password = server.password { texts.append((CURLOPT_PASSWORD, password)) }
+        if let certificates = server.certificates { texts.append((CURLOPT_CAINFO, certificates)) }
+        let usesTLS = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_USE_SSL, Int(usesTLS.rawValue)),
+            (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+            (CURLOPT_UPLOAD, 1),
+            // Signals are the process's.
+            (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_NOPROGRESS, 0),
+            (CURLOPT_TIMEOUT_MS, milliseconds),
+            (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
+            (CURLOPT_SERVER_RESPONSE_TIMEOUT, seconds),
+        ]
+        for (option, text) in texts {
+            let code = skyrow_curl_set_text(handle, option, text)
+            guard code == CURLE_OK else { return code }
+        }
+        for (option, number) in numbers {
+            let code = skyrow_curl_set_number(handle, option, number)
+            guard code == CURLE_OK else { return code }
+        }
+        let code = skyrow_curl_set_list(handle, CURLOPT_MAIL_RCPT, recipients)
+        guard code == CURLE_OK else { return code }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let source = skyrow_curl_set_source(
+            handle,
+            { buffer, size, count, context in
+                guard let buffer, let context else { return 0 }
+                let transfer = Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue()
+                return transfer.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+            },
+            context
+        )
+        guard source == CURLE_OK else { return source }
+        return skyrow_curl_set_progress(
+            handle,
+            { context, _, _, _, _ in
+                guard let context else { return 1 }
+                // Anything but zero ends the transfer.
+                return Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().hasToEnd ? 1 : 0
+            },
+            context
+        )
+    }
+
+    private var hasToEnd: Bool { isCancelled.load(ordering: .relaxed) }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        position.withLock { position in
+            let count = min(buffer.count, bytes.count - position)
+            buffer.copyBytes(from: bytes[position..<position + count])
+            position += count
+            return count
+        }
+    }
+
+    /// What the server said to this mail is for good where SMTP says so; what is wrong with the connection or with the
+    /// account that mail is sent by may be mended.
+    private func failure(_ code: CURLcode, response: Int) -> MailFailure {
+        let isOfAccount = [530, 534, 535, 538].contains(response) || code == CURLE_LOGIN_DENIED
+        let isRefused = (500...599).contains(response) && !isOfAccount && code != CURLE_USE_SSL_FAILED
+        let said = response > 0 ? " The server responded with \(response)." : ""
+        return MailFailure(
+            isRefused ? .permanent : .transient,
+            "Mail is not accepted by \(server.host):\(server.port): \(SMTPTransfer.text(code)).\(said)"
+        )
+    }
+
+    private static func text(_ code: CURLcode) -> String {
+        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    }
+}

@@ -1,0 +1,46 @@
+package import SkyrowRemote
+import Synchronization
+
+/// Keeps mails in memory, for tests to read.
+package final class MemoryMailTransport: MailTransport {
+    private struct State {
+        var messages: [MailMessage] = []
+        var failures: [MailFailure]
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter failures: what the first attempts fail with.
+    package init(failures: [MailFailure] = []) {
+        state = Mutex(State(failures: failures))
+    }
+
+    package func send(_ message: MailMessage) async throws(MailFailure) {
+        let failure = state.withLock { state -> MailFailure? in
+            guard state.failures.isEmpty else { return state.failures.removeFirst() }
+            state.messages.append(message)
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    package var messages: [MailMessage] { state.withLock { $0.messages } }
+
+    /// The mail at this place of their order, as soon as it is there.
+    package func message(_ number: Int) async throws -> MailMessage {
+        try await waiting(until: "mail \(number) is sent") { messages.count > number }
+        return messages[number]
+    }
+}
+
+extension MailMessage {
+    /// The code of the link in the text; empty without one.
+    package var linkCode: String {
+        text.firstMatch(of: /[?]code=([A-Za-z0-9_-]+)/).map { String($0.1) } ?? ""
+    }
+
+    /// The six digits in the text; empty without them.
+    package var digits: String {
+        text.firstMatch(of: /(?m)^([0-9]{6})$/).map { String($0.1) } ?? ""
+    }
+}
