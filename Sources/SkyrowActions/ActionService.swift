@@ -30,6 +30,8 @@ package final class ActionService: Service, Sendable {
     let auditLog = Mutex(AuditLog())
     /// How many rows guesses were counted in at the last sweep.
     let throttleRows = Atomic(0)
+    /// Wakes the worker that sends mail.
+    let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     package let rateLimiter: RateLimiter
     package let reads: ReadQueues
     let observe: @Sendable (Observation) -> Void
@@ -91,6 +93,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.recordUsesPeriodically() }
                 group.addTask { await self.sweepGuessesPeriodically() }
                 group.addTask { await self.storeAuditPeriodically() }
+                group.addTask { await self.sendMailPeriodically() }
             }
         }
     }

@@ -23,6 +23,10 @@ package enum Observation: Sendable, Hashable {
     case sessionsForgotten(SessionRevocation)
     /// The connection that hears of ended sessions is up, for the first time or again.
     case listening(again: Bool)
+    /// What became of mails.
+    case mail(MailResult, count: Int = 1)
+    /// Why a mail was not accepted, or the queue could not be read; safe to show.
+    case mailFailed(String)
     case purged(sessions: Int, idempotencyKeys: Int)
     /// Why what has expired could not be removed; safe to show.
     case purgeFailed(String)
@@ -30,6 +34,17 @@ package enum Observation: Sendable, Hashable {
     case auditLost(Int, String)
     /// Why the last use of sessions could not be written down; safe to show.
     case usesLost(String)
+}
+
+/// What became of a mail.
+package enum MailResult: String, Sendable, Hashable, CaseIterable {
+    case sent
+    /// No account has its address.
+    case dropped
+    /// It is tried again.
+    case retried
+    /// It was given up.
+    case dead
 }
 
 /// Which sessions ended.

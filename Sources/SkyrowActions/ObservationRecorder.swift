@@ -15,6 +15,7 @@ package final class ObservationRecorder: Sendable {
     private let sessionsForgotten: Counter
     private let sessionsPurged: Counter
     private let keysPurged: Counter
+    private let mails: [MailResult: Counter]
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -35,6 +36,12 @@ package final class ObservationRecorder: Sendable {
         sessionsForgotten = counter("skyrow_session_revocations_total")
         sessionsPurged = counter("skyrow_purged_sessions_total")
         keysPurged = counter("skyrow_purged_idempotency_keys_total")
+        mails = Dictionary(
+            uniqueKeysWithValues: MailResult.allCases.map { result in
+                let labels = label + [("outcome", result.rawValue)]
+                return (result, Counter(label: "skyrow_mail_total", dimensions: labels, factory: factory))
+            }
+        )
     }
 
     package func record(_ observation: Observation) {
@@ -55,7 +62,8 @@ package final class ObservationRecorder: Sendable {
         case .purged(let sessions, let keys):
             sessionsPurged.increment(by: sessions)
             keysPurged.increment(by: keys)
-        case .listening, .purgeFailed, .usesLost, .auditLost: break
+        case .mail(let result, let count): mails[result]?.increment(by: count)
+        case .listening, .mailFailed, .purgeFailed, .usesLost, .auditLost: break
         }
     }
 
@@ -79,6 +87,10 @@ package final class ObservationRecorder: Sendable {
                 "Removed what has expired",
                 metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"]
             )
+        case .mail(.dead, let count):
+            logger.error("Mails were given up", metadata: ["count": "\(count)"])
+        case .mailFailed(let reason):
+            logger.warning("Mail could not be sent", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
@@ -88,7 +100,7 @@ package final class ObservationRecorder: Sendable {
             )
         case .usesLost(let reason):
             logger.warning("The last use of sessions could not be recorded", metadata: ["error": "\(reason)"])
-        case .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
+        case .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
             break
         }
     }

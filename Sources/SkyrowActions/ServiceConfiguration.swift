@@ -23,6 +23,10 @@ package struct ServiceConfiguration: Sendable {
     package var passwords: PasswordConfiguration
     /// What new passwords and login keys must be.
     package var accounts: AccountPolicy
+    /// How mail is sent; nil where none is.
+    package var mail: MailConfiguration?
+    /// Whether addresses are verified, which takes mail.
+    package var verification: AddressVerification
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
     package var reads: ReadLimits
@@ -43,6 +47,8 @@ package struct ServiceConfiguration: Sendable {
         auditRetention: Duration? = .seconds(400 * 86_400),
         passwords: PasswordConfiguration = PasswordConfiguration(),
         accounts: AccountPolicy = AccountPolicy(),
+        mail: MailConfiguration? = nil,
+        verification: AddressVerification = .off,
         rateLimits: RateLimits = .none,
         reads: ReadLimits = ReadLimits(),
         scans: ScanPolicy = .allow,
@@ -59,6 +65,8 @@ package struct ServiceConfiguration: Sendable {
         self.auditRetention = auditRetention
         self.passwords = passwords
         self.accounts = accounts
+        self.mail = mail
+        self.verification = verification
         self.rateLimits = rateLimits
         self.reads = reads
         self.scans = scans

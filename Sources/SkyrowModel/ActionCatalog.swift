@@ -1,5 +1,6 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogSessions, ActionCatalogMembership and ActionCatalogRelations).
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogSessions, ActionCatalogMembership and
+/// ActionCatalogRelations).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -31,6 +32,11 @@ package enum ActionCatalog {
         case .authPassword: authPassword
         case .authDisableSet: authDisableSet
         case .authDefaultAccessSet: authDefaultAccessSet
+        case .authVerifyRequest: authVerifyRequest
+        case .authVerifyConfirm: authVerifyConfirm
+        case .authResetRequest: authResetRequest
+        case .authResetConfirm: authResetConfirm
+        case .authResetPassword: authResetPassword
         case .me: me
         case .authBecome: authBecome
         case .authRotate: authRotate

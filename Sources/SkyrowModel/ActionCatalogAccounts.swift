@@ -19,7 +19,7 @@ extension ActionCatalog {
             ),
         ] + device,
         result: .named(.authResult),
-        errors: [.duplicated, .incompatibleSchema],
+        errors: [.duplicated, .incompatibleSchema, .verificationRequired],
         cost: .password,
         changesData: true
     )
@@ -33,7 +33,7 @@ extension ActionCatalog {
             ActionParameter("password", "The password.", .string(), isRequired: true),
         ] + device,
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled],
+        errors: [.invalidCredentials, .userDisabled, .verificationRequired],
         cost: .password,
         changesData: true
     )

@@ -24,6 +24,11 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authPassword = "auth:password"
     case authDisableSet = "auth:disable:set"
     case authDefaultAccessSet = "auth:default_access:set"
+    case authVerifyRequest = "auth:verify:request"
+    case authVerifyConfirm = "auth:verify:confirm"
+    case authResetRequest = "auth:reset:request"
+    case authResetConfirm = "auth:reset:confirm"
+    case authResetPassword = "auth:reset_password"
     case me
     case authBecome = "auth:become"
     case authRotate = "auth:rotate"
@@ -71,4 +76,6 @@ package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
     case administrator
     /// The master key, or any key while the service is in development mode.
     case masterOrDevelopment
+    /// The master key.
+    case master
 }

@@ -36,6 +36,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let recordQueryDenied = ErrorCode(rawValue: 124)
     public static let passwordPolicyViolated = ErrorCode(rawValue: 126)
     public static let userDisabled = ErrorCode(rawValue: 127)
+    public static let verificationRequired = ErrorCode(rawValue: 128)
 
     // Ours
     public static let conflict = ErrorCode(rawValue: 130)
@@ -95,6 +96,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .recordQueryDenied: "RecordQueryDenied",
         .passwordPolicyViolated: "PasswordPolicyViolated",
         .userDisabled: "UserDisabled",
+        .verificationRequired: "VerificationRequired",
         .conflict: "Conflict",
         .rateLimited: "RateLimited",
         .payloadTooLarge: "PayloadTooLarge",

@@ -34,7 +34,7 @@ import Testing
         for action in ActionCatalog.all {
             switch action.requirement {
             case .user, .userOrMaster, .administrator: #expect(action.errors.contains(.userDisabled))
-            case .key, .keyOrToken, .masterOrDevelopment: break
+            case .key, .keyOrToken, .master, .masterOrDevelopment: break
             }
         }
     }

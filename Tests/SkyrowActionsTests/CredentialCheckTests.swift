@@ -76,9 +76,17 @@ import Testing
             key: String? = nil,
             token: String? = nil,
             as acting: UserID? = nil,
+            development: Bool = false,
             _ code: ErrorCode
         ) -> Row {
-            Row(requirement: requirement, key: key, token: token, acting: acting, code: code)
+            Row(
+                requirement: requirement,
+                key: key,
+                token: token,
+                acting: acting,
+                isDevelopment: development,
+                code: code
+            )
         }
     }
 
@@ -129,6 +137,11 @@ import Testing
         .refuse(.administrator, token: "ann", .permissionDenied),
         .refuse(.administrator, key: "api", .notAuthenticated),
         // The master key or development mode
+        .grant(.master, key: "master", Caller(kind: .master(actingAs: nil))),
+        .refuse(.master, key: "api", .permissionDenied),
+        .refuse(.master, key: "api", development: true, .permissionDenied),
+        .refuse(.master, key: "api", token: "root", .permissionDenied),
+        .refuse(.master, token: "root", .notAuthenticated),
         .grant(.masterOrDevelopment, key: "master", Caller(kind: .master(actingAs: nil))),
         .grant(.masterOrDevelopment, key: "api", development: true, .anonymous),
         .refuse(.masterOrDevelopment, key: "api", .permissionDenied),

@@ -344,6 +344,34 @@ import Testing
         )
     }
 
+    @Test func codesAreAskedForAndSent() async throws {
+        let ticket = #"{"handle":"c_1","expires_at":"2000-01-01T00:00:00Z"}"#
+        let scripted = ScriptedClient([
+            .result(ticket), .result(ticket), .result(ticket), .result(#"{"status":"OK"}"#),
+            .result(ActionCallTests.account), .result(ActionCallTests.account), .result(ActionCallTests.account),
+        ])
+        let client = scripted.client
+        let handle = try await client.requestPasswordReset(of: "a@b.c", language: "de")
+        #expect(handle == CodeHandle(handle: "c_1", expiresAt: Timestamp(microseconds: 0)))
+        _ = try await client.requestVerification(of: "a@b.c")
+        _ = try await client.requestVerification()
+        try await client.verifyAddress(code: "012345", handle: handle)
+        #expect(client.session == nil)
+        try await client.resetPassword(to: "pw", code: "012345", handle: handle)
+        #expect(client.session?.accessToken == "t2")
+        try await client.resetPassword(to: "pw", code: "link")
+        try await client.setPassword(of: "u1", to: "pw")
+        #expect(
+            (0..<7).map { parameters(scripted, $0) } == [
+                #"auth:reset:request {"email":"a@b.c","language":"de"}"#, #"auth:verify:request {"email":"a@b.c"}"#,
+                "auth:verify:request {}", #"auth:verify:confirm {"code":"012345","handle":"c_1"}"#,
+                #"auth:reset:confirm {"code":"012345","handle":"c_1","password":"pw"}"#,
+                #"auth:reset:confirm {"code":"link","password":"pw"}"#,
+                #"auth:reset_password {"auth_id":"u1","password":"pw"}"#,
+            ]
+        )
+    }
+
     @Test func schemasAreSentAndRead() async throws {
         let response = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
         let scripted = ScriptedClient(Array(repeating: .result(response), count: 4))

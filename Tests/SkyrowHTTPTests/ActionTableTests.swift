@@ -99,6 +99,7 @@ import Testing
         case "sort": #"[[{"$type":"keypath","$val":"title"},"asc"]]"#
         case "include": #"{"a":{"$type":"keypath","$val":"author"}}"#
         case "record_types": #"{"note":{"fields":[{"name":"title","type":"string"}]}}"#
+        case "language": #""de""#
         default: example(of: parameter.shape)
         }
     }

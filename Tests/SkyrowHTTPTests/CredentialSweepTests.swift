@@ -41,6 +41,11 @@ import Testing
         .authPassword: #"{"old_password":"a wrong guess","password":"another secret"}"#,
         .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
         .authDefaultAccessSet: #"{"default_access":[{"public":true,"level":"read"}]}"#,
+        .authVerifyRequest: #"{"email":"none@example.org"}"#,
+        .authVerifyConfirm: #"{"code":"none"}"#,
+        .authResetRequest: #"{"email":"none@example.org"}"#,
+        .authResetConfirm: #"{"code":"none","password":"another secret"}"#,
+        .authResetPassword: #"{"auth_id":"none","password":"another secret"}"#,
         .me: "{}",
         .authBecome: #"{"token":"<token>"}"#,
         .authRotate: "{}",
@@ -82,8 +87,9 @@ import Testing
         case (_, .wrongKey), (_, .masterElsewhere): 103
         // Where a key is needed, no token is looked at.
         case (.key, _): nil
+        case (.master, .master), (.master, .masterActing): nil
         case (.masterOrDevelopment, .master), (.masterOrDevelopment, .masterActing): nil
-        case (.masterOrDevelopment, _): 102
+        case (.master, _), (.masterOrDevelopment, _): 102
         case (_, .endedSession): 104
         case (.keyOrToken, _): nil
         case (.user, .key), (.user, .master), (.userOrMaster, .key), (.administrator, .key): 101
@@ -104,6 +110,7 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._session AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._role AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._user_role AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._code AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),
@@ -159,7 +166,9 @@ import Testing
     @Test func everyActionTakesAndRefusesEveryKindOfCredentials() async throws {
         try await withService(
             mode: .production,
-            proxies: TrustedProxies(ClientIdentification.loopback)
+            proxies: TrustedProxies(ClientIdentification.loopback),
+            mail: .toMemory(MemoryMailTransport()),
+            verification: .optional
         ) { service in
             let made = try await service.call(
                 "schema:create",

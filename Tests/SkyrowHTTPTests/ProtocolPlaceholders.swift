@@ -6,6 +6,11 @@ struct ProtocolPlaceholders {
 
     subscript(_ name: String) -> ProtocolJSON? { known[name] }
 
+    /// Says what a name stands for that no response has.
+    mutating func learn(_ name: String, _ value: ProtocolJSON) {
+        known[name] = value
+    }
+
     /// A text with every `<name>` replaced; a JSON string that is nothing but a placeholder becomes its value, number or
     /// not.
     func fill(_ text: String) -> String {

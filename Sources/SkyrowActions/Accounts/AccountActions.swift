@@ -21,8 +21,10 @@ extension ActionService {
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
             let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
+            let address = try addressToVerify(of: data)
             let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
             let opening = Opening(.signUp, device: request.device, origin: origin)
+            if let address { return try await signUp(account, verifying: address, opening, from: client) }
             return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
                 try await store.users.create(account, session: session)
             }
@@ -55,6 +57,7 @@ extension ActionService {
                 known = found?.id
                 guard let found, verdict.isRight else { throw .loginRefused }
                 if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+                try await requireVerifiedAddress(of: found.id)
                 credentials = found
             } catch {
                 await audit(.logIn, refusedWith: error, of: known, accounts: guess.accounts, from: origin)
@@ -162,7 +165,7 @@ extension ActionService {
     }
 
     /// What is stored with a session that is opened.
-    private struct Opening {
+    struct Opening {
         let by: SessionOpening
         let device: SessionDevice
         let origin: RequestOrigin
@@ -182,7 +185,7 @@ extension ActionService {
     }
 
     /// Draws a token, has `store` keep its hash, and remembers the session that it opens.
-    private func openSession(
+    func openSession(
         for user: UserID,
         _ opening: Opening,
         _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount

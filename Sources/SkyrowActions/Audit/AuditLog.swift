@@ -76,7 +76,7 @@ extension ActionService {
         }
     }
 
-    /// Reports a login or a change of the password that was refused.
+    /// Reports a login, a change of the password or the use of a code that was refused.
     ///
     /// - Parameter user: whose account it is, if there is one; else `accounts` are stored as a code.
     func audit(
@@ -87,9 +87,11 @@ extension ActionService {
         by actor: AuditEvent.Actor = .unknown,
         from origin: RequestOrigin
     ) async {
-        guard [.invalidCredentials, .userDisabled, .rateLimited, .passwordPolicyViolated].contains(error.code) else {
-            return
-        }
+        let refusals: [ErrorCode] = [
+            .invalidCredentials, .invalidToken, .userDisabled, .verificationRequired, .rateLimited,
+            .passwordPolicyViolated,
+        ]
+        guard refusals.contains(error.code) else { return }
         var code: String?
         if user == nil, !accounts.isEmpty { code = try? await store.audit.code(of: accounts) }
         audit(

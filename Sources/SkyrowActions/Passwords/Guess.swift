@@ -32,7 +32,7 @@ struct Guess: Sendable {
 
 extension ClientKey {
     /// Both halves, the most significant byte first.
-    fileprivate var bytes: [UInt8] {
+    var bytes: [UInt8] {
         [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
     }
 }
@@ -50,7 +50,7 @@ extension ActionService {
         replacingWeak: Bool = true,
         find: () async throws(SkyrowError) -> AccountCredentials?
     ) async throws(SkyrowError) -> (AccountCredentials?, PasswordHasher.Verdict) {
-        let claim = try await claim(guess)
+        let claim = try await claim(guess.source)
         do throws(SkyrowError) {
             let credentials = try await find()
             let verdict = try await passwords.verify(
@@ -72,8 +72,8 @@ extension ActionService {
     }
 
     /// Counts a guess; nil where none is limited.
-    private func claim(_ guess: Guess) async throws(SkyrowError) -> GuessClaim? {
-        guard let source = guess.source else { return nil }
+    func claim(_ source: GuessSource?) async throws(SkyrowError) -> GuessClaim? {
+        guard let source else { return nil }
         switch try await store.throttle.claim(source, configuration.passwords.guesses) {
         case .claimed(let claim): return claim
         case .refused(let wait):

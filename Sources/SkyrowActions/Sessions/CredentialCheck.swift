@@ -4,7 +4,7 @@ import SkyrowStore
 /// The judgement of a request's credentials, as a value: what can be said without the database, and what after a
 /// session was looked up.
 ///
-/// The two styles are Skygear's: where the key is needed (`key`, `masterOrDevelopment`) an access token is not even
+/// The two styles are Skygear's: where the key is needed (`key`, `master`, `masterOrDevelopment`) an access token is not even
 /// looked at, so a stale one does not keep anybody from logging in; everywhere else a token that does not hold fails
 /// the request, however good the key is.
 struct CredentialCheck {
@@ -38,7 +38,7 @@ struct CredentialCheck {
     ) throws(SkyrowError) -> Step {
         let key = try self.key(credentials, keys: keys, at: now())
         switch requirement {
-        case .key, .masterOrDevelopment:
+        case .key, .master, .masterOrDevelopment:
             guard key != .none else {
                 throw SkyrowError(.notAuthenticated, "Send an API key with this request.")
             }
@@ -83,6 +83,8 @@ struct CredentialCheck {
                 throw SkyrowError(.permissionDenied, "Outside development mode this takes the master key.")
             }
             return caller
+        case .master:
+            throw SkyrowError(.permissionDenied, "This takes the master key.")
         case .user, .userOrMaster:
             guard caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
@@ -140,7 +142,7 @@ extension ActionRequirement {
     fileprivate var requiresUser: Bool {
         switch self {
         case .user, .userOrMaster, .administrator: true
-        case .key, .keyOrToken, .masterOrDevelopment: false
+        case .key, .keyOrToken, .master, .masterOrDevelopment: false
         }
     }
 }

@@ -128,7 +128,7 @@ extension ActionRequirement {
     /// Whether a token that comes along says who calls.
     fileprivate var looksAtToken: Bool {
         switch self {
-        case .key, .masterOrDevelopment: false
+        case .key, .master, .masterOrDevelopment: false
         case .keyOrToken, .user, .userOrMaster, .administrator: true
         }
     }

@@ -50,6 +50,9 @@ extension ActionService {
             let sessions = try await store.sessions.purgeExpired(unusedSince: unusedSince)
             let keys = try await store.idempotency.purgeExpired()
             try await purgeAudit()
+            try await store.codes.purgeExpired()
+            let mails = try await store.mails.purge()
+            if mails > 0 { observe(.mail(.dead, count: mails)) }
             observe(.purged(sessions: sessions, idempotencyKeys: keys))
         } catch {
             observe(.purgeFailed(error.description))

@@ -180,6 +180,41 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .defaultAccess(try await service.setOwnDefaultAccess(request, by: context.caller))
             }
+        case .authVerifyRequest:
+            let request = try CodeRequest(verificationParameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .codeTicket(
+                    try await service.requestVerification(request, by: context.caller, from: context.sender.client)
+                )
+            }
+        case .authVerifyConfirm:
+            let request = try CodeConfirmation(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.confirmAddress(request, from: context.sender.client, origin: context.origin)
+                return .status
+            }
+        case .authResetRequest:
+            let request = try CodeRequest(resetParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .codeTicket(try await service.requestReset(request, from: context.sender.client))
+            }
+        case .authResetConfirm:
+            let request = try ResetConfirmation(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.resetPassword(request, from: context.sender.client, origin: context.origin))
+            }
+        case .authResetPassword:
+            let request = try SetPasswordRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(
+                    try await service.setPassword(
+                        request,
+                        by: context.caller,
+                        from: context.sender.client,
+                        origin: context.origin
+                    )
+                )
+            }
         case .me:
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender

@@ -214,6 +214,7 @@ extension ActionRequirement {
         case .user: "Needs a logged-in user."
         case .userOrMaster: "Needs a logged-in user or the master key."
         case .administrator: "Needs a user with an administrator's role, or the master key."
+        case .master: "Needs the master key."
         case .masterOrDevelopment: "Needs the master key, or any key while the service is in development mode."
         }
     }

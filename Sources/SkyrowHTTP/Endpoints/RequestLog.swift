@@ -135,7 +135,7 @@ struct RequestLog: Sendable {
         if outcome.error?.isServerFault == true { return .error }
         switch outcome.subject {
         case .health, .metrics: return outcome.response.status == .ok ? .debug : .info
-        case .action, .batch, .discover, .home, .preflight, .unknown, .http: return .info
+        case .action, .batch, .discover, .home, .preflight, .page, .unknown, .http: return .info
         }
     }
 

@@ -12,6 +12,8 @@ enum RequestSubject: Hashable, Sendable {
     case health
     case metrics
     case preflight
+    /// A page that links in mails lead to, and what belongs to it.
+    case page
     /// A body that could not be read, or that named no action of ours: whatever it named is not repeated.
     case unknown
     /// What HTTP alone was reason to refuse: a path, a method, a size, a time.
@@ -20,7 +22,7 @@ enum RequestSubject: Hashable, Sendable {
     /// Every subject, each in the place that its `ordinal` says.
     static let all: [RequestSubject] =
         ActionName.allCases.map { .action($0) }
-        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http]
+        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page]
 
     var ordinal: Int {
         let count = RequestSubject.actionCount
@@ -34,6 +36,7 @@ enum RequestSubject: Hashable, Sendable {
         case .preflight: count + 5
         case .unknown: count + 6
         case .http: count + 7
+        case .page: count + 8
         }
     }
 
@@ -50,6 +53,7 @@ enum RequestSubject: Hashable, Sendable {
         case .preflight: "preflight"
         case .unknown: "unknown"
         case .http: "http"
+        case .page: "page"
         }
     }
 }

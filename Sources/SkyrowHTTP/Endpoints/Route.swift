@@ -8,6 +8,8 @@ enum Route: Hashable {
     case readiness
     /// `/metrics`: figures for Prometheus
     case metrics
+    /// A page that links in mails lead to
+    case accountPage(AccountPage)
     /// A path that Skygear or we give another meaning than an action's, and that is not served.
     case unserved
     /// Everything else is the Skygear v1 envelope's; the path without its leading slash.
@@ -17,7 +19,7 @@ enum Route: Hashable {
     var isTraced: Bool {
         switch self {
         case .rpc, .skygear: true
-        case .health, .readiness, .metrics, .unserved: false
+        case .health, .readiness, .metrics, .accountPage, .unserved: false
         }
     }
 
@@ -35,7 +37,9 @@ enum Route: Hashable {
         case "/metrics": self = .metrics
         case "/pubsub", "/_/pubsub", "/files", "/console": self = .unserved
         default:
-            if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
+            if path.hasPrefix("/auth/"), let page = AccountPage(rawValue: String(path)) {
+                self = .accountPage(page)
+            } else if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
                 self = .unserved
             } else {
                 self = .skygear(path: path.hasPrefix("/") ? path.dropFirst() : path)

@@ -128,11 +128,10 @@ struct SkygearEndpoint: Sendable {
         )
         for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
-            if let action = ActionName(wireName: name) {
+            if let (action, parameters) = SkygearLambda.call(name, request.parameters) {
                 switch find(sender.credentials) {
                 case .resting(let application): return .resting(application)
                 case .ready(let dispatcher):
-                    let parameters = request.parameters
                     let call = dispatcher.prepare(action, from: sender, parameters: parameters, rules: .v1)
                     return .action(call, dispatcher)
                 }
@@ -155,7 +154,7 @@ struct SkygearEndpoint: Sendable {
     private static func status(refusal code: ErrorCode, requirement: ActionRequirement) -> HTTPResponseStatus {
         switch requirement {
         case .administrator: code == .permissionDenied ? .unauthorized : code.httpStatus
-        case .key, .keyOrToken, .user, .userOrMaster, .masterOrDevelopment: code.httpStatus
+        case .key, .keyOrToken, .user, .userOrMaster, .master, .masterOrDevelopment: code.httpStatus
         }
     }
 

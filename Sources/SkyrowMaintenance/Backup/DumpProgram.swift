@@ -48,7 +48,10 @@ struct DumpProgram: Hashable, Sendable {
             "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions", "--lock-wait-timeout=60000",
         ]
         words += extensions.map { "--extension=\(quoted($0))" }
-        if !withSessions { words.append("--exclude-table-data=\(quoted(schema)).\(quoted("_session"))") }
+        // A code would count again, and a mail would be sent once more.
+        for table in withSessions ? [] : ["_session", "_code", "_mail"] {
+            words.append("--exclude-table-data=\(quoted(schema)).\(quoted(table))")
+        }
         return words
     }
 

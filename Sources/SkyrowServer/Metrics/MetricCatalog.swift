@@ -204,6 +204,12 @@ enum MetricCatalog {
             "Reads that are performed, by class: `indexed`, `join`, `scan`."
         ),
         Entry("skyrow_reads_waiting", .gauge, ["queue"], "Reads that wait for their client's turn, by class."),
+        Entry(
+            "skyrow_mail_total",
+            .counter,
+            ["application", "outcome"],
+            "Mails by what became of them: `sent`, `dropped` (no account has the address), `retried`, `dead`."
+        ),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
         Entry(
             "skyrow_purged_idempotency_keys_total",

@@ -89,9 +89,11 @@ struct ApplicationFactory: Sendable {
             logger: logger
         )
         try await store.prepare()
+        var configuration = ServiceConfiguration(name == .default ? keys : nil, settings)
+        configuration.mail = try settings.mail.configuration(of: name.rawValue)
         let actions = ActionService(
             store: store,
-            configuration: ServiceConfiguration(name == .default ? keys : nil, settings),
+            configuration: configuration,
             application: name,
             shared: shared.value,
             logger: logger,

@@ -93,6 +93,7 @@ extension ServiceConfiguration {
                 )
             ),
             accounts: AccountPolicy(settings),
+            verification: settings.mail.verification,
             rateLimits: RateLimits(settings),
             reads: ReadLimits(
                 running: settings.pools.maximumReads,

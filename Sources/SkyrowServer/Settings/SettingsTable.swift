@@ -11,6 +11,7 @@ package struct SettingsTable: Sendable {
     package let keys = KeySettings()
     package let records = RecordSettings()
     package let accounts = AccountSettings()
+    package let mail = MailSettings()
     package let rateLimits = RateLimitSettings()
     package let pools = PoolSettings()
     package let times = TimeSettings()

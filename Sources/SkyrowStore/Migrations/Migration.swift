@@ -61,6 +61,7 @@ extension Migration {
         Migration(version: 24, name: "0024_audit", script: text(PackageResources._024_audit_sql)),
         Migration(version: 25, name: "0025_roles", script: text(PackageResources._025_roles_sql)),
         Migration(version: 26, name: "0026_guess_locks", script: text(PackageResources._026_guess_locks_sql)),
+        Migration(version: 27, name: "0027_codes_and_mail", script: text(PackageResources._027_codes_and_mail_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

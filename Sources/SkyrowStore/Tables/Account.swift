@@ -54,6 +54,8 @@ package enum SessionOpening: String, Hashable, Sendable {
     case logIn = "login"
     /// A change of the password.
     case password
+    /// A new password, set by a code of a mail.
+    case reset
     /// The master key, for a user.
     case master
 }

@@ -12,6 +12,10 @@ package struct AuditEvent: Hashable, Sendable {
         case logIn = "login"
         case logOut = "logout"
         case password
+        /// A code of a mail set a new password.
+        case reset
+        /// A code of a mail proved an address.
+        case verify
         /// Sessions were ended by `session:revoke`.
         case session
         /// A session was ended since its previous token was used.

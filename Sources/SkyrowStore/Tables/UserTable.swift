@@ -12,10 +12,13 @@ package struct UserTable: Sendable {
     /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
     /// key is taken; `info.arguments` names the key.
     ///
-    /// - Parameter roles: further roles, of those that there are.
+    /// - Parameters:
+    ///   - event: what is recorded of an account that is made without a session.
+    ///   - roles: further roles, of those that there are.
     package func create(
         _ account: NewAccount,
         session: NewSession?,
+        recording event: AuditEvent = AuditEvent(.signUp, by: .operator),
         roles further: [RoleName] = []
     ) async throws(SkyrowError) -> SignedInAccount {
         try await store.reporting {
@@ -39,7 +42,6 @@ package struct UserTable: Sendable {
                 if let session {
                     recorded = recording(of: session)
                 } else {
-                    let event = AuditEvent(.signUp, by: .operator)
                     let insertion = event.insertion(into: schema, from: "account", user: "account.id")
                     recorded = ", recorded AS (\(insertion))"
                 }
@@ -84,7 +86,7 @@ package struct UserTable: Sendable {
     }
 
     /// The id of the account that a login key means.
-    private func accountID(of value: String, in column: SQLIdentifier) -> SQL {
+    func accountID(of value: String, in column: SQLIdentifier) -> SQL {
         """
         SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema)._user AS owner ON owner.id = profile._id
         WHERE \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
@@ -217,11 +219,14 @@ package struct UserTable: Sendable {
     ///
     /// Of statements that change one account at once, each waits for the one before and then looks at the row as that
     /// left it, so a condition on `account` holds at the moment of the commit.
-    private func signIn(
+    ///
+    /// - Parameter further: what else is done to `account`, each part under a name.
+    func signIn(
         updating update: SQL,
         isLogIn: Bool,
         session: NewSession?,
-        ended: SQL?
+        ended: SQL?,
+        further: [(name: SQL, part: SQL)] = []
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -238,7 +243,8 @@ package struct UserTable: Sendable {
                         "SELECT profile.* FROM \(table.qualifiedName) AS profile JOIN account ON profile._id = account.id"
                     }
                 let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
-                let closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
+                var closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
+                for (name, part) in further { closed += ", \(name) AS (\(part))" }
                 let recorded: SQL = session.map { recording(of: $0) } ?? ""
                 // Every part sees the account as it was before the statement.
                 let result = try await store.client.write(
@@ -298,6 +304,7 @@ package struct UserTable: Sendable {
             case .signUp: AuditEvent(.signUp, by: .itself, from: session.origin)
             case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .password: AuditEvent(.password, by: .itself, from: session.origin)
+            case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
             case .master: AuditEvent(.master, by: .master, from: session.origin)
             }
         let insertion = event.insertion(

@@ -19,6 +19,8 @@ package enum ActionResult: Sendable {
     case explanation(QueryExplanation)
     /// `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
+    /// `auth:verify:request`, `auth:reset:request`
+    case codeTicket(CodeTicket)
     /// `{"status":"OK"}`: `auth:logout`, `role:delete`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
@@ -75,10 +77,9 @@ extension JSONWriter {
             case .membership(.relationPage(let page)):
                 relationOutcomes(page.users)
                 relationInfo(page)
-            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .status, .done, .sessions,
-                .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes, .classAccess,
-                .createRoles,
-                .defaultAccess, .json:
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .status,
+                .done, .sessions, .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes,
+                .classAccess, .createRoles, .defaultAccess, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -128,6 +129,7 @@ extension JSONWriter {
         case .aggregate(let result): groups(result)
         case .explanation(let explanation): self.explanation(explanation)
         case .auth(let auth): authResult(auth)
+        case .codeTicket(let ticket): codeTicket(ticket)
         case .status:
             beginObject()
             key("status")

@@ -21,7 +21,7 @@ import Testing
             'SELECT %L; COPY (SELECT %s FROM %I AS t ORDER BY t::text COLLATE "C") TO STDOUT (FORMAT csv, FORCE_QUOTE *)',
             table_name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position), table_name
         ) FROM information_schema.columns
-        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session')
+        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail')
         GROUP BY table_name ORDER BY table_name COLLATE "C"
         \gexec
         SELECT indexdef FROM pg_indexes WHERE schemaname = 'app' ORDER BY 1;
@@ -57,6 +57,10 @@ import Testing
         INSERT INTO _role VALUES ('editor', true, false);
         INSERT INTO _user_role VALUES ('ann', 'editor');
         INSERT INTO _session (token_hash, user_id) VALUES ('\x0102', 'ann');
+        INSERT INTO _code (
+            kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
+        ) VALUES ('reset', '\x01', '\x02', 'ann', 0, 'ann@example.org', '', '\x03', '\x04', now() + '1 h', now() + '15 min');
+        INSERT INTO _mail (kind, user_id, target, language, digits) VALUES ('reset', 'ann', 'ann@example.org', '', '012345');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';
         SELECT _create_relation('note', 'likes', 'note');
@@ -137,7 +141,10 @@ import Testing
                 before.contains("by_title") && before.contains("by_words") && before.contains("spoken")
                     && before.contains("editor") && before.contains("Found by parts.") == false
             )
-            #expect(try await target.psql("SELECT count(*) FROM app._session") == (withSessions ? "1" : "0"))
+            for table in ["_session", "_code", "_mail"] {
+                let count = try await target.psql("SELECT count(*) FROM app.\(table)")
+                #expect(count == (withSessions ? "1" : "0"), "\(table)")
+            }
             #expect(try await target.psql("SELECT obj_description('app.by_title'::regclass)") == "Found by parts.")
 
             // The next revision is beyond all that were restored, those of deletions too.

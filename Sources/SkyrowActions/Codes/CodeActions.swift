@@ -1,0 +1,362 @@
+import SkyrowJSON
+package import SkyrowModel
+import SkyrowRemote
+import SkyrowStore
+import Synchronization
+
+/// Whether the addresses of accounts are verified.
+package enum AddressVerification: String, Hashable, Sendable, CaseIterable {
+    case off
+    /// Signing up sends a mail; accounts work without it.
+    case optional
+    /// An account with a password and an address logs in once the address is verified.
+    case required
+}
+
+extension CodeKind {
+    /// In seconds.
+    var linkLifetime: Int64 {
+        switch self {
+        case .verify: 86_400
+        case .reset: 3600
+        }
+    }
+
+    /// In seconds; short, since digits can be guessed.
+    static let digitsLifetime: Int64 = 900
+
+    /// The page of a link.
+    var page: String {
+        switch self {
+        case .verify: "auth/verify"
+        case .reset: "auth/reset"
+        }
+    }
+}
+
+// MARK: - Asking for codes
+
+extension ActionService {
+    /// `auth:verify:request`: mails a code that proves an address.
+    ///
+    /// Throws `111 NotSupported` where addresses are not verified, and `101 NotAuthenticated` without an address and a user.
+    package func requestVerification(
+        _ request: CodeRequest,
+        by caller: Caller,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> CodeTicket {
+        try await observed(.authVerifyRequest) { () async throws(SkyrowError) in
+            guard configuration.mail != nil, configuration.verification != .off else {
+                throw SkyrowError(.notSupported, "This service does not verify addresses.")
+            }
+            if let email = request.email {
+                return try await issue(.verify, to: email, language: request.language, from: client)
+            }
+            guard let user = caller.userID else {
+                throw SkyrowError(.notAuthenticated, "Log in first, or send the address.")
+            }
+            guard let email = try await store.codes.address(of: user) else {
+                throw .invalidArgument("The account has no address.", "email")
+            }
+            return try await issue(.verify, to: email, language: request.language, from: client)
+        }
+    }
+
+    /// `auth:reset:request`: mails a code that sets a new password.
+    ///
+    /// Throws `111 NotSupported` where no mail is sent.
+    package func requestReset(
+        _ request: CodeRequest,
+        from client: ClientKey = .none
+    ) async throws(SkyrowError) -> CodeTicket {
+        try await observed(.authResetRequest) { () async throws(SkyrowError) in
+            guard configuration.mail != nil else {
+                throw SkyrowError(.notSupported, "This service sends no mail.")
+            }
+            guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
+            return try await issue(.reset, to: email, language: request.language, from: client)
+        }
+    }
+
+    /// Makes a code for an address and has it mailed, if any account has it and there were not too many mails.
+    ///
+    /// The work and the response are the same in any case. A request beyond the limits gets a handle of nothing, so that the
+    /// handle that came with the mail is the only one.
+    private func issue(
+        _ kind: CodeKind,
+        to email: String,
+        language: String?,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> CodeTicket {
+        if let language, !MailTemplates.isLanguage(language) {
+            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
+        }
+        let code = OneTimeCode()
+        let keys = try await store.codes.keys()
+        let isWritten = try await store.codes.issue(
+            NewCode(
+                kind: kind,
+                address: email,
+                id: code.id,
+                linkHash: OneTimeCode.linkHash(code.link),
+                digitsHash: keys.hash(code.digits, of: code.id),
+                linkLifetime: kind.linkLifetime,
+                digitsLifetime: CodeKind.digitsLifetime,
+                language: language ?? "",
+                link: code.link,
+                digits: code.digits,
+                client: client == .none ? nil : client.bytes
+            ),
+            limits: CodeMailLimits()
+        )
+        if isWritten { mailSignals.continuation.yield() }
+        return CodeTicket(
+            handle: CodeHandle(code.id).description,
+            expiresAt: clock.now().adding(.seconds(CodeKind.digitsLifetime))
+        )
+    }
+}
+
+// MARK: - Using codes
+
+extension ActionService {
+    /// `auth:verify:confirm`: proves an address.
+    ///
+    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `131 RateLimited`.
+    package func confirmAddress(
+        _ confirmation: CodeConfirmation,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authVerifyConfirm) { () async throws(SkyrowError) in
+            let (proof, user) = try await prove(confirmation, .verify, from: client, origin: origin)
+            let event = AuditEvent(.verify, by: .itself, from: origin)
+            guard try await store.codes.verify(proof, recording: event) != nil else { throw .codeNotAccepted }
+            forget(.user(user))
+        }
+    }
+
+    /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
+    ///
+    /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated` before the
+    /// code is looked at.
+    package func resetPassword(
+        _ confirmation: ResetConfirmation,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.authResetConfirm) { () async throws(SkyrowError) in
+            let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
+            // Also where it is unknown whether the change was committed.
+            defer { passwordIsReset(user) }
+            return try await openSession(for: user, Opening(.reset, origin: origin)) { session throws(SkyrowError) in
+                let account = try await store.users.resetPassword(proof, to: hash, session: session)
+                guard let account else { throw .codeNotAccepted }
+                return account
+            }
+        }
+    }
+
+    /// The same for a page, which has no use for a session.
+    package func resetPasswordOnPage(
+        _ confirmation: ResetConfirmation,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authResetConfirm) { () async throws(SkyrowError) in
+            let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
+            defer { passwordIsReset(user) }
+            let event = AuditEvent(.reset, by: .itself, from: origin)
+            let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+            guard account != nil else { throw .codeNotAccepted }
+        }
+    }
+
+    private func preparedReset(
+        _ confirmation: ResetConfirmation,
+        from client: ClientKey,
+        origin: RequestOrigin
+    ) async throws(SkyrowError) -> (CodeProof, UserID, hash: String) {
+        let password = try configuration.accounts.accepted(confirmation.password, argument: "password")
+        // A code that does not count costs no hash.
+        let (proof, user) = try await prove(confirmation.code, .reset, from: client, origin: origin)
+        return (proof, user, try await passwords.hash(password, from: client))
+    }
+
+    private func passwordIsReset(_ user: UserID) {
+        forget(.user(user))
+        mailSignals.continuation.yield()
+    }
+
+    /// `auth:reset_password`: sets the password of an account for the master key.
+    ///
+    /// Throws `110 ResourceNotFound` when there is no such user, and `127 UserDisabled`.
+    package func setPassword(
+        _ request: SetPasswordRequest,
+        by caller: Caller,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.authResetPassword) { () async throws(SkyrowError) in
+            // The endpoint has checked this already.
+            guard caller.isMaster else { throw SkyrowError(.permissionDenied, "This takes the master key.") }
+            let password = try configuration.accounts.accepted(request.password, argument: "password")
+            let user = request.userID
+            guard let credentials = try await store.users.credentials(of: user) else {
+                throw SkyrowError(.resourceNotFound, "There is no such user.")
+            }
+            if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+            let hash = try await passwords.hash(password, from: client)
+            defer { passwordIsReset(user) }
+            let notifies = configuration.mail != nil
+            return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
+                let account = try await store.users.setPassword(
+                    of: user,
+                    to: hash,
+                    session: session,
+                    recording: AuditEvent(.password, by: .master, from: origin),
+                    notifies: notifies
+                )
+                guard let account else { throw SkyrowError(.resourceNotFound, "There is no such user.") }
+                return account
+            }
+        }
+    }
+
+    /// Finds out whose code it is; digits are paid for. The code is not used yet.
+    private func prove(
+        _ confirmation: CodeConfirmation,
+        _ kind: CodeKind,
+        from client: ClientKey,
+        origin: RequestOrigin
+    ) async throws(SkyrowError) -> (CodeProof, UserID) {
+        var known: UserID?
+        do throws(SkyrowError) {
+            guard let text = confirmation.handle else {
+                let hash = OneTimeCode.linkHash(confirmation.code)
+                guard let user = try await store.codes.user(ofLink: hash, kind) else { throw .codeNotAccepted }
+                return (.link(hash: hash), user)
+            }
+            guard let handle = CodeHandle(text), let digits = OneTimeCode.digits(confirmation.code) else {
+                throw .codeNotAccepted
+            }
+            let (attempt, isRight) = try await tried(digits, of: handle, kind, from: client)
+            known = attempt?.user
+            guard let attempt, isRight, let user = attempt.user else { throw .codeNotAccepted }
+            return (.digits(id: handle.id, hash: attempt.digitsHash), user)
+        } catch {
+            // A text that is no code says nothing of an account.
+            if known != nil || error.code == .rateLimited {
+                await audit(kind.event, refusedWith: error, of: known, from: origin)
+            }
+            throw error
+        }
+    }
+
+    /// Compares digits with those of a code after the guess of them is counted, by the handle and the client for all processes
+    /// together; the row of the code counts it besides.
+    private func tried(
+        _ digits: String,
+        of handle: CodeHandle,
+        _ kind: CodeKind,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> (attempt: CodeAttempt?, isRight: Bool) {
+        let source = GuessSource(accounts: [.init(code: handle)], client: client.bytes)
+        let claim = try await claim(client == .none ? nil : source)
+        do throws(SkyrowError) {
+            let keys = try await store.codes.keys()
+            let attempt = try await store.codes.attempt(handle.id, kind)
+            let isRight = attempt.map { keys.matches(digits, of: handle.id, $0.digitsHash) } ?? false
+            // The code is used up with that, so nothing is remembered of its client.
+            if isRight, let claim { try? await store.throttle.withdraw(claim) }
+            return (attempt, isRight)
+        } catch {
+            if let claim { try? await store.throttle.withdraw(claim) }
+            throw error
+        }
+    }
+}
+
+extension GuessSource.Account {
+    /// - Parameter handle: what digits are tried with.
+    fileprivate init(code handle: CodeHandle) {
+        self.init(key: "_code", value: Hexadecimal.text(handle.id))
+    }
+}
+
+extension CodeKind {
+    /// What the use of a code is in the audit log.
+    fileprivate var event: AuditEvent.Kind {
+        switch self {
+        case .verify: .verify
+        case .reset: .reset
+        }
+    }
+}
+
+// MARK: - Signing up and logging in
+
+extension ActionService {
+    /// The address that a sign-up has to prove; nil where none is verified, and for an account without one.
+    ///
+    /// Throws `108 InvalidArgument` where verification is required and no mail could reach the address.
+    func addressToVerify(of data: SignUpData) throws(SkyrowError) -> String? {
+        // An anonymous account has no address.
+        guard configuration.mail != nil, configuration.verification != .off, data.password != nil else { return nil }
+        var address: String?
+        for field in data.fields where field.name.rawValue.isSameText(as: "email") {
+            if case .string(let text) = field.value { address = text }
+        }
+        if configuration.verification == .required, address.flatMap({ MailAddress($0) }) == nil {
+            throw .invalidArgument("Give an address that mail can be sent to.", "email")
+        }
+        return address
+    }
+
+    /// Makes an account and mails a code to its address; where that is required, no session is opened before it is proved.
+    ///
+    /// Throws `128 VerificationRequired` then; the account is there. The mail is a transaction of its own: where it fails, the
+    /// user asks for another one.
+    func signUp(
+        _ account: NewAccount,
+        verifying address: String,
+        _ opening: Opening,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> AuthResult {
+        guard configuration.verification == .required else {
+            let result = try await openSession(for: account.id, opening) { session throws(SkyrowError) in
+                try await store.users.create(account, session: session)
+            }
+            await mailFirstCode(to: address, from: client)
+            return result
+        }
+        let event = AuditEvent(.signUp, by: .itself, from: opening.origin)
+        _ = try await store.users.create(account, session: nil, recording: event)
+        await mailFirstCode(to: address, from: client)
+        throw .verificationRequired
+    }
+
+    private func mailFirstCode(to address: String, from client: ClientKey) async {
+        do throws(SkyrowError) {
+            _ = try await issue(.verify, to: address, language: nil, from: client)
+        } catch {
+            observe(.mailFailed(error.message))
+        }
+    }
+
+    /// Throws `128 VerificationRequired` where that is required and the account has an address that was not verified.
+    func requireVerifiedAddress(of user: UserID) async throws(SkyrowError) {
+        guard configuration.verification == .required else { return }
+        guard try await store.codes.isVerified(user) else { throw .verificationRequired }
+    }
+}
+
+extension SkyrowError {
+    /// One result for a code that is wrong, used, expired or another's.
+    static let codeNotAccepted = SkyrowError(.invalidToken, "This code does not count. Ask for a new one.")
+
+    fileprivate static let verificationRequired = SkyrowError(
+        .verificationRequired,
+        "Confirm the address of the account first: the mail that was sent to it says how."
+    )
+}

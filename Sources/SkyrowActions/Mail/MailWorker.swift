@@ -1,0 +1,146 @@
+import SkyrowModel
+package import SkyrowRemote
+import SkyrowStore
+
+/// How an application sends mail.
+package struct MailConfiguration: Sendable {
+    package var transport: any MailTransport
+    package var from: Mailbox
+    /// Where clients reach the service, without a slash at the end; links begin with it, whatever a request says of its host.
+    package var publicURL: String
+    package var templates: MailTemplates
+    /// What mails and pages call the application.
+    package var title: String
+    package var looks: PageLooks
+
+    package init(
+        transport: any MailTransport,
+        from: Mailbox,
+        publicURL: String,
+        templates: MailTemplates,
+        title: String,
+        looks: PageLooks = PageLooks()
+    ) {
+        self.transport = transport
+        self.from = from
+        self.publicURL = publicURL
+        self.templates = templates
+        self.title = title
+        self.looks = looks
+    }
+
+    /// The mail of a row; throws what is wrong with its address, and with what a template made of it.
+    func message(_ mail: LeasedMail, to target: String) throws(MailFailure) -> MailMessage {
+        guard let address = MailAddress(target) else {
+            throw MailFailure(.permanent, "The address of the account is none that mail can be sent to.")
+        }
+        guard let kind = MailKind(rawValue: mail.kind) else {
+            throw MailFailure(.permanent, "There is no mail of the kind \(mail.kind).")
+        }
+        var values = MailValues(application: title, address: target)
+        if let code = CodeKind(rawValue: mail.kind), let link = mail.link, let digits = mail.digits {
+            values.link = "\(publicURL)/\(code.page)?code=\(link)"
+            values.digits = digits
+            values.linkHours = Int(code.linkLifetime / 3600)
+            values.digitsMinutes = Int(CodeKind.digitsLifetime / 60)
+        }
+        let rendered: MailTemplates.Rendered
+        do throws(MailTemplates.Fault) {
+            rendered = try templates.render(kind, language: mail.language, values)
+        } catch {
+            throw MailFailure(.permanent, error.description)
+        }
+        return try MailMessage(
+            from: from,
+            to: address,
+            subject: rendered.subject,
+            text: rendered.text,
+            html: rendered.html,
+            // Not counted by people who get mails.
+            id: CodeHandle.random
+        )
+    }
+}
+
+/// What an operator has put in the place of the looks of the pages.
+package struct PageLooks: Sendable {
+    /// A file of CSS.
+    package var style: [UInt8]?
+    package var logo: (bytes: [UInt8], type: String)?
+
+    package init(style: [UInt8]? = nil, logo: (bytes: [UInt8], type: String)? = nil) {
+        self.style = style
+        self.logo = logo
+    }
+}
+
+/// When a mail that was not accepted is tried again.
+enum MailRetry {
+    /// A minute after the first attempt, and twice as long after each further one; the table gives up after a day.
+    static func pause(after attempts: Int) -> Int64 {
+        60 << Int64(min(max(attempts, 1) - 1, 11))
+    }
+}
+
+extension CodeHandle {
+    /// A drawn text for what needs a name that is no other's.
+    fileprivate static var random: String {
+        let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+        return String((0..<25).map { _ in letters.randomElement() ?? "a" })
+    }
+}
+
+extension ActionService {
+    /// As many as a server that does not respond holds up for less than their lease, which takes a minute for each.
+    private static let mailsAtOnce: Int64 = 2
+
+    /// Sends what waits, whenever this process has written a mail and every ten seconds, for those of other processes and those
+    /// that are to be tried again.
+    func sendMailPeriodically() async {
+        guard configuration.mail != nil else { return }
+        await withDiscardingTaskGroup { group in
+            group.addTask { [self] in
+                for await _ in mailSignals.stream { await sendMail() }
+            }
+            mailSignals.continuation.yield()
+            while (try? await clock.sleep(.seconds(10))) != nil { mailSignals.continuation.yield() }
+        }
+    }
+
+    /// Sends the mails whose time has come, one after the other.
+    func sendMail() async {
+        guard let mail = configuration.mail else { return }
+        do throws(SkyrowError) {
+            while !Task.isCancelled {
+                let leased = try await store.mails.lease(Self.mailsAtOnce)
+                guard !leased.isEmpty else { return }
+                for row in leased { try await send(row, mail) }
+            }
+        } catch {
+            // A database that is away says so elsewhere.
+            if error.code != .overloaded { observe(.mailFailed(error.message)) }
+        }
+    }
+
+    private func send(_ row: LeasedMail, _ mail: MailConfiguration) async throws(SkyrowError) {
+        guard let target = row.target else {
+            try await store.mails.settle(row, .dropped)
+            return observe(.mail(.dropped))
+        }
+        do throws(MailFailure) {
+            try await mail.transport.send(mail.message(row, to: target))
+        } catch {
+            observe(.mailFailed(error.description))
+            let outcome: MailOutcome =
+                switch error.kind {
+                case .permanent: .refused(error.description)
+                case .transient:
+                    .failed(error.description, retryAfter: MailRetry.pause(after: Int(row.attempts)))
+                }
+            let isDead = try await store.mails.settle(row, outcome)
+            return observe(.mail(isDead ? .dead : .retried))
+        }
+        try await store.mails.settle(row, .sent)
+        observe(.mail(.sent))
+    }
+}

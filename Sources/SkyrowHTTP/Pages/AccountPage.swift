@@ -1,0 +1,122 @@
+import SkyrowActions
+
+/// The paths of the pages that links in mails lead to, and of what belongs to them.
+enum AccountPage: String, Hashable, Sendable, CaseIterable {
+    case verify = "/auth/verify"
+    case reset = "/auth/reset"
+    case style = "/auth/style.css"
+    case logo = "/auth/logo"
+}
+
+/// What a page shows beside its title and form.
+enum AccountPageNotice: Hashable, Sendable {
+    /// It went well, and nothing is left to do.
+    case done(String)
+    /// It did not, and the form is there for another try.
+    case retry(String)
+    /// It did not, and trying again does not help.
+    case failed(String)
+}
+
+/// The HTML of a page: a document without scripts, whose texts are escaped.
+struct AccountPageText: Sendable {
+    let page: AccountPage
+    let application: String
+    let hasLogo: Bool
+    let minimumPasswordLength: Int
+
+    /// - Parameters:
+    ///   - code: what the form sends back.
+    ///   - token: by which the form is known; both are nil for a page without a form.
+    func html(_ notice: AccountPageNotice?, form: (code: String, token: String)?) -> String {
+        let title = page == .reset ? "Choose a new password" : "Confirm your address"
+        var isFailure = false
+        var body = ""
+        switch notice {
+        case nil: break
+        case .done(let text):
+            body += "<p role=\"status\">\(Self.escaped(text))</p>\n"
+        case .retry(let text), .failed(let text):
+            isFailure = true
+            body += "<p id=\"error\" role=\"alert\">\(Self.escaped(text))</p>\n"
+        }
+        if let form { body += self.form(form.code, form.token, describedByError: isFailure) }
+        let logo = hasLogo ? "<img src=\"logo\" alt=\"\">\n" : ""
+        return """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="robots" content="noindex">
+            <title>\(isFailure ? "Error: " : "")\(title) – \(Self.escaped(application))</title>
+            <link rel="stylesheet" href="style.css">
+            </head>
+            <body>
+            <main>
+            \(logo)<p class="application">\(Self.escaped(application))</p>
+            <h1>\(title)</h1>
+            \(body)</main>
+            </body>
+            </html>
+
+            """
+    }
+
+    private func form(_ code: String, _ token: String, describedByError: Bool) -> String {
+        let error = describedByError ? " aria-describedby=\"error\"" : ""
+        var fields = ""
+        if page == .reset {
+            for (name, label) in [("password", "New password"), ("repeat", "New password, once more")] {
+                fields += """
+                    <label for="\(name)">\(label)</label>
+                    <input id="\(name)" name="\(name)" type="password" autocomplete="new-password" required \
+                    minlength="\(minimumPasswordLength)"\(error)>
+
+                    """
+            }
+            fields += "<p>At least \(minimumPasswordLength) characters. All devices are logged out.</p>\n"
+        } else {
+            fields += "<p>Confirm that this address is yours.</p>\n"
+        }
+        return """
+            <form method="post">
+            <input type="hidden" name="code" value="\(Self.escaped(code))">
+            <input type="hidden" name="form" value="\(Self.escaped(token))">
+            \(fields)<button type="submit">\(page == .reset ? "Set the password" : "Confirm")</button>
+            </form>
+
+            """
+    }
+
+    /// For texts and for values in double quotes.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+
+    /// The looks of the pages, which an operator may replace.
+    static let style = """
+        :root { color-scheme: light dark; }
+        body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; }
+        main { box-sizing: border-box; max-width: 26rem; margin: 0 auto; padding: 1.5rem 1rem; overflow-wrap: anywhere; }
+        img { max-width: 8rem; max-height: 4rem; }
+        h1 { font-size: 1.4rem; line-height: 1.2; }
+        .application { margin: 0; }
+        label { display: block; margin-top: 1rem; }
+        input[type="password"], button { box-sizing: border-box; width: 100%; font: inherit; padding: 0.6rem; margin-top: 0.25rem; }
+        button { margin-top: 1rem; }
+        [role="alert"] { border-left: 0.3rem solid; padding-left: 0.7rem; font-weight: bold; }
+
+        """
+}

@@ -1,0 +1,222 @@
+import NIOCore
+import NIOHTTP1
+import SkyrowActions
+import SkyrowModel
+import SkyrowWire
+
+/// The pages that links in mails lead to: plain HTML without scripts.
+///
+/// Programs that look after mail follow links, so GET shows a form and changes nothing. POST acts, for a form that this service
+/// has made within the last hour.
+struct AccountPages: Sendable {
+    /// Far more than the fields of a form have.
+    private static let maximumBody = 16_384
+
+    let applications: Applications
+
+    /// nil where the application of the host has no pages, since it sends no mail.
+    func respond(
+        to request: HTTPRequest,
+        _ page: AccountPage,
+        host: String?,
+        from sender: ActionDispatcher.Sender,
+        id: RequestID
+    ) async -> RequestOutcome? {
+        let actions: ActionService
+        do throws(SkyrowError) {
+            switch try applications.find(key: nil, host: host) {
+            case .open(let found): actions = found
+            case .resting(let name): actions = try await applications.open(name)
+            }
+        } catch {
+            return nil
+        }
+        guard let mail = actions.configuration.mail else { return nil }
+        switch page {
+        case .style:
+            let style = mail.looks.style ?? Array(AccountPageText.style.utf8)
+            return file(style, "text/css; charset=utf-8", request.head.method, of: actions)
+        case .logo:
+            guard let logo = mail.looks.logo else { return nil }
+            return file(logo.bytes, logo.type, request.head.method, of: actions)
+        case .verify, .reset:
+            let visit = AccountPageVisit(
+                page: page,
+                actions: actions,
+                client: sender.client,
+                origin: sender.origin(of: id),
+                text: AccountPageText(
+                    page: page,
+                    application: mail.title,
+                    hasLogo: mail.looks.logo != nil,
+                    minimumPasswordLength: actions.configuration.accounts.minimumPasswordLength
+                )
+            )
+            switch request.head.method {
+            case .GET, .HEAD: return await visit.show(uri: request.head.uri)
+            case .POST:
+                let body = request.body.bytes
+                guard body.readableBytes <= Self.maximumBody else { return visit.failure(.incomplete) }
+                return await visit.act(body)
+            default: return .methodNotAllowed("GET, HEAD, POST", in: .v1)
+            }
+        }
+    }
+
+    private func file(
+        _ bytes: [UInt8],
+        _ type: String,
+        _ method: HTTPMethod,
+        of actions: ActionService
+    ) -> RequestOutcome {
+        guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD", in: .v1) }
+        let response = HTTPResponse(
+            status: .ok,
+            fields: AccountPageVisit.fields,
+            contentType: .other(type),
+            body: ByteBuffer(bytes: bytes)
+        )
+        return RequestOutcome(response, .page, of: actions.application)
+    }
+}
+
+/// One request for a page with a form.
+struct AccountPageVisit: Sendable {
+    let page: AccountPage
+    let actions: ActionService
+    let client: ClientKey
+    let origin: RequestOrigin
+    let text: AccountPageText
+
+    /// Nothing of another place is loaded, framed or told where the page was.
+    static let fields = [
+        HTTPField(
+            "content-security-policy",
+            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+                + "base-uri 'none'"
+        ),
+        HTTPField("referrer-policy", "no-referrer"),
+    ]
+
+    /// Why a page says no more than that.
+    enum Refusal: String {
+        case incomplete = "This link is incomplete. Open the one in the mail, or ask for a new mail."
+        case stale = "This form is too old. Try again."
+        case different = "The two passwords differ. Try again."
+        case code = "This code does not count. Ask for a new one."
+    }
+
+    private var action: ActionName { page == .reset ? .authResetConfirm : .authVerifyConfirm }
+
+    /// The form, whatever the code is.
+    func show(uri: String) async -> RequestOutcome {
+        do throws(SkyrowError) {
+            try actions.admit(Credentials(), from: client)
+            guard let code = Self.code(uri: uri) else { return failure(.incomplete) }
+            return try await form(code, nil, status: .ok)
+        } catch {
+            return refused(error, code: nil)
+        }
+    }
+
+    /// Uses the code of a form.
+    func act(_ body: ByteBuffer) async -> RequestOutcome {
+        var code: String?
+        do throws(SkyrowError) {
+            try actions.admit(action, from: client, by: nil)
+            guard let fields = FormFields(body.readableBytesView), let sent = fields["code"], Self.isCode(sent) else {
+                return failure(.incomplete)
+            }
+            code = sent
+            let token = fields["form"] ?? ""
+            guard try await actions.acceptsForm(token, of: page.rawValue, code: sent) else {
+                return try await form(sent, Refusal.stale.rawValue, status: .badRequest)
+            }
+            let confirmation = CodeConfirmation(code: sent)
+            switch page {
+            case .reset:
+                let password = fields["password"] ?? ""
+                guard password.isSameText(as: fields["repeat"] ?? "") else {
+                    return try await form(sent, Refusal.different.rawValue, status: .badRequest)
+                }
+                try await actions.resetPasswordOnPage(
+                    ResetConfirmation(code: confirmation, password: password),
+                    from: client,
+                    origin: origin
+                )
+                return finished(.done("The new password is set. You can log in with it now."), status: .ok)
+            case .verify, .style, .logo:
+                try await actions.confirmAddress(confirmation, from: client, origin: origin)
+                return finished(.done("The address is confirmed. You can close this page."), status: .ok)
+            }
+        } catch {
+            switch error.code {
+            case .invalidToken: return failure(.code, error.code)
+            case .invalidArgument, .passwordPolicyViolated:
+                guard let code, let again = try? await form(code, error.message, status: .badRequest) else {
+                    return refused(error, code: code)
+                }
+                return again
+            default: return refused(error, code: code)
+            }
+        }
+    }
+
+    /// The code of a link; nil for none that could be one.
+    private static func code(uri: String) -> String? {
+        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        let query = uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") }
+        guard let code = FormFields(query)?["code"], isCode(code) else { return nil }
+        return code
+    }
+
+    private static func isCode(_ text: String) -> Bool {
+        (1...255).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    // MARK: Responding
+
+    private func form(
+        _ code: String,
+        _ problem: String?,
+        status: HTTPResponseStatus
+    ) async throws(SkyrowError) -> RequestOutcome {
+        let token = try await actions.formToken(of: page.rawValue, code: code)
+        return outcome(text.html(problem.map { .retry($0) }, form: (code, token)), status: status)
+    }
+
+    private func finished(_ notice: AccountPageNotice, status: HTTPResponseStatus) -> RequestOutcome {
+        outcome(text.html(notice, form: nil), status: status)
+    }
+
+    func failure(_ refusal: Refusal, _ code: ErrorCode? = nil) -> RequestOutcome {
+        var outcome = finished(.failed(refusal.rawValue), status: .badRequest)
+        outcome.error = code
+        return outcome
+    }
+
+    private func refused(_ error: SkyrowError, code: String?) -> RequestOutcome {
+        var outcome = finished(.failed(error.message), status: error.code.httpStatus)
+        outcome.error = error.code
+        outcome.addRetryTime(of: error)
+        return outcome
+    }
+
+    private func outcome(_ html: String, status: HTTPResponseStatus) -> RequestOutcome {
+        let response = HTTPResponse(
+            status: status,
+            fields: Self.fields,
+            contentType: .other("text/html; charset=utf-8"),
+            body: ByteBuffer(string: html)
+        )
+        return RequestOutcome(response, .page, of: actions.application)
+    }
+}

@@ -1,0 +1,59 @@
+/// `auth:verify:request` and `auth:reset:request`, decoded.
+package struct CodeRequest: Sendable {
+    /// nil for that of the logged-in user.
+    package var email: String?
+    /// The language of the mail, such as `de` or `pt-BR`.
+    package var language: String?
+
+    package init(email: String? = nil, language: String? = nil) {
+        self.email = email
+        self.language = language
+    }
+}
+
+/// What a request for a code returns, whether an account has the address or not.
+package struct CodeTicket: Hashable, Sendable {
+    /// Goes with the digits of the mail.
+    package var handle: String
+    /// Until when digits count with it.
+    package var expiresAt: Timestamp
+
+    package init(handle: String, expiresAt: Timestamp) {
+        self.handle = handle
+        self.expiresAt = expiresAt
+    }
+}
+
+/// `auth:verify:confirm`, decoded: the code of a link, or the digits of a mail with the handle.
+package struct CodeConfirmation: Sendable {
+    package var code: String
+    package var handle: String?
+
+    package init(code: String, handle: String? = nil) {
+        self.code = code
+        self.handle = handle
+    }
+}
+
+/// `auth:reset:confirm`, decoded.
+package struct ResetConfirmation: Sendable {
+    package var code: CodeConfirmation
+    /// The new one.
+    package var password: String
+
+    package init(code: CodeConfirmation, password: String) {
+        self.code = code
+        self.password = password
+    }
+}
+
+/// `auth:reset_password`, decoded.
+package struct SetPasswordRequest: Sendable {
+    package var userID: UserID
+    package var password: String
+
+    package init(userID: UserID, password: String) {
+        self.userID = userID
+        self.password = password
+    }
+}

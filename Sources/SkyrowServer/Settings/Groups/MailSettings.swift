@@ -1,0 +1,230 @@
+package import SkyrowActions
+package import SkyrowRemote
+package import SkyrowSystem
+
+/// Mail, and the addresses of accounts.
+package struct MailSettings: SettingGroup {
+    package static let title = "Mail"
+
+    package init() {}
+
+    /// Where mail goes.
+    package enum Destination: Hashable, Sendable {
+        case off
+        case file(directory: String)
+        case server(SMTPServer)
+    }
+
+    package let destination = Setting(
+        "mail",
+        Destination.off,
+        shown: "off",
+        .text("url"),
+        mustBe: "smtp://user@host:587, smtps://user@host:465, file:<directory> or off, and has no password",
+        """
+        Where mail goes: to a server, by `smtp://` with STARTTLS and by `smtps://` with TLS from the start; for development \
+        into files of a directory, `file:/tmp/mail`; `off` sends none.
+        """
+    ) { text in
+        if text == "off" { return .off }
+        if text.hasPrefix("file:") {
+            let directory = String(text.dropFirst("file:".count))
+            return directory.isEmpty ? nil : .file(directory: directory)
+        }
+        return SMTPServer(url: text).map { .server($0) }
+    }
+
+    package let password = Setting<String?>(
+        "mail-password",
+        nil,
+        shown: "",
+        .text("password"),
+        mustBe: "1 to 1000 characters, none of them a control character",
+        "The password of the user that `mail` names."
+    ) { text in
+        let isFit = (1...1000).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+        return isFit ? .some(text) : nil
+    }.secret(hasFlag: false)
+
+    package let security = Setting(
+        "mail-tls",
+        true,
+        shown: "required",
+        .choice("when", of: ["required", "off"]),
+        mustBe: "required or off",
+        """
+        Whether an `smtp://` server gets mail over TLS alone; `off` is for a server on the same machine that has no TLS, and \
+        takes no user.
+        """
+    ) { text in
+        switch text {
+        case "required": true
+        case "off": false
+        default: nil
+        }
+    }
+
+    package let certificates = Setting<String?>.file(
+        "mail-ca",
+        "Certificates in PEM by which the mail server is known, in the place of the system's."
+    )
+
+    package let from = Setting<Mailbox?>(
+        "mail-from",
+        nil,
+        shown: "",
+        .text("address"),
+        mustBe: "an address such as no-reply@example.org or Example <no-reply@example.org>",
+        "Who mail is from; needed unless `mail` is `off`."
+    ) { text in
+        Mailbox(text).map { .some($0) }
+    }.ofApplications
+
+    package let templates = Setting<String?>(
+        "templates",
+        nil,
+        shown: "",
+        .directory,
+        mustBe: "the path of a directory",
+        """
+        A directory with texts of mails in the place of the service's, `<application>/<language>/<kind>.txt.mustache`, and \
+        with the looks of the pages.
+        """
+    ) { text in
+        text.isEmpty ? nil : .some(text)
+    }
+
+    package let publicURL = Setting<String?>(
+        "public-url",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "https://host, with a port or a path if need be, or http:// for development",
+        "Where clients reach the service, which the links of mails begin with; needed unless `mail` is `off`."
+    ) { text in
+        PublicURL.read(text).map { .some($0) }
+    }.ofApplications
+
+    package let verification = Setting(
+        "verification",
+        AddressVerification.off,
+        shown: "off",
+        .choice("when", of: AddressVerification.allCases.map(\.rawValue)),
+        mustBe: AddressVerification.allCases.map(\.rawValue).joined(separator: ", "),
+        """
+        Whether addresses of accounts are verified: `optional` mails a code to who signs up, `required` lets such an account \
+        log in once the code has come back.
+        """
+    ) {
+        AddressVerification(rawValue: $0)
+    }.ofApplications
+
+    package static func check(_ settings: SettingValues<MailSettings>) throws(ToolError) {
+        switch settings.destination {
+        case .off:
+            guard settings.verification == .off else {
+                throw .configuration("verification takes mail: set mail, or leave verification off.")
+            }
+            return
+        case .file: break
+        case .server(let server):
+            guard settings.security || server.security == .implicit || server.user == nil else {
+                throw .configuration("mail-tls is off, and mail has a user: a password is sent over TLS alone.")
+            }
+            guard (server.user == nil) == (settings.password == nil) else {
+                throw .configuration("The user in mail and mail-password belong together: give both, or neither.")
+            }
+        }
+        guard settings.from != nil else { throw .configuration("mail needs mail-from, who mail is from.") }
+        guard settings.publicURL != nil else {
+            throw .configuration("mail needs public-url, which the links in mails begin with.")
+        }
+    }
+}
+
+/// A base of links.
+enum PublicURL {
+    /// The text without slashes at its end; nil for one that has a query, a fragment, a user or no host.
+    static func read(_ text: String) -> String? {
+        guard let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) }), text.utf8.count <= 500 else {
+            return nil
+        }
+        var rest = text.dropFirst(scheme.count)
+        while rest.last == "/" { rest.removeLast() }
+        let isFit = rest.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: ".-_~%/:[]".utf8.contains(byte)
+            }
+        }
+        guard isFit, let first = rest.first, first != "/", first != ":" else { return nil }
+        return scheme + rest
+    }
+}
+
+extension SettingValues<MailSettings> {
+    /// How an application sends mail; nil where it sends none.
+    ///
+    /// Throws ``ToolError`` about a template or a directory.
+    package func configuration(of application: String) throws(ToolError) -> MailConfiguration? {
+        guard let from = self.from, let publicURL = self.publicURL else { return nil }
+        let transport: any MailTransport
+        switch self.destination {
+        case .off: return nil
+        case .file(let directory):
+            do throws(MailFailure) {
+                transport = try FileMailTransport(directory: directory)
+            } catch {
+                throw .failure(error.description)
+            }
+        case .server(var server):
+            server.password = self.password
+            server.certificates = self.certificates
+            if server.security == .required, !self.security { server.security = .none }
+            transport = SMTPTransport(server)
+        }
+        let templates: MailTemplates
+        do throws(MailTemplates.Fault) {
+            if let directory = self.templates {
+                templates = try MailTemplates(directory: directory, application: application)
+            } else {
+                templates = try MailTemplates()
+            }
+        } catch {
+            throw .configuration("templates: \(error)")
+        }
+        return MailConfiguration(
+            transport: transport,
+            from: from,
+            publicURL: publicURL,
+            templates: templates,
+            title: from.name ?? application,
+            looks: try PageLooks(directory: self.templates, application: application)
+        )
+    }
+}
+
+extension PageLooks {
+    /// Reads `style.css` and `logo.svg` or `logo.png` of an application's templates.
+    ///
+    /// Throws ``ToolError`` for a file that cannot be read or is larger than 256 KB.
+    fileprivate init(directory: String?, application: String) throws(ToolError) {
+        self.init()
+        guard let directory else { return }
+        let files = contentsOfDirectory("\(directory)/\(application)") ?? []
+        func bytes(_ name: String) throws(ToolError) -> [UInt8]? {
+            guard files.contains(name) else { return nil }
+            let bytes = try bytesOfFile("\(directory)/\(application)/\(name)")
+            guard bytes.count <= 262_144 else {
+                throw .configuration("templates: \(application)/\(name) is larger than 256 KB.")
+            }
+            return bytes
+        }
+        style = try bytes("style.css")
+        for (name, type) in [("logo.svg", "image/svg+xml"), ("logo.png", "image/png")] where logo == nil {
+            logo = try bytes(name).map { ($0, type) }
+        }
+    }
+}

@@ -1,0 +1,403 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// What a one-time code is good for.
+package enum CodeKind: String, Hashable, Sendable, CaseIterable {
+    /// It proves that an address is the account's.
+    case verify
+    /// It sets a new password.
+    case reset
+}
+
+/// A code that is to be stored and mailed; the table gets hashes, the mail the texts.
+package struct NewCode: Sendable {
+    package var kind: CodeKind
+    /// As it was sent, in any case and form.
+    package var address: String
+    package var id: [UInt8]
+    package var linkHash: [UInt8]
+    package var digitsHash: [UInt8]
+    /// How long the link counts, in seconds.
+    package var linkLifetime: Int64
+    package var digitsLifetime: Int64
+    package var language: String
+    /// The texts, for the mail.
+    package var link: String
+    package var digits: String
+    /// The network of the client that asks; nil counts for no limit of networks.
+    package var client: [UInt8]?
+
+    package init(
+        kind: CodeKind,
+        address: String,
+        id: [UInt8],
+        linkHash: [UInt8],
+        digitsHash: [UInt8],
+        linkLifetime: Int64,
+        digitsLifetime: Int64,
+        language: String,
+        link: String,
+        digits: String,
+        client: [UInt8]?
+    ) {
+        self.kind = kind
+        self.address = address
+        self.id = id
+        self.linkHash = linkHash
+        self.digitsHash = digitsHash
+        self.linkLifetime = linkLifetime
+        self.digitsLifetime = digitsLifetime
+        self.language = language
+        self.link = link
+        self.digits = digits
+        self.client = client
+    }
+}
+
+/// How many mails may be asked for.
+package struct CodeMailLimits: Hashable, Sendable {
+    /// To one address.
+    package var aMinute = 1
+    package var anHour = 5
+    /// By one network of clients.
+    package var anHourByClient = 20
+
+    package init() {}
+}
+
+/// What was shown to be known of a code.
+package enum CodeProof: Hashable, Sendable {
+    /// By its hash, the code of a link.
+    case link(hash: [UInt8])
+    /// The digits of the code with this id; their hash is the stored one, which an attempt was paid for.
+    case digits(id: [UInt8], hash: [UInt8])
+}
+
+/// A try of digits that was paid for.
+package struct CodeAttempt: Hashable, Sendable {
+    package let digitsHash: [UInt8]
+    /// nil for an address without an account.
+    package let user: UserID?
+}
+
+/// The one-time codes: for each address and kind one, whether an account has the address or not.
+///
+/// A statement that uses a code is the one that tests it, and names the epoch of the account, so that no code counts twice or
+/// after a change of the password.
+package struct CodeTable: Sendable {
+    /// How often digits of a code are tried.
+    package static let maximumAttempts: Int32 = 5
+    /// How often digits of a kind are tried for an address in a day, whatever the codes.
+    package static let maximumGuesses: Int32 = 15
+
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// The keys of the digits.
+    package func keys() async throws(SkyrowError) -> CodeKeys {
+        let secrets = try await store.reporting {
+            try await SecretTable(client: store.client, schema: schema).secrets()
+        }
+        guard let keys = CodeKeys(secrets: secrets) else { throw .unexpected }
+        return keys
+    }
+
+    /// Stores a code in the place of the address's last one, and its mail; neither when there were too many mails.
+    ///
+    /// An address without an account costs the same statements and has the same rows, but no mail is sent. Returns whether there
+    /// is a mail to send or to drop, which no response may reveal.
+    package func issue(_ code: NewCode, limits: CodeMailLimits) async throws(SkyrowError) -> Bool {
+        return try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                // Requests of a network, and then of an address, come one after the other: each counts those before it.
+                for key in try await lockKeys(of: code, in: transaction) {
+                    _ = try await transaction.query("SELECT pg_catalog.pg_advisory_xact_lock(\(key))")
+                }
+                guard try await isWithin(limits, code, in: transaction) else { return false }
+                try await transaction.execute(
+                    insertion(of: code, meaning: store.users.accountID(of: code.address, in: "email"))
+                )
+                return true
+            }
+        }
+    }
+
+    private func addressKey(_ address: String) -> SQL {
+        "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
+    }
+
+    private func lockKeys(of code: NewCode, in transaction: StoreTransaction) async throws -> [Int64] {
+        let result = try await transaction.query(
+            """
+            SELECT hashtextextended(\(schema.name) || '/client/' || encode(\(code.client ?? []), 'hex'), 6020),
+                hashtextextended(\(schema.name) || '/address/' || encode(\(addressKey(code.address)), 'hex'), 6020)
+            """
+        )
+        let keys: [Int64] = [try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1)]
+        return code.client == nil ? Array(keys.dropFirst()) : keys
+    }
+
+    private func isWithin(
+        _ limits: CodeMailLimits,
+        _ code: NewCode,
+        in transaction: StoreTransaction
+    ) async throws -> Bool {
+        let result = try await transaction.query(
+            """
+            SELECT
+                (SELECT count(*) FROM \(schema)._mail AS mail
+                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 minute'),
+                (SELECT count(*) FROM \(schema)._mail AS mail
+                    WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'),
+                (SELECT count(*) FROM \(schema)._mail AS mail
+                    WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
+            """
+        )
+        let aMinute: Int64 = try result.decode(row: 0, column: 0)
+        let anHour: Int64 = try result.decode(row: 0, column: 1)
+        let byClient: Int64 = try result.decode(row: 0, column: 2)
+        return aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
+    }
+
+    /// - Parameter id: the id of the account that has the address.
+    private func insertion(of code: NewCode, meaning id: SQL) -> SQL {
+        let kind = code.kind.rawValue
+        return """
+            WITH meant AS (
+                SELECT account.id, account.epoch, profile.email
+                FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                WHERE account.id = (\(id)) AND NOT (\(UserTable.isDisabled))
+            ), code AS (
+                INSERT INTO \(schema)._code AS known (
+                    kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
+                    link_expires_at, digits_expire_at
+                )
+                SELECT \(kind), \(addressKey(code.address)), \(code.id), meant.id, coalesce(meant.epoch, 0),
+                    coalesce(meant.email, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
+                    now() + \(code.linkLifetime) * interval '1 second',
+                    now() + \(code.digitsLifetime) * interval '1 second'
+                FROM (SELECT) AS one LEFT JOIN meant ON true
+                ON CONFLICT (kind, address_key) DO UPDATE
+                SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
+                    language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
+                    link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
+                    attempts = 0, created_at = now(), used_at = NULL,
+                    guesses = CASE
+                        WHEN known.guesses_since < now() - interval '1 day' THEN 0 ELSE known.guesses
+                    END,
+                    guesses_since = CASE
+                        WHEN known.guesses_since < now() - interval '1 day' THEN now() ELSE known.guesses_since
+                    END
+            )
+            INSERT INTO \(schema)._mail (
+                kind, user_id, target, address_key, client_key, language, link_code, digits
+            )
+            SELECT \(kind), meant.id, meant.email, \(addressKey(code.address)), \(code.client as [UInt8]?),
+                \(code.language), \(code.link), \(code.digits)
+            FROM (SELECT) AS one LEFT JOIN meant ON true
+            """
+    }
+
+    /// Pays for one try of the digits of a code; nil when it has none left, and when there is no such code.
+    ///
+    package func attempt(_ id: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> CodeAttempt? {
+        try await store.reporting {
+            let result = try await store.client.write(
+                """
+                UPDATE \(schema)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
+                WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
+                    AND code.digits_expire_at > now()
+                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses < \(Self.maximumGuesses)
+                RETURNING code.digits_hash, code.user_id
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return CodeAttempt(
+                digitsHash: try result.decode(row: 0, column: 0),
+                user: try result.decode(row: 0, column: 1)
+            )
+        }
+    }
+
+    /// Whose code a link has, while it counts for this account; uses nothing.
+    package func user(ofLink hash: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> UserID? {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT code.user_id
+                FROM \(schema)._code AS code JOIN \(schema)._user AS account ON account.id = code.user_id
+                WHERE code.kind = \(kind.rawValue) AND \(holds(.link(hash: hash))) AND account.epoch = code.epoch
+                """
+            )
+            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
+        }
+    }
+
+    /// Whether a row `code` is the one of the proof, and counts.
+    func holds(_ proof: CodeProof) -> SQL {
+        switch proof {
+        case .link(let hash):
+            "code.link_hash = \(hash) AND code.link_expires_at > now() AND code.used_at IS NULL"
+        case .digits(let id, let hash):
+            """
+            code.id = \(id) AND code.digits_hash = \(hash) AND code.digits_expire_at > now() AND code.used_at IS NULL
+            """
+        }
+    }
+
+    /// Uses a code to prove its address; nil when it does not count, or the account has another address now, else the account.
+    package func verify(_ proof: CodeProof, recording event: AuditEvent) async throws(SkyrowError) -> UserID? {
+        try await store.reporting {
+            // The row of the code is locked first, so of two statements the later one finds it used. The account's is asked for its
+            // epoch once it is locked, too.
+            let result = try await store.client.write(
+                """
+                WITH used AS (
+                    UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
+                    FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                    WHERE code.kind = 'verify' AND \(holds(proof))
+                        AND account.id = code.user_id AND account.epoch = code.epoch AND profile.email = code.target
+                    RETURNING code.user_id, code.epoch, code.target
+                ), account AS (
+                    UPDATE \(schema)._user AS account SET verified_email = used.target
+                    FROM used WHERE account.id = used.user_id AND account.epoch = used.epoch
+                    RETURNING account.id
+                ), recorded AS (
+                    \(event.insertion(into: schema, from: "account", user: "account.id"))
+                )
+                SELECT account.id FROM account
+                """
+            )
+            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
+        }
+    }
+
+    /// Whether an account has no address, or one that was verified.
+    package func isVerified(_ user: UserID) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT profile.email IS NULL OR profile.email IS NOT DISTINCT FROM account.verified_email
+                FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
+                WHERE account.id = \(user)
+                """
+            )
+            return result.isEmpty ? false : try result.decode(row: 0, column: 0)
+        }
+    }
+
+    /// The address of an account, as its profile has it.
+    package func address(of user: UserID) async throws(SkyrowError) -> String? {
+        try await store.reporting {
+            let result = try await store.client.read("SELECT email FROM \(schema).\"user\" WHERE _id = \(user)")
+            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: String?.self)
+        }
+    }
+
+    /// Removes codes that ended a day ago, until when they count the guesses of their address; returns how many.
+    @discardableResult
+    package func purgeExpired() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            try await store.client.write(
+                "DELETE FROM \(schema)._code WHERE link_expires_at < now() - interval '1 day'"
+            ).affectedRows
+        }
+    }
+}
+
+extension RecordStore {
+    package var codes: CodeTable { CodeTable(store: self) }
+}
+
+extension UserTable {
+    /// Sets the password of the account that a code of the kind `reset` is for, which uses the code, ends every session and
+    /// proves the address; nil when the code does not count.
+    ///
+    /// The account's epoch moves, so of two statements with one code the later one finds it void.
+    ///
+    /// - Parameters:
+    ///   - session: opened, if there is one; it says what is recorded.
+    ///   - event: recorded without a session.
+    package func resetPassword(
+        _ proof: CodeProof,
+        to passwordHash: String,
+        session: NewSession?,
+        recording event: AuditEvent? = nil
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        let schema = store.schema
+        let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
+        return try await signIn(
+            updating: """
+                UPDATE \(schema)._user AS account
+                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
+                    last_seen_at = now(), verified_email = code.target
+                FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
+                WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
+                    AND account.id = code.user_id AND account.epoch = code.epoch
+                    AND profile.email = code.target AND NOT (\(UserTable.isDisabled))
+                """,
+            isLogIn: false,
+            session: session,
+            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            further: [
+                (
+                    "used",
+                    """
+                    UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
+                    FROM account WHERE code.kind = 'reset' AND code.user_id = account.id
+                    """
+                ),
+                (
+                    "notice",
+                    """
+                    INSERT INTO \(schema)._mail (kind, user_id, target, language)
+                    SELECT 'notice', code.user_id, code.target, code.language
+                    FROM \(schema)._code AS code JOIN account ON account.id = code.user_id
+                    WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
+                    """
+                ),
+            ] + [recorded].compactMap(\.self)
+        )
+    }
+
+    /// Sets the password of an account, ends its sessions and opens one; nil when the account is gone or disabled.
+    ///
+    /// - Parameters:
+    ///   - event: recorded beside that of the session.
+    ///   - notifies: whether its address gets a notice, if it has one.
+    package func setPassword(
+        of id: UserID,
+        to passwordHash: String,
+        session: NewSession,
+        recording event: AuditEvent,
+        notifies: Bool
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        let schema = store.schema
+        let notice: SQL =
+            """
+            INSERT INTO \(schema)._mail (kind, user_id, target, language)
+            SELECT 'notice', profile._id, profile.email, ''
+            FROM \(schema)."user" AS profile JOIN account ON account.id = profile._id
+            WHERE profile.email IS NOT NULL
+            """
+        return try await signIn(
+            updating: """
+                UPDATE \(schema)._user AS account
+                SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
+                    last_seen_at = now()
+                WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
+                """,
+            isLogIn: false,
+            session: session,
+            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            further: [(name: "noted" as SQL, part: noting(event))]
+                + (notifies ? [(name: "notice" as SQL, part: notice)] : [])
+        )
+    }
+
+    /// Stores an event of the `account` that the statement changes.
+    private func noting(_ event: AuditEvent) -> SQL {
+        event.insertion(into: store.schema, from: "account", user: "account.id")
+    }
+}

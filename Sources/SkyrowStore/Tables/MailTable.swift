@@ -1,0 +1,138 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// A mail that a worker has taken to send.
+package struct LeasedMail: Hashable, Sendable {
+    package var id: Int64
+    package var kind: String
+    /// nil when no account has the address that was asked for: nothing is sent.
+    package var target: String?
+    package var language: String
+    package var link: String?
+    package var digits: String?
+    /// This one included.
+    package var attempts: Int32
+}
+
+/// What became of an attempt to send a mail.
+package enum MailOutcome: Hashable, Sendable {
+    case sent
+    /// There is no account to send it to.
+    case dropped
+    /// Tried again after this many seconds, unless the mail is a day old by then.
+    case failed(String, retryAfter: Int64)
+    case refused(String)
+}
+
+/// The mails that wait to be sent; they are written by the transactions that they are about.
+package struct MailTable: Sendable {
+    /// How many may wait; the oldest beyond are given up.
+    package static let maximumQueue: Int64 = 100_000
+
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// Takes mails whose time has come; a process that dies with them loses them after three minutes to another.
+    package func lease(_ count: Int64) async throws(SkyrowError) -> [LeasedMail] {
+        try await store.reporting {
+            let result = try await store.client.write(
+                """
+                WITH due AS (
+                    SELECT mail.id FROM \(schema)._mail AS mail
+                    WHERE mail.state = 'waiting' AND mail.next_at <= now()
+                    ORDER BY mail.next_at, mail.id LIMIT \(count) FOR UPDATE SKIP LOCKED
+                )
+                UPDATE \(schema)._mail AS mail
+                SET attempts = mail.attempts + 1, next_at = now() + interval '3 minutes'
+                FROM due WHERE mail.id = due.id
+                RETURNING mail.id, mail.kind, mail.target, mail.language, mail.link_code, mail.digits, mail.attempts
+                """
+            )
+            return try (0..<result.rowCount).map { row in
+                LeasedMail(
+                    id: try result.decode(row: row, column: 0),
+                    kind: try result.decode(row: row, column: 1),
+                    target: try result.decode(row: row, column: 2),
+                    language: try result.decode(row: row, column: 3),
+                    link: try result.decode(row: row, column: 4),
+                    digits: try result.decode(row: row, column: 5),
+                    attempts: try result.decode(row: row, column: 6)
+                )
+            }
+        }
+    }
+
+    /// Writes down what became of a mail; nothing when another process has taken it over meanwhile. Codes go with the mail's end.
+    ///
+    /// Returns whether the mail was given up.
+    @discardableResult
+    package func settle(_ mail: LeasedMail, _ outcome: MailOutcome) async throws(SkyrowError) -> Bool {
+        let end: SQL = ", link_code = NULL, digits = NULL"
+        let changes: SQL =
+            switch outcome {
+            case .sent: "state = 'sent', failure = NULL\(end)"
+            case .dropped: "state = 'dropped'\(end)"
+            case .refused(let reason): "state = 'dead', failure = \(reason)\(end)"
+            case .failed(let reason, let seconds):
+                """
+                failure = \(reason), next_at = now() + \(seconds) * interval '1 second',
+                    state = CASE WHEN \(isOver(after: seconds)) THEN 'dead' ELSE 'waiting' END,
+                    link_code = CASE WHEN NOT (\(isOver(after: seconds))) THEN mail.link_code END,
+                    digits = CASE WHEN NOT (\(isOver(after: seconds))) THEN mail.digits END
+                """
+            }
+        return try await store.reporting {
+            let result = try await store.client.write(
+                """
+                UPDATE \(schema)._mail AS mail SET \(changes)
+                WHERE mail.id = \(mail.id) AND mail.attempts = \(mail.attempts) AND mail.state = 'waiting'
+                RETURNING mail.state = 'dead'
+                """
+            )
+            return result.isEmpty ? false : try result.decode(row: 0, column: 0)
+        }
+    }
+
+    private func isOver(after seconds: Int64) -> SQL {
+        "now() + \(seconds) * interval '1 second' > mail.created_at + interval '1 day'"
+    }
+
+    /// Gives up mails that have waited for more than a day, as where none is sent any more, and the oldest beyond the bound of the
+    /// queue. Removes those that no limit counts any more; the dead ones are kept for 30 days. Returns how many were given up.
+    package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            _ = try await store.client.write(
+                """
+                DELETE FROM \(schema)._mail AS mail
+                WHERE mail.state IN ('sent', 'dropped') AND mail.created_at < now() - interval '1 hour'
+                    OR mail.state = 'dead' AND mail.created_at < now() - interval '30 days'
+                """
+            )
+            // An hour more than an attempt may still follow after.
+            let old = try await store.client.write(
+                """
+                UPDATE \(schema)._mail AS mail
+                SET state = 'dead', link_code = NULL, digits = NULL, failure = coalesce(failure, 'No process has sent it.')
+                WHERE mail.state = 'waiting' AND mail.created_at < now() - interval '25 hours'
+                """
+            ).affectedRows
+            let surplus = try await store.client.write(
+                """
+                UPDATE \(schema)._mail AS mail
+                SET state = 'dead', link_code = NULL, digits = NULL, failure = 'Too many mails wait.'
+                FROM (
+                    SELECT other.id FROM \(schema)._mail AS other
+                    WHERE other.state = 'waiting' ORDER BY other.id DESC OFFSET \(maximumQueue)
+                ) AS surplus
+                WHERE mail.id = surplus.id
+                """
+            ).affectedRows
+            return old + surplus
+        }
+    }
+}
+
+extension RecordStore {
+    package var mails: MailTable { MailTable(store: self) }
+}
