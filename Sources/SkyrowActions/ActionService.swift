@@ -30,6 +30,8 @@ package final class ActionService: Service, Sendable {
     let auditLog = Mutex(AuditLog())
     /// How many rows guesses were counted in at the last sweep.
     let throttleRows = Atomic(0)
+    /// How many mails waited at the last count.
+    let waitingMails = Atomic(0)
     /// Wakes the worker that sends mail.
     let mailSignals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     package let rateLimiter: RateLimiter

@@ -1,6 +1,7 @@
 import SkyrowModel
 package import SkyrowRemote
 import SkyrowStore
+import Synchronization
 
 /// How an application sends mail.
 package struct MailConfiguration: Sendable {
@@ -94,8 +95,8 @@ extension ActionService {
     /// As many as a server that does not respond holds up for less than their lease, which takes a minute for each.
     private static let mailsAtOnce: Int64 = 2
 
-    /// Sends what waits, whenever this process has written a mail and every ten seconds, for those of other processes and those
-    /// that are to be tried again.
+    /// Sends what waits, whenever this process has written a mail. Those of other processes, and those that are to be tried
+    /// again, are looked for every minute, and every ten seconds while there are any.
     func sendMailPeriodically() async {
         guard configuration.mail != nil else { return }
         await withDiscardingTaskGroup { group in
@@ -103,7 +104,21 @@ extension ActionService {
                 for await _ in mailSignals.stream { await sendMail() }
             }
             mailSignals.continuation.yield()
-            while (try? await clock.sleep(.seconds(10))) != nil { mailSignals.continuation.yield() }
+            var round = 0
+            while (try? await clock.sleep(.seconds(10))) != nil {
+                round += 1
+                // An application that has nothing to send asks its database once a minute.
+                if round.isMultiple(of: 6) { await countMail() }
+                if waitingMails.load(ordering: .relaxed) > 0 { mailSignals.continuation.yield() }
+            }
+        }
+    }
+
+    func countMail() async {
+        do throws(SkyrowError) {
+            waitingMails.store(try await store.mails.waiting(), ordering: .relaxed)
+        } catch {
+            if error.code != .overloaded { observe(.mailFailed(error.message)) }
         }
     }
 

@@ -8,6 +8,8 @@ package struct ActionStatistics: Sendable {
     package let sessionHits: Int
     /// The rows in which guesses of passwords are counted, as of the last minute.
     package let throttleRows: Int
+    /// The mails that wait to be sent, as of the last minute.
+    package let waitingMails: Int
     /// Refusals that the audit log has not got, since the process began.
     package let auditDropped: Int
     /// The passwords that are being hashed or wait for it.
@@ -23,6 +25,7 @@ extension ActionService {
             rememberedSessions: count,
             sessionHits: hits,
             throttleRows: throttleRows.load(ordering: .relaxed),
+            waitingMails: waitingMails.load(ordering: .relaxed),
             auditDropped: auditLog.withLock { $0.dropped },
             waitingPasswords: passwords.waiting,
             reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]

@@ -8,7 +8,7 @@ extension DoctorCheck {
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
-        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping,
+        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
         accounts, rules, records,
     ]
 

@@ -21,6 +21,13 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT 'places of former logins', count(*)::text FROM \(scope.schema)._known_client
                 WHERE seen_at < now() - interval '31 days'
+                UNION ALL
+                SELECT 'one-time codes', count(*)::text FROM \(scope.schema)._code
+                WHERE link_expires_at < now() - interval '2 days'
+                UNION ALL
+                SELECT 'mails', count(*)::text FROM \(scope.schema)._mail
+                WHERE state IN ('sent', 'dropped') AND created_at < now() - interval '25 hours'
+                    OR state = 'waiting' AND created_at < now() - interval '50 hours'
                 """
             ]
         },
@@ -34,6 +41,48 @@ extension DoctorCheck {
                     remedy:
                         "Have a process of the service run, which removes them within ten minutes; where one does, its log says "
                         + "why it cannot: \"What has expired could not be removed\"."
+                )
+            }
+        }
+    )
+
+    /// Rows: a `state` of mails, their `count`, and the `failure` of the last one that has one.
+    package static let mail = DoctorCheck(
+        "mail",
+        "Mail that has not been sent",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT state, count(*)::text AS count,
+                    coalesce((array_agg(failure ORDER BY id DESC) FILTER (WHERE failure IS NOT NULL))[1], '') AS failure
+                FROM \(scope.schema)._mail
+                WHERE state = 'dead' AND created_at > now() - interval '1 day'
+                    OR state = 'waiting' AND created_at < now() - interval '1 hour'
+                GROUP BY state ORDER BY state
+                """
+            ]
+        },
+        judge: { rows, _ in
+            rows.map { row in
+                let said = row["failure"].isEmpty ? "" : " The last failure: \(row["failure"])"
+                guard row["state"] == "dead" else {
+                    return DoctorFinding(
+                        .warning,
+                        "\(row["count"]) mails have waited for more than an hour.\(said)",
+                        meaning: "Users wait for codes by mail, and what is sent late brings a code that has ended.",
+                        remedy:
+                            "Have a process of the service run with mail set; where one does, its log says why a mail was not "
+                            + "accepted: \"Mail could not be sent\"."
+                    )
+                }
+                return DoctorFinding(
+                    .warning,
+                    "\(row["count"]) mails of the last day were given up.\(said)",
+                    meaning: "Users asked for codes and have not got them, or have an address that takes no mail.",
+                    remedy:
+                        "Where the reason is the server, mend the settings mail and mail-from; users then ask for another code. "
+                        + "SELECT kind, target, failure FROM _mail WHERE state = 'dead' has each."
                 )
             }
         }

@@ -185,6 +185,12 @@ enum MetricCatalog {
             "Rows in which guesses of passwords are counted, as of the last minute."
         ),
         Entry(
+            "skyrow_mail_queue_length",
+            .gauge,
+            ["application"],
+            "Mails that wait to be sent, as of the last minute."
+        ),
+        Entry(
             "skyrow_guesses_refused_total",
             .counter,
             ["application"],

@@ -98,6 +98,16 @@ package struct MailTable: Sendable {
         "now() + \(seconds) * interval '1 second' > mail.created_at + interval '1 day'"
     }
 
+    /// How many mails wait to be sent.
+    package func waiting() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            let result = try await store.client.read(
+                "SELECT count(*) FROM \(schema)._mail AS mail WHERE mail.state = 'waiting'"
+            )
+            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
+        }
+    }
+
     /// Gives up mails that have waited for more than a day, as where none is sent any more, and the oldest beyond the bound of the
     /// queue. Removes those that no limit counts any more; the dead ones are kept for 30 days. Returns how many were given up.
     package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {

@@ -2,6 +2,7 @@ import SkyrowModel
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
+import Synchronization
 import Testing
 
 @testable import SkyrowActions
@@ -135,6 +136,54 @@ import Testing
     }
 
     /// As after the setting `mail` was taken back, or in a process that serves another application since.
+    /// Also what is to be tried again; in between the database of an application without mail is left alone.
+    @Test func mailOfAnotherProcessIsFoundWithinAMinute() async throws {
+        try await withMailingService { mailing in
+            let notice = "INSERT INTO _mail (kind, target, language) VALUES ('notice', 'a@example.org', '')"
+            try await mailing.fixture.psql(notice)
+            let rounds = Mutex(0)
+            let clock = ServiceClock(
+                now: mailing.clock.clock.now,
+                instant: mailing.clock.clock.instant,
+                sleep: { _ in
+                    let round = rounds.withLock { rounds in
+                        rounds += 1
+                        return rounds
+                    }
+                    if round == 1 {
+                        _ = try await mailing.transport.message(0)
+                        try await mailing.fixture.psql(notice)
+                    }
+                    if round > 6 { throw CancellationError() }
+                }
+            )
+            let service = ActionService(
+                store: mailing.service.store,
+                configuration: mailing.service.configuration,
+                clock: clock,
+                logger: .quiet,
+                observe: { mailing.observations.record($0) }
+            )
+            let running = Task { await service.sendMailPeriodically() }
+            defer { running.cancel() }
+            _ = try await mailing.transport.message(1)
+            #expect(mailing.transport.messages.count == 2)
+        }
+    }
+
+    @Test func theMailsThatWaitAreCounted() async throws {
+        try await withMailingService { mailing in
+            for name in ["ann", "eve"] {
+                _ = try await mailing.service.requestReset(CodeRequest(email: "\(name)@example.org"))
+            }
+            await mailing.service.countMail()
+            #expect(mailing.service.statistics.waitingMails == 2)
+            _ = await mailing.sent()
+            await mailing.service.countMail()
+            #expect(mailing.service.statistics.waitingMails == 0)
+        }
+    }
+
     @Test func aMailThatNoProcessSendsIsGivenUpWithItsCode() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")

@@ -235,6 +235,16 @@ import Testing
             (.warning, "2 sessions that have ended were not removed"),
             (.warning, "7 counts of guesses were not removed")
         ),
+        Row(.mail, []),
+        Row(
+            .mail,
+            [
+                ["state": "dead", "count": "2", "failure": "The server refused it."],
+                ["state": "waiting", "count": "7", "failure": ""],
+            ],
+            (.warning, "2 mails of the last day were given up. The last failure: The server refused it."),
+            (.warning, "7 mails have waited for more than an hour.")
+        ),
         Row(.parents, []),
         Row(
             .parents,
