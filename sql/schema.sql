@@ -397,6 +397,28 @@ END $$;
 COMMENT ON FUNCTION _reserved_columns_fit(text, text, jsonb) IS
     'Whether a public row has a plain id and a private one ~<user id>/<id>, and _access is an object of levels of bounded size.';
 
+-- Conditions on a relation are part of statements about types whose lists name it, so that others do not pay for it. The first
+-- such entry says so, on whatever way it is written.
+CREATE FUNCTION _note_relation_entry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+    named text[] := ARRAY(
+        SELECT name FROM unnest('{followed,follower,friend}'::text[]) AS name WHERE NEW._access ? ('relation:' || name)
+    );
+BEGIN
+    IF NOT EXISTS (SELECT FROM _class_option AS option WHERE option.type = TG_TABLE_NAME AND option.relations @> named) THEN
+        -- First what a change of the rules locks first.
+        PERFORM FROM _version AS known WHERE known.name = 'rules' FOR UPDATE;
+        INSERT INTO _class_option AS option (type, relations) VALUES (TG_TABLE_NAME, named)
+        ON CONFLICT (type) DO UPDATE SET relations = ARRAY(
+            SELECT DISTINCT name FROM unnest(option.relations || EXCLUDED.relations) AS name ORDER BY name
+        );
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _note_relation_entry() IS
+    'Notes of a record type which relations of users the access lists of its records name.';
+
 -- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
 -- are few, since each one costs every insert (Documentation/Decisions/0004-tables.md).
 CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL) RETURNS void LANGUAGE plpgsql
@@ -421,6 +443,10 @@ BEGIN
             ('_tombstone_renamed',
                 'CREATE TRIGGER _tombstone_renamed AFTER UPDATE OF _id ON %I FOR EACH ROW '
                 'WHEN (NEW._id <> OLD._id) EXECUTE FUNCTION _tombstone_renamed()'),
+            ('_note_relation_entry',
+                'CREATE TRIGGER _note_relation_entry AFTER INSERT OR UPDATE OF _access ON %I FOR EACH ROW '
+                'WHEN (NEW._access ?| ''{relation:friend,relation:follower,relation:followed}'') '
+                'EXECUTE FUNCTION _note_relation_entry()'),
             ('_reserved_columns_fit',
                 'ALTER TABLE %I ADD CONSTRAINT _reserved_columns_fit '
                 'CHECK (_reserved_columns_fit(_id, _database, _access))')
@@ -1349,7 +1375,8 @@ CREATE TABLE _class_option (
     list_by text CHECK (list_by IN ('owner', 'update')),
     transfer_by text NOT NULL DEFAULT 'master' CHECK (transfer_by IN ('master', 'owner')),
     private boolean NOT NULL DEFAULT true,
-    aggregate boolean NOT NULL DEFAULT true
+    aggregate boolean NOT NULL DEFAULT true,
+    relations text[] NOT NULL DEFAULT '{}' CHECK (relations <@ '{followed,follower,friend}'::text[])
 );
 COMMENT ON TABLE _class_option IS 'What new records of a type begin with, who changes their lists, and where they may live.';
 COMMENT ON COLUMN _class_option.type IS 'The record type.';
@@ -1359,6 +1386,8 @@ COMMENT ON COLUMN _class_option.list_by IS
     'Who changes the access list of a record: its owner, or who may update it; NULL: as the settings say.';
 COMMENT ON COLUMN _class_option.transfer_by IS 'Who gives records to other owners: the master key, or their owner too.';
 COMMENT ON COLUMN _class_option.private IS 'Whether private databases have records of the type.';
+COMMENT ON COLUMN _class_option.relations IS
+    'Which relations of users access lists of its records have named, {friend}: noted with the first entry, and never taken away.';
 COMMENT ON COLUMN _class_option.aggregate IS 'Whether others than the master key have aggregates of the records computed.';
 
 CREATE TABLE _version (

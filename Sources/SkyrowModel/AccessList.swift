@@ -88,6 +88,16 @@ extension AccessList {
         entries.lazy.filter { $0.subject != .owner }
     }
 
+    /// The relations of users that entries are about: the last ones, as ``Subject`` orders them.
+    package var relations: [Subject.Relation] {
+        var relations: [Subject.Relation] = []
+        for entry in entries.reversed() {
+            guard case .relation(let relation) = entry.subject else { break }
+            relations.append(relation)
+        }
+        return relations
+    }
+
     /// Whether an entry about the audience allows an action.
     package func admits(_ audience: Audience, _ action: AccessAction) -> Bool {
         entries.contains { $0.level.allows(action) && audience.includes($0.subject) }

@@ -12,6 +12,23 @@ public enum AccessClause: Hashable, Sendable {
     case member(MemberField, UserID)
     /// Those of them without a list of their own.
     case unlistedMember(MemberField, UserID)
+    /// Records whose list has an entry about what this user is to the owner, with a level that allows the action.
+    case related(UserID, AccessAction, RelationEntries)
+}
+
+/// The relations of users that lists of a type name, and where they are looked up.
+public struct RelationEntries: Hashable, Sendable {
+    /// The schema that has the relations of users.
+    package let schema: String
+    /// In the order of their declaration; at least one.
+    package let relations: [Subject.Relation]
+
+    /// nil where none is named.
+    package init?(_ relations: Set<Subject.Relation>, in schema: String) {
+        guard !relations.isEmpty else { return nil }
+        self.relations = Subject.Relation.allCases.filter { relations.contains($0) }
+        self.schema = schema
+    }
 }
 
 /// Which records of a database a caller may read, update or delete, the one definition of the policy
@@ -105,17 +122,20 @@ public struct AccessScope: Hashable, Sendable {
 
     /// Judges one record in memory, of a type without rules.
     public func admits(database: DatabaseScope, owner: UserID?, access: AccessList?) -> Bool {
-        admits(database: database, owner: owner, access: access) { _, _ in false }
+        admits(database: database, owner: owner, access: access, isMember: { _, _ in false })
     }
 
     /// Judges one record in memory.
     ///
-    /// - Parameter isMember: whether the id of a user stands in a field of the record.
+    /// - Parameters:
+    ///   - isMember: whether the id of a user stands in a field of the record.
+    ///   - isRelated: whether a user is something to the owner of the record.
     package func admits(
         database: DatabaseScope,
         owner: UserID?,
         access: AccessList?,
-        isMember: (MemberField, UserID) -> Bool
+        isMember: (MemberField, UserID) -> Bool,
+        isRelated: (UserID, Subject.Relation, _ owner: UserID) -> Bool = { _, _, _ in false }
     ) -> Bool {
         guard self.database == .union || self.database == database else { return false }
         func holds(_ clause: AccessClause) -> Bool {
@@ -126,6 +146,13 @@ public struct AccessScope: Hashable, Sendable {
             case .listed(let audience, let action): access?.admits(audience, action) ?? false
             case .member(let field, let user): isMember(field, user)
             case .unlistedMember(let field, let user): access == nil && isMember(field, user)
+            case .related(let user, let action, let known):
+                access?.entries.contains { entry in
+                    guard entry.level.allows(action), case .relation(let relation) = entry.subject, let owner else {
+                        return false
+                    }
+                    return known.relations.contains(relation) && isRelated(user, relation, owner)
+                } ?? false
             }
         }
         return clauses.contains(where: holds) && others.allSatisfy { $0.contains(where: holds) }

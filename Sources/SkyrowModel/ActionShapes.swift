@@ -63,10 +63,12 @@ extension ActionCatalog {
     private static let accessEntry = JSONShape.object([
         JSONMember("public", .boolean),
         JSONMember("users", .boolean),
+        JSONMember("registered", .boolean),
         JSONMember("owner", .boolean),
         JSONMember("user_id", .string(maximum: 255)),
         JSONMember("role", .string(maximum: 255)),
         JSONMember("group", .string(maximum: 255)),
+        JSONMember("relation", .oneOfStrings(Subject.Relation.allCases.map(\.rawValue) + ["$direct"])),
         JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
     ])
 

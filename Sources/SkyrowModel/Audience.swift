@@ -6,6 +6,8 @@ public struct Audience: Hashable, Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     public let groups: [GroupName]
+    /// Whether the user has an account that is not anonymous.
+    public let isRegistered: Bool
     /// The keys of the subjects as an array of PostgreSQL, sorted by their bytes: `{"public","role:editor","user:ann","users"}`.
     package let text: String
 
@@ -13,14 +15,17 @@ public struct Audience: Hashable, Sendable {
     ///   - user: nil for one who is not logged in.
     ///   - roles: those that the user has, with those that contain them; one who is not logged in has none.
     ///   - groups: those that the user carries; likewise.
-    public init(user: UserID?, roles: [RoleName] = [], groups: [GroupName] = []) {
+    ///   - isRegistered: whether the user's account is not anonymous; likewise.
+    public init(user: UserID?, roles: [RoleName] = [], groups: [GroupName] = [], isRegistered: Bool = false) {
         self.user = user
+        self.isRegistered = user != nil && isRegistered
         self.roles = user == nil ? [] : roles
         self.groups = user == nil ? [] : groups
         var subjects: [Subject] = []
         if let user {
             subjects += self.groups.sorted().map { .group($0) }
             subjects.append(.everyone)
+            if isRegistered { subjects.append(.registered) }
             subjects += self.roles.sorted().map { .role($0) }
             subjects += [.user(user), .users]
         } else {
@@ -30,7 +35,12 @@ public struct Audience: Hashable, Sendable {
     }
 
     package init(of caller: Caller) {
-        self.init(user: caller.userID, roles: caller.roles, groups: caller.groups)
+        self.init(
+            user: caller.userID,
+            roles: caller.roles,
+            groups: caller.groups,
+            isRegistered: caller.isRegistered
+        )
     }
 
     /// One who is not logged in.
@@ -43,10 +53,11 @@ public struct Audience: Hashable, Sendable {
         switch subject {
         case .everyone: true
         case .users: user != nil
+        case .registered: isRegistered
         case .user(let id): user == id
         case .role(let name): roles.contains(name)
         case .group(let name): groups.contains(name)
-        case .owner, .registered, .verified, .relation, .field: false
+        case .owner, .verified, .relation, .field: false
         }
     }
 

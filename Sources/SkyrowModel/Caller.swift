@@ -15,12 +15,21 @@ public struct Caller: Hashable, Sendable {
     public var groups: [GroupName]
     /// True when one of the roles is an administrator's.
     public var isAdministrator: Bool
+    /// True when the user's account is not anonymous.
+    public var isRegistered: Bool
 
-    public init(kind: Kind, roles: [RoleName] = [], groups: [GroupName] = [], isAdministrator: Bool = false) {
+    public init(
+        kind: Kind,
+        roles: [RoleName] = [],
+        groups: [GroupName] = [],
+        isAdministrator: Bool = false,
+        isRegistered: Bool = false
+    ) {
         self.kind = kind
         self.roles = roles
         self.groups = groups
         self.isAdministrator = isAdministrator
+        self.isRegistered = isRegistered
     }
 
     public static let anonymous = Caller(kind: .anonymous)

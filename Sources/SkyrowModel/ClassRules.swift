@@ -24,20 +24,28 @@ package final class ClassRules: Sendable {
     private let rules: [ClassAction: ClassRule]
     /// The fields that they name, as far as the type has them.
     private let members: [FieldName: MemberField]
+    /// The relations of users that lists of the type's records name; nil where they name none.
+    private let relations: RelationEntries?
 
-    /// nil where every rule is the standard one.
+    /// nil where every rule is the standard one, and no list names a relation.
     ///
-    /// - Parameter field: the type of a field of the record type; nil where it has none of that name. A rule allows nothing to
-    ///   those who stand in such a field.
-    package init?(_ access: ClassAccess, field: (FieldName) -> FieldType?) {
+    /// - Parameters:
+    ///   - relations: those that lists of the type's records name.
+    ///   - field: the type of a field of the record type; nil where it has none of that name. A rule allows nothing to
+    ///     those who stand in such a field.
+    package init?(_ access: ClassAccess, relations: RelationEntries? = nil, field: (FieldName) -> FieldType?) {
         rules = access.rules.filter { $1 != .standard($0) }
-        guard !rules.isEmpty else { return nil }
+        self.relations = relations
+        guard !rules.isEmpty || relations != nil else { return nil }
         var members: [FieldName: MemberField] = [:]
         for case .field(let name) in rules.values.lazy.flatMap(\.allow) {
             members[name] = field(name).flatMap { MemberField(name, of: $0) }
         }
         self.members = members
     }
+
+    /// The relations of users that are asked for where lists name them.
+    package var askedRelations: [Subject.Relation] { relations?.relations ?? [] }
 
     func rule(_ action: ClassAction) -> ClassRule {
         rules[action] ?? .standard(action)
@@ -70,11 +78,11 @@ package final class ClassRules: Sendable {
         case .override:
             return [isAllowed ? [.everything] : allowed(by: rule, audience)]
         case .require:
-            let list = Self.list(action, audience)
+            let list = list(action, audience)
             return isAllowed ? [list] : [allowed(by: rule, audience), list]
         case .default:
-            if isAllowed { return [Self.list(action, audience)] }
-            var clauses = Array(Self.list(action, audience).dropFirst())
+            if isAllowed { return [list(action, audience)] }
+            var clauses = Array(list(action, audience).dropFirst())
             if let user = audience.user {
                 clauses += fields(of: rule).map { .unlistedMember($0, user) }
             }
@@ -83,10 +91,11 @@ package final class ClassRules: Sendable {
     }
 
     /// What the record's list is asked: whether there is none, for its owner, and for an entry.
-    private static func list(_ action: AccessAction, _ audience: Audience) -> [AccessClause] {
+    private func list(_ action: AccessAction, _ audience: Audience) -> [AccessClause] {
         var clauses: [AccessClause] = [.unlisted]
         if let user = audience.user { clauses.append(.owner(user)) }
         clauses.append(.listed(audience, action))
+        if let user = audience.user, let relations { clauses.append(.related(user, action, relations)) }
         return clauses
     }
 
@@ -107,7 +116,7 @@ package final class ClassRules: Sendable {
 
 extension ClassRules: Hashable {
     package static func == (a: ClassRules, b: ClassRules) -> Bool {
-        a === b || a.rules == b.rules && a.members == b.members
+        a === b || a.rules == b.rules && a.members == b.members && a.relations == b.relations
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -139,6 +148,7 @@ extension AccessClause {
         if self == other { return true }
         switch (self, other) {
         case (.listed(let audience, _), .listed(let same, .read)): return audience == same
+        case (.related(let user, _, _), .related(let same, .read, _)): return user == same
         case (.unlistedMember, .unlisted): return true
         case (.unlistedMember(let field, let user), .member(let same, let other)): return field == same && user == other
         default: return false

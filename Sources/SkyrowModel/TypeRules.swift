@@ -72,10 +72,16 @@ package struct TypeRules: Hashable, Sendable {
 
     /// The same with what `schema:access:set` has settled for the type.
     ///
-    /// - Parameter field: the type of a field; nil where there is none of that name.
-    package func applying(_ access: ClassAccess, field: (FieldName) -> FieldType?) -> TypeRules {
+    /// - Parameters:
+    ///   - relations: those of users that lists of the type's records name.
+    ///   - field: the type of a field; nil where there is none of that name.
+    package func applying(
+        _ access: ClassAccess,
+        relations: RelationEntries? = nil,
+        field: (FieldName) -> FieldType?
+    ) -> TypeRules {
         var rules = self
-        rules.classes = ClassRules(access, field: field)
+        rules.classes = ClassRules(access, relations: relations, field: field)
         rules.defaultAccess = access.defaultAccess
         rules.transferrers = access.transferrers
         rules.allowsAggregates = access.allowsAggregates

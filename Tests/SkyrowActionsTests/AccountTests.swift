@@ -17,7 +17,7 @@ import Testing
             )
             #expect(result.lastLoginAt == nil && result.lastSeenAt == nil && result.roles.isEmpty)
             let caller = try await fixture.service.authenticate(.token(result.accessToken), for: .user)
-            #expect(caller == Caller(kind: .user(result.userID)))
+            #expect(caller == Caller(kind: .user(result.userID), isRegistered: true))
             #expect(
                 try await fixture.psql("SELECT username, email, age, _owner = _id, _access IS NULL FROM \"user\"")
                     == "ann|ann@example.org|3|t|t"

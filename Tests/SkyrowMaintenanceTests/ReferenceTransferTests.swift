@@ -103,6 +103,26 @@ import Testing
         }
     }
 
+    /// That lists name relations is no rule: it comes with the records, and no export says it.
+    @Test func listsThatNameRelationsAreExportedAndImported() async throws {
+        let folder = try TemporaryDirectory()
+        let directory = folder.path + "/export"
+        let film = RecordType(name: type("film"), fields: [field("title"): .string])
+        let list = #"{"public": "read", "relation:friend": "update"}"#
+        try await withStore { f in
+            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            try await f.psql("INSERT INTO film (_id, _access) VALUES ('1', '\(list)')")
+            #expect(try await f.store.classAccess.access(of: type("film")) == ClassAccess())
+            try await f.exportAll(as: .csv, to: directory)
+        }
+        try await withStore { f in
+            try await f.importAll(of: directory)
+            #expect(try await f.psql("SELECT _access FROM film") == list)
+            #expect(try await f.psql("SELECT relations FROM _class_option WHERE type = 'film'") == "{friend}")
+            #expect(try await f.store.classAccess.access(of: type("film")) == ClassAccess())
+        }
+    }
+
     @Test(arguments: formats) func membersAreExportedAndImported(format: FileFormat) async throws {
         let types = [
             RecordType(name: type("post"), fields: [field("title"): .string, field("tags"): .relation(type("tag"))]),

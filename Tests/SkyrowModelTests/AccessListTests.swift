@@ -62,6 +62,11 @@ import Testing
     @Test(arguments: [
         (Audience(user: nil), #"{"public"}"#), (Audience(user: nil, roles: ["a"]), #"{"public"}"#),
         (Audience(user: "ann"), #"{"public","user:ann","users"}"#),
+        (Audience(user: nil, isRegistered: true), #"{"public"}"#),
+        (
+            Audience(user: "ann", roles: ["a"], groups: ["golf"], isRegistered: true),
+            #"{"group:golf","public","registered","role:a","user:ann","users"}"#
+        ),
         (Audience(user: "ann", roles: ["b", "a", "B"]), #"{"public","role:B","role:a","role:b","user:ann","users"}"#),
         (Audience(user: "a\"b\\c", roles: ["{,}", "a\u{0}"]), #"{"public","role:{,}","user:a\"b\\c","users"}"#),
     ])

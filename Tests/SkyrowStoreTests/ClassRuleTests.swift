@@ -10,15 +10,21 @@ extension ClassRules {
     static func random(_ random: inout SeededGenerator) -> ClassRules? {
         var access = ClassAccess()
         let subjects: [Subject] = [
-            .everyone, .users, .owner, .user("ann"), .user("bob"), .role("a"), .role("role1"), .role("null"),
-            .field(field("title")), .field(field("labels")), .field(field("stars")), .field(field("gone")),
+            .everyone, .users, .registered, .owner, .user("ann"), .user("bob"), .role("a"), .role("role1"),
+            .role("null"),
+            .group("golf"), .field(field("title")), .field(field("labels")), .field(field("stars")),
+            .field(field("gone")),
         ]
         for action in [ClassAction.read, .update, .delete] {
             let count = [0, 1, 1, 2, 4].randomElement(using: &random)!
             let mode = ClassRule.Mode.allCases.randomElement(using: &random)!
             access.rules[action] = ClassRule(Array(subjects.shuffled(using: &random).prefix(count)), mode)
         }
-        return ClassRules(access) { SchemaCatalog.notes.note[$0]?.type }
+        let relations = RelationEntries(
+            Set(Subject.Relation.allCases.filter { _ in Bool.random(using: &random) }),
+            in: "app"
+        )
+        return ClassRules(access, relations: relations) { SchemaCatalog.notes.note[$0]?.type }
     }
 }
 
@@ -54,6 +60,41 @@ extension ClassRules {
         let condition = RecordAccess(.ann).of(rules).read.condition(on: "r")
         #expect(condition.text == text)
         #expect(condition.bindings.failure == nil)
+    }
+
+    @Test func relationsAreAskedForWhereListsNameThemAlone() throws {
+        let all = RelationEntries(Set(Subject.Relation.allCases), in: "app")
+        let rules = ClassRules(ClassAccess(), relations: all) { _ in nil }
+        let open = RecordAccess(.ann).of(rules)
+        let friend = """
+            ("r"."_access" ? 'relation:friend' AND EXISTS (SELECT FROM "app"."_relation" AS "edge" \
+            WHERE "edge"."user_id" = $3 AND "edge"."name" = 'friend') \
+            AND (SELECT "edge"."mutual" FROM "app"."_relation" AS "edge" \
+            WHERE "edge"."user_id" = $4 AND "edge"."name" = 'friend' AND "edge"."other_id" = "r"."_owner"))
+            """
+        let followed = """
+            ("r"."_access" ->> 'relation:followed' IN ('delete', 'write') AND EXISTS (SELECT FROM "app"."_relation" AS "edge" \
+            WHERE "edge"."other_id" = $8 AND "edge"."name" = 'follow') \
+            AND (SELECT true FROM "app"."_relation" AS "edge" \
+            WHERE "edge"."other_id" = $9 AND "edge"."name" = 'follow' AND "edge"."user_id" = "r"."_owner"))
+            """
+        let read = open.read.condition(on: "r")
+        #expect(read.text.contains(friend), "\(read.text)")
+        #expect(read.bindings.failure == nil && read.bindings.count == 8)
+        let delete = open.delete.condition(on: "r").text
+        #expect(delete.contains(followed), "\(delete)")
+        // To delete is to read, too, which every level includes: nothing is asked twice.
+        #expect(!delete.contains("\"_access\" ? "))
+        // Those that lists of the type do not name are not in its statements.
+        let friends = ClassRules(ClassAccess(), relations: RelationEntries([.friend], in: "app")) { _ in nil }
+        let text = RecordAccess(.ann).of(friends).read.condition(on: "r").text
+        #expect(text.contains(friend) && !text.contains("follow"))
+        for caller in [Caller.anonymous, .master] {
+            let whole = RecordAccess(caller)
+            #expect(whole.of(rules) == whole.standard)
+        }
+        let own = RecordAccess(in: .user("ann"), for: .writing, by: .ann)
+        #expect(own.of(rules).read == own.standard.read && own.of(rules).delete == own.standard.delete)
     }
 
     @Test func aTypeWithoutRulesHasTheStatementsThatItHad() throws {
@@ -107,7 +148,10 @@ extension ClassRules {
                 func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
                 if !chance(4) { row.owner = users.randomElement(using: &random) }
                 if !chance(3) {
-                    let subjects: [Subject] = [.everyone, .users, .user("bob"), .role("a"), .role("null")]
+                    let subjects: [Subject] = [
+                        .everyone, .users, .user("bob"), .role("a"), .role("null"), .registered, .relation(.friend),
+                        .relation(.follower), .relation(.followed),
+                    ]
                     row.access = AccessList(
                         subjects.shuffled(using: &random).prefix(Int.random(in: 0..<3, using: &random)).map {
                             AccessEntry($0, AccessLevel.allCases.randomElement(using: &random)!)
@@ -127,13 +171,52 @@ extension ClassRules {
                     """
                 )
             }
+            struct Edge: Hashable {
+                var from: UserID
+                var relation: String
+                var to: UserID
+            }
+            var edges: Set<Edge> = []
+            for user in users {
+                _ = try await f.client.write("INSERT INTO app.\"user\" (_id) VALUES (\(user)) ON CONFLICT DO NOTHING")
+                _ = try await f.client.write("INSERT INTO app._user (id) VALUES (\(user)) ON CONFLICT DO NOTHING")
+            }
+            for from in users {
+                for to in users where to != from {
+                    for relation in ["friend", "follow"] where Int.random(in: 0..<3, using: &random) > 0 {
+                        edges.insert(Edge(from: from, relation: relation, to: to))
+                    }
+                }
+            }
+            for edge in edges {
+                _ = try await f.client.write(
+                    "INSERT INTO app._relation (user_id, name, other_id) VALUES (\(edge.from), \(edge.relation), \(edge.to))"
+                )
+            }
+            func isRelated(_ user: UserID, _ relation: Subject.Relation, _ owner: UserID) -> Bool {
+                func has(_ from: UserID, _ relation: String, _ to: UserID) -> Bool {
+                    edges.contains(Edge(from: from, relation: relation, to: to))
+                }
+                return switch relation {
+                case .friend: has(user, "friend", owner) && has(owner, "friend", user)
+                case .follower: has(user, "follow", owner)
+                case .followed: has(owner, "follow", user)
+                }
+            }
             var asked: Set<AccessShape> = []
+            var byRelation = 0
             for _ in 0..<300 {
                 let rules = ClassRules.random(&random)
                 let user = users.randomElement(using: &random)!
                 let roles: [RoleName] = ["a", "null", "role1"].filter { _ in Bool.random(using: &random) }
-                let caller: Caller =
-                    Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : Caller(kind: .user(user), roles: roles)
+                let groups: [GroupName] = Bool.random(using: &random) ? ["golf"] : []
+                let known = Caller(
+                    kind: .user(user),
+                    roles: roles,
+                    groups: groups,
+                    isRegistered: Bool.random(using: &random)
+                )
+                let caller: Caller = Int.random(in: 0..<6, using: &random) == 0 ? .anonymous : known
                 let open = RecordAccess(caller).of(rules)
                 for action in AccessAction.allCases {
                     let scope = open.scope(of: action)
@@ -144,6 +227,10 @@ extension ClassRules {
                                 member.isArray
                                     ? row.labels?.contains { $0.isSameText(as: user.rawValue) } ?? false
                                     : row.title?.isSameText(as: user.rawValue) ?? false
+                            } isRelated: { user, relation, owner in
+                                let holds = isRelated(user, relation, owner)
+                                if holds { byRelation += 1 }
+                                return holds
                             }
                         }.map(\.id)
                     )
@@ -155,6 +242,7 @@ extension ClassRules {
                 }
             }
             #expect(asked.count > 50)
+            #expect(byRelation > 100)
         }
     }
 

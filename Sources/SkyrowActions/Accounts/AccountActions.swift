@@ -214,6 +214,7 @@ extension ActionService {
                 roles: account.heldRoles,
                 groups: account.groups,
                 isAdministrator: account.isAdministrator,
+                isRegistered: account.isRegistered,
                 expiresAt: expiresAt
             ),
             for: token.hash,

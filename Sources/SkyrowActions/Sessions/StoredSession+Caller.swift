@@ -4,7 +4,13 @@ import SkyrowStore
 extension StoredSession {
     /// The caller this session makes.
     var caller: Caller {
-        Caller(kind: .user(userID), roles: roles, groups: groups, isAdministrator: isAdministrator)
+        Caller(
+            kind: .user(userID),
+            roles: roles,
+            groups: groups,
+            isAdministrator: isAdministrator,
+            isRegistered: isRegistered
+        )
     }
 
     func isExpired(at now: Timestamp) -> Bool {

@@ -21,7 +21,10 @@ extension DoctorCheck {
                 SELECT 'gone' AS kind, quote_ident(type) AS type, quote_literal(type) AS name, NULL::text AS action,
                     NULL::text AS subject, NULL::boolean AS is_known
                 FROM (
-                    SELECT type FROM \(scope.schema)._class_rule UNION SELECT type FROM \(scope.schema)._class_option
+                    SELECT type FROM \(scope.schema)._class_rule
+                    UNION
+                    SELECT type FROM \(scope.schema)._class_option
+                    WHERE NOT (default_access IS NULL AND list_by IS NULL AND transfer_by = 'master' AND private AND aggregate)
                 ) AS known
                 WHERE type <> ALL (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
@@ -29,6 +32,8 @@ extension DoctorCheck {
                     WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
                     WHEN starts_with(subject, 'role:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
+                    WHEN starts_with(subject, 'group:')
+                        THEN EXISTS (SELECT FROM \(scope.schema)._user_group AS carried WHERE 'group:' || carried.name = subject)
                     WHEN starts_with(subject, 'user:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
                     ELSE true END

@@ -75,6 +75,16 @@ extension RecordRule {
             remedy: "Give it a shorter list: a role that holds these users, for example.",
             command: "SELECT _id, (SELECT count(*) FROM jsonb_object_keys(_access)) FROM {type} WHERE _id = {example};"
         ),
+        .unnotedRelation: RecordRuleText(
+            severity: .warning,
+            fault: "have an access list that names a relation, which is not noted of the type",
+            meaning: """
+                Those entries admit no one. They were written while a trigger was missing or off, or before version 28 of \
+                the tables, or the table was renamed in psql.
+                """,
+            remedy: "Write one of the lists again, which notes it for all.",
+            command: "UPDATE {type} SET _access = _access WHERE _id = {example};"
+        ),
         .publicToPrivate: RecordRuleText(
             severity: .warning,
             fault: "are public and refer to a private one",

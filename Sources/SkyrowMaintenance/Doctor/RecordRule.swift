@@ -10,6 +10,7 @@ enum RecordRule: String, CaseIterable {
     case unknownOwner
     case access
     case longAccess
+    case unnotedRelation
     case publicToPrivate
     case privateToOthers
     case noRevision
@@ -54,6 +55,16 @@ enum RecordRule: String, CaseIterable {
                     pg_column_size(record._access) > 1048576
                     OR (SELECT count(*) FROM jsonb_object_keys(record._access)) > \(literal: "\(AccessList.utmostMaximum)")
                 ) END
+                """
+        case .unnotedRelation:
+            return """
+                record._access ?| ARRAY[\(RecordRule.relations)] AND NOT EXISTS (
+                    SELECT FROM \(schema)._class_option AS option
+                    WHERE option.type = \(literal: table.name.rawValue) AND option.relations @> ARRAY(
+                        SELECT named.name FROM unnest(ARRAY['friend', 'follower', 'followed']) AS named (name)
+                        WHERE record._access ? ('relation:' || named.name)
+                    )
+                )
                 """
         case .publicToPrivate:
             return anyReference(of: table) { "record._database = '_public' AND starts_with(\($0), '~')" }

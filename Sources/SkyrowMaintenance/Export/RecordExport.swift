@@ -138,7 +138,8 @@ extension RecordStore {
         let rows = try await transaction.query(ClassAccess.rows(in: schema))
         var access: [String: ClassAccess] = [:]
         for row in 0..<rows.rowCount {
-            access[try rows.decode(row: row, column: 0)] = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
+            let known = ClassAccess(storedJSON: try rows.decode(row: row, column: 1))
+            if known != ClassAccess() { access[try rows.decode(row: row, column: 0)] = known }
         }
         return access
     }

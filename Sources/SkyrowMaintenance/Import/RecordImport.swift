@@ -54,9 +54,11 @@ package final class RecordImport {
         try await store.reporting {
             let schema = store.schema
             let known = try await transaction.query(
-                "SELECT FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
+                "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
             )
-            guard known.isEmpty else { return }
+            // A row may say no more than that lists of its records name relations.
+            let rules = known.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try known.decode(row: 0, column: 0))
+            guard rules == ClassAccess() else { return }
             let change = ClassAccessChange(type: type, to: access)
             for statement in ClassAccessTable.statements(access, of: change, in: schema) {
                 _ = try await transaction.query(statement)

@@ -100,8 +100,7 @@ extension SchemaFileChange {
     ) throws -> [SQL] {
         let name: SQL = "\(literal: type.rawValue)"
         var statements: [SQL] = [
-            "DELETE FROM \(schema)._class_rule WHERE type = \(name)",
-            "DELETE FROM \(schema)._class_option WHERE type = \(name)",
+            "DELETE FROM \(schema)._class_rule WHERE type = \(name)"
         ]
         for (action, rule) in access.rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let allow = rule.allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
@@ -120,7 +119,9 @@ extension SchemaFileChange {
             """
             INSERT INTO \(schema)._class_option (type, default_access, list_by, transfer_by, private, aggregate) \
             VALUES (\(name), \(list), \(writers), \(literal: access.transferrers.rawValue), \(allowsPrivate), \
-            \(allowsAggregates))
+            \(allowsAggregates)) \
+            ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by, \
+            transfer_by = EXCLUDED.transfer_by, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
             """
         )
         return statements

@@ -26,7 +26,7 @@ package struct MemoryInterpreter {
 
     /// Whether the record is among those that the query is about: the caller may read it, and the predicate is true.
     package func matches(_ record: StoredRecord) -> Bool {
-        query.visibility.records.admits(record) && truth(of: record) == .yes
+        query.visibility.records.admits(record, source) && truth(of: record) == .yes
     }
 
     /// What the predicate is for a record; true where there is none.
@@ -59,7 +59,7 @@ extension ResolvedPredicate {
 }
 
 extension AccessScope {
-    fileprivate func admits(_ record: StoredRecord) -> Bool {
+    fileprivate func admits(_ record: StoredRecord, _ source: RecordSources) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access) { field, user in
             switch record.fields[field.name] {
             case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
@@ -68,6 +68,15 @@ extension AccessScope {
                     if case .text(let id)? = element { id.isSameText(as: user.rawValue) } else { false }
                 }
             case .scalar?, .json?, .opaque?, nil: return false
+            }
+        } isRelated: { user, relation, owner in
+            switch relation {
+            case .friend:
+                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .friend, direction: .mutual))
+            case .follower:
+                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .follow, direction: .outward))
+            case .followed:
+                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .follow, direction: .inward))
             }
         }
     }
@@ -155,7 +164,7 @@ private struct RecordView {
     private func records(of type: RecordTypeName, in value: StoredValue?) -> [StoredRecord] {
         (value?.elements ?? []).compactMap { element in
             guard case .scalar(.text(let id))? = element, let record = source.lookup(type, id),
-                visibility.referenced(type).contains(where: { $0.admits(record) })
+                visibility.referenced(type).contains(where: { $0.admits(record, source) })
             else { return nil }
             return record
         }
@@ -170,7 +179,7 @@ private struct RecordView {
         joined[join] = .missing
         let step = joins[join]
         guard case .scalar(.text(let id))? = value(of: step.reference), let target = source.lookup(step.target, id),
-            visibility.referenced(step.target).contains(where: { $0.admits(target) })
+            visibility.referenced(step.target).contains(where: { $0.admits(target, source) })
         else { return nil }
         joined[join] = .record(target)
         return target
@@ -304,7 +313,7 @@ private struct RecordView {
         guard case .scalar(.text(let id))? = value(of: column) else { return false }
         return source.all(owner.type).contains { record in
             guard owner.idColumn.idForms.contain(record.storedID, amongWireIDs: [owner.wireID]),
-                visibility.referenced(owner.type).contains(where: { $0.admits(record) })
+                visibility.referenced(owner.type).contains(where: { $0.admits(record, source) })
             else { return false }
             var view = RecordView(record, [], visibility, source)
             return (view.value(of: owner.relation)?.elements ?? []).contains { element in
@@ -337,7 +346,7 @@ private struct RecordView {
     /// The values of a query's key in the records that the caller may read and for which its predicate holds.
     private func values(of query: ResolvedSubquery) -> [ResolvedLiteral] {
         var views = source.all(query.type).compactMap { record -> RecordView? in
-            guard visibility.referenced(query.type).contains(where: { $0.admits(record) }) else { return nil }
+            guard visibility.referenced(query.type).contains(where: { $0.admits(record, source) }) else { return nil }
             var view = inside(record, query.joins, number: query.number)
             return query.predicate.map { view.truth($0) == .yes } ?? true ? view : nil
         }

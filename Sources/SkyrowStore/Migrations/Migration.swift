@@ -62,6 +62,11 @@ extension Migration {
         Migration(version: 25, name: "0025_roles", script: text(PackageResources._025_roles_sql)),
         Migration(version: 26, name: "0026_guess_locks", script: text(PackageResources._026_guess_locks_sql)),
         Migration(version: 27, name: "0027_codes_and_mail", script: text(PackageResources._027_codes_and_mail_sql)),
+        Migration(
+            version: 28,
+            name: "0028_relation_entries",
+            script: text(PackageResources._028_relation_entries_sql)
+        ),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

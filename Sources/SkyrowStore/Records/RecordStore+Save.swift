@@ -22,9 +22,31 @@ extension RecordStore {
         try access.requireWriting()
         let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
         return try await reporting {
-            guard atomic, items.count > 1 else { return try await perform(work, on: .client(client)) }
-            return try await client.withTransaction { try await self.perform(work, on: .transaction($0)) }
+            let outcomes: [RecordOutcome]
+            if atomic, items.count > 1 {
+                outcomes = try await client.withTransaction { try await self.perform(work, on: .transaction($0)) }
+            } else {
+                outcomes = try await perform(work, on: .client(client))
+            }
+            await askForRelations(after: work)
+            return outcomes
         }
+    }
+
+    /// The first list of a type that names a relation changes the conditions of the type's statements. Every process hears of it
+    /// by notice; this one has them before it responds.
+    private func askForRelations(after work: SaveWork) async {
+        let catalog = cache.current
+        var types: Set<RecordTypeName> = []
+        for case .draft(let draft) in work.items {
+            guard let rules = catalog[draft.id.type]?.rules,
+                let named = (draft.access ?? rules.defaultAccess)?.relations, !named.isEmpty,
+                !Set(named).isSubset(of: rules.classes?.askedRelations ?? [])
+            else { continue }
+            types.insert(draft.id.type)
+        }
+        // What is saved is saved: the notice comes in any case.
+        if !types.isEmpty { try? await cache.reload(.types(types)) }
     }
 
     /// The same as part of a transaction, which the caller commits, or rolls back when this throws.

@@ -103,8 +103,10 @@ private struct StoredEntries {
     private static let kinds: [(word: StaticString, member: StaticString, hasName: Bool)] = [
         ("public", "public", false), ("users", "users", false), ("registered", "registered", false),
         ("verified", "verified", false), ("owner", "owner", false), ("user:", "user_id", true), ("role:", "role", true),
-        ("group:", "group", true),
+        ("group:", "group", true), ("relation:", "relation", true),
     ]
+
+    private static let relations: [StaticString] = ["relation:friend", "relation:follower", "relation:followed"]
 
     /// False, with nothing done, for a text that is not spelled as expected.
     static func withEmitted(_ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
@@ -183,7 +185,9 @@ private struct StoredEntries {
     }
 
     private static func kind(of key: Slice<UnsafeRawBufferPointer>) -> Int? {
-        kinds.firstIndex { $0.hasName ? starts(key, with: $0.word) : equals(key, $0.word) }
+        // The names of relations are few; a key with another one means no subject.
+        if starts(key, with: "relation:"), !relations.contains(where: { equals(key, $0) }) { return nil }
+        return kinds.firstIndex { $0.hasName ? starts(key, with: $0.word) : equals(key, $0.word) }
     }
 
     private static func starts(_ text: Slice<UnsafeRawBufferPointer>, with word: StaticString) -> Bool {

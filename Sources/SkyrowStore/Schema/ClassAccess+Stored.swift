@@ -2,9 +2,26 @@ internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
 
+/// The rules of a record type as the tables have them, with what a trigger has noted beside them.
+package struct StoredClassAccess: Hashable, Sendable {
+    package let rules: ClassAccess
+    /// The relations of users that lists of the type's records have named.
+    package let relations: Set<Subject.Relation>
+
+    /// Reads a row of ``ClassAccess/rows(in:)``.
+    package init(json text: String) {
+        rules = ClassAccess(storedJSON: text)
+        let noted = try? JSONDocument(Array(text.utf8), depthLimit: 100).withRoot { root in
+            (root["option"]?["relations"]?.elements.compactMap { $0.string }) ?? []
+        }
+        relations = Set((noted ?? []).compactMap(Subject.Relation.init(rawValue:)))
+    }
+}
+
 /// The rules of record types as the tables `_class_rule` and `_class_option` have them.
 extension ClassAccess {
-    /// A row for each type with rules: `type`, and `access`, which ``init(storedJSON:)`` reads.
+    /// A row for each type with rules, or with entries about relations of users: `type`, and `access`, which
+    /// ``init(storedJSON:)`` reads.
     package static func rows(in schema: SQLIdentifier) -> SQL {
         """
         SELECT type, jsonb_build_object('rules', rules, 'option', option)::text AS access

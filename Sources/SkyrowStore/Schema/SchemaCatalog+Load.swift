@@ -159,7 +159,7 @@ extension SchemaCatalog {
         var columns: [RecordTypeName: [RecordColumn]] = [:]
         var reservedCollations: [RecordTypeName: [ReservedColumn: TextCollation]] = [:]
         var indexes: [RecordTypeName: [TableIndex]] = [:]
-        var access: [RecordTypeName: ClassAccess] = [:]
+        var access: [RecordTypeName: StoredClassAccess] = [:]
         var tables: [RecordTable] = []
         var otherNames: Set<String> = []
         if case .types(let types) = part {
@@ -180,7 +180,10 @@ extension SchemaCatalog {
             guard let identifier = try? SQLIdentifier(name.rawValue) else { continue }
             var rules = previous.rules[name] ?? .none
             if let access = access[name] {
-                rules = rules.applying(access) { field in columns.first { $0.field == field }?.type }
+                let relations = RelationEntries(access.relations, in: previous.schema.name)
+                rules = rules.applying(access.rules, relations: relations) { field in
+                    columns.first { $0.field == field }?.type
+                }
             }
             let table = RecordTable(
                 name: name,
@@ -244,7 +247,7 @@ package struct CatalogRow: Hashable, Sendable {
     /// Those of the table, in one of its rows.
     var indexes: [TableIndex] = []
     /// The rules of the type, in one of its rows.
-    var access: ClassAccess?
+    var access: StoredClassAccess?
 
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
@@ -265,7 +268,7 @@ package struct CatalogRow: Hashable, Sendable {
             reservedCollations[reserved] = TextCollation(rawValue: String(words[1]))
         }
         if let text = try result.decode(row: row, column: 12, as: String?.self) { indexes = TableIndex.all(json: text) }
-        access = try result.decode(row: row, column: 18, as: String?.self).map { ClassAccess(storedJSON: $0) }
+        access = try result.decode(row: row, column: 18, as: String?.self).map { StoredClassAccess(json: $0) }
         guard let name = try result.decode(row: row, column: 2, as: String?.self) else { return }
         column = Column(
             name: name,

@@ -23,6 +23,7 @@ package struct AccessShape: Hashable, Sendable {
         static let update = Clause(rawValue: 16)
         static let delete = Clause(rawValue: 32)
         static let member = Clause(rawValue: 64)
+        static let related = Clause(rawValue: 128)
 
         var action: AccessAction? {
             contains(.update) ? .update : contains(.delete) ? .delete : nil
@@ -39,6 +40,8 @@ package struct AccessShape: Hashable, Sendable {
     private struct RuledClause: Hashable {
         var clause: Clause
         var field: MemberField?
+        /// Of one about relations of users, those that lists name.
+        var relations: RelationEntries?
     }
 
     init(_ scope: AccessScope) {
@@ -47,9 +50,11 @@ package struct AccessShape: Hashable, Sendable {
         case .user: packed = Database.user.rawValue
         case .union: packed = Database.union.rawValue
         }
-        guard scope.others.isEmpty, scope.clauses.count <= 7, !scope.clauses.contains(where: { $0.field != nil }) else {
+        guard scope.others.isEmpty, scope.clauses.count <= 7,
+            !scope.clauses.contains(where: { $0.field != nil || $0.relations != nil })
+        else {
             terms = ([scope.clauses] + scope.others).map { term in
-                term.map { RuledClause(clause: Self.clause($0), field: $0.field) }
+                term.map { RuledClause(clause: Self.clause($0), field: $0.field, relations: $0.relations) }
             }
             return
         }
@@ -68,6 +73,9 @@ package struct AccessShape: Hashable, Sendable {
         case .listed(_, .delete): return [.listed, .delete]
         case .member: return .member
         case .unlistedMember: return [.unlisted, .member]
+        case .related(_, .read, _): return .related
+        case .related(_, .update, _): return [.related, .update]
+        case .related(_, .delete, _): return [.related, .delete]
         }
     }
 
@@ -113,6 +121,7 @@ package struct AccessShape: Hashable, Sendable {
             let isMember = member(of: field, on: table)
             return clause.contains(.unlisted) ? "(\(table).\"_access\" IS NULL AND \(isMember))" : isMember
         }
+        if let relations = ruled.relations { return related(clause.action, relations, on: table) }
         if clause.contains(.unlisted) { return "\(table).\"_access\" IS NULL" }
         if clause.contains(.owner) { return "\(table).\"_owner\" = \(parameter: .access(.user))" }
         let isNamed: StatementTemplate =
@@ -124,6 +133,68 @@ package struct AccessShape: Hashable, Sendable {
             WHERE "e"."level" IN (\(levels.joined(separator: ", "))) \
             AND "e"."subject" = ANY ((SELECT \(parameter: .access(.audience))::text::text[])::text[])))
             """
+    }
+
+    /// Whether the list has an entry about what the user is to the owner of the record: whether there is such
+    /// an entry, whether the user has any relation of the kind, which is looked up once a statement, and whether it is one with
+    /// the owner, each by the key of the table.
+    ///
+    /// ```sql
+    /// "r"."_access" ? 'relation:friend'
+    /// AND EXISTS (SELECT FROM "app"."_relation" AS "edge" WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend')
+    /// AND (SELECT "edge"."mutual" FROM "app"."_relation" AS "edge"
+    ///   WHERE "edge"."user_id" = $1 AND "edge"."name" = 'friend' AND "edge"."other_id" = "r"."_owner")
+    /// ```
+    ///
+    /// The second is false and never NULL, which would have PostgreSQL go on to the third. That one is no `EXISTS`, of which
+    /// PostgreSQL would make a table of all relations of the user first.
+    private static func related(
+        _ action: AccessAction?,
+        _ entries: RelationEntries,
+        on table: SQLIdentifier
+    ) -> StatementTemplate {
+        guard let schema = try? SQLIdentifier(entries.schema) else { return "false" }
+        let levels = action.map { action in
+            AccessLevel.allCases.filter { $0.allows(action) }.map { "\(literal: $0.rawValue)" as SQL }
+                .joined(separator: ", ")
+        }
+        let arms = entries.relations.map { relation -> StatementTemplate in
+            let key: SQL = "\(literal: Subject.relation(relation).key)"
+            let isNamed: StatementTemplate =
+                if let levels {
+                    "\(table).\"_access\" ->> \(key) IN (\(levels))"
+                } else {
+                    "\(table).\"_access\" ? \(key)"
+                }
+            let edge = Edge(relation)
+            let edges: StatementTemplate = """
+                FROM \(schema)."_relation" AS "edge" \
+                WHERE "edge".\(edge.user) = \(parameter: .access(.user)) AND "edge"."name" = \(edge.name)
+                """
+            return """
+                (\(isNamed) AND EXISTS (SELECT \(edges)) \
+                AND (SELECT \(edge.holds) \(edges) AND "edge".\(edge.owner) = \(table)."_owner"))
+                """
+        }
+        return "(\(arms.joined(separator: " OR ")))"
+    }
+
+    /// The row of `_relation` that says that a user is something to the owner of a record.
+    private struct Edge {
+        let name: SQL
+        /// Where the user stands, and where the owner does.
+        let user: SQL
+        let owner: SQL
+        let holds: SQL
+
+        init(_ relation: Subject.Relation) {
+            switch relation {
+            case .friend:
+                (name, user, owner, holds) = ("'friend'", "\"user_id\"", "\"other_id\"", "\"edge\".\"mutual\"")
+            case .follower: (name, user, owner, holds) = ("'follow'", "\"user_id\"", "\"other_id\"", "true")
+            case .followed: (name, user, owner, holds) = ("'follow'", "\"other_id\"", "\"user_id\"", "true")
+            }
+        }
     }
 
     /// Whether the user stands in a field. The catalogue has seen that there is such a column (``MemberField``).
@@ -139,7 +210,11 @@ extension AccessClause {
     fileprivate var field: MemberField? {
         switch self {
         case .member(let field, _), .unlistedMember(let field, _): field
-        case .everything, .unlisted, .owner, .listed: nil
+        case .everything, .unlisted, .owner, .listed, .related: nil
         }
+    }
+
+    fileprivate var relations: RelationEntries? {
+        if case .related(_, _, let entries) = self { entries } else { nil }
     }
 }

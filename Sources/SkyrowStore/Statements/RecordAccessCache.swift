@@ -7,15 +7,22 @@ package final class RecordAccessCache: Sendable {
     private final class Entry: Sendable {
         let roles: [RoleName]
         let groups: [GroupName]
+        let isRegistered: Bool
         let audience: Audience
         /// By ``place(of:for:)``; nil for what was not asked for yet.
         let settled: [RecordAccess?]
 
-        init(roles: [RoleName], groups: [GroupName], audience: Audience, settled: [RecordAccess?]) {
-            self.roles = roles
-            self.groups = groups
+        init(_ caller: Caller, audience: Audience, settled: [RecordAccess?]) {
+            roles = caller.roles
+            groups = caller.groups
+            isRegistered = caller.isRegistered
             self.audience = audience
             self.settled = settled
+        }
+
+        /// Whether the user is still what this was made of.
+        func isAbout(_ caller: Caller) -> Bool {
+            roles == caller.roles && groups == caller.groups && isRegistered == caller.isRegistered
         }
     }
 
@@ -37,15 +44,15 @@ package final class RecordAccessCache: Sendable {
         }
         var known = entries.withLock { $0[user] }
         // The session cache gives the same array each time, whose memory `!=` recognises.
-        if let entry = known, entry.roles != caller.roles || entry.groups != caller.groups { known = nil }
+        if let entry = known, !entry.isAbout(caller) { known = nil }
         let place = Self.place(of: database, for: use)
         if let place, let access = known?.settled[place] { return access }
-        let audience = known?.audience ?? Audience(user: user, roles: caller.roles, groups: caller.groups)
+        let audience = known?.audience ?? Audience(of: caller)
         let access = try RecordAccess(opening: database, for: use, by: caller, audience: audience)
         guard let place else { return access }
         var settled = known?.settled ?? [nil, nil, nil, nil]
         settled[place] = access
-        let entry = Entry(roles: caller.roles, groups: caller.groups, audience: audience, settled: settled)
+        let entry = Entry(caller, audience: audience, settled: settled)
         entries.withLock { entries in
             if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
             entries[user] = entry

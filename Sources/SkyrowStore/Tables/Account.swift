@@ -92,6 +92,8 @@ package struct SignedInAccount: Sendable {
     /// Sorted.
     package var groups: [GroupName]
     package var isAdministrator: Bool
+    /// Whether the account is not anonymous.
+    package var isRegistered: Bool
     /// The times before this call; nil at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?

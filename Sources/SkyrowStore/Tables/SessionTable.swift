@@ -9,6 +9,8 @@ package struct StoredSession: Hashable, Sendable {
     /// Sorted.
     package var groups: [GroupName]
     package var isAdministrator: Bool
+    /// Whether the account is not anonymous.
+    package var isRegistered: Bool
     /// nil means never; a session that has ended may still be stored.
     package var expiresAt: Timestamp?
     /// When it was last used, to the minute; nil for one that has just been opened.
@@ -35,6 +37,7 @@ package struct StoredSession: Hashable, Sendable {
         roles: [RoleName],
         groups: [GroupName] = [],
         isAdministrator: Bool,
+        isRegistered: Bool = false,
         expiresAt: Timestamp? = nil,
         lastUsedAt: Timestamp? = nil,
         suspension: AccountSuspension? = nil,
@@ -46,6 +49,7 @@ package struct StoredSession: Hashable, Sendable {
         self.roles = roles
         self.groups = groups
         self.isAdministrator = isAdministrator
+        self.isRegistered = isRegistered
         self.expiresAt = expiresAt
         self.lastUsedAt = lastUsedAt
         self.suspension = suspension
@@ -85,7 +89,7 @@ package struct SessionTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    )
+                    ), \(UserTable.isRegistered("account"))
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
@@ -107,6 +111,7 @@ package struct SessionTable: Sendable {
                 roles: roles,
                 groups: try result.decode(row: 0, column: 12),
                 isAdministrator: try result.decode(row: 0, column: 6),
+                isRegistered: try result.decode(row: 0, column: 13),
                 expiresAt: try Timestamp(result, row: 0, column: 1),
                 lastUsedAt: try Timestamp(result, row: 0, column: 8),
                 suspension: try AccountSuspension(result, row: 0, column: 2),

@@ -59,7 +59,8 @@ package struct UserTable: Sendable {
                         WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
-                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[]
+                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
+                        \(account.passwordHash != nil)
                     FROM "r"
                     """
                 do {
@@ -260,7 +261,7 @@ package struct UserTable: Sendable {
                             SELECT carried.name FROM \(schema)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
-                        before.last_login_at, before.last_seen_at
+                        \(UserTable.isRegistered("before")), before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 )
@@ -330,6 +331,11 @@ package struct UserTable: Sendable {
     }
 
     /// The sorted names, the same with those of the roles that contain them, and whether one of these is an administrator's.
+    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password.
+    static func isRegistered(_ account: SQLIdentifier) -> SQL {
+        "\(account).password_hash IS NOT NULL"
+    }
+
     private func roles(_ given: SQL) -> SQL {
         let held = store.roles.held(from: given)
         return """
@@ -357,7 +363,7 @@ extension SchemaCatalog {
 
 extension SignedInAccount {
     /// Reads a row of the profile's columns, the roles, those held by way of them, whether an administrator's is among
-    /// these, the groups, and the times.
+    /// these, the groups, whether the account is not anonymous, and the times.
     fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
         let next = profile.width
         self.init(
@@ -366,11 +372,12 @@ extension SignedInAccount {
             roles: try result.decode(row: 0, column: next),
             heldRoles: try result.decode(row: 0, column: next + 1),
             groups: try result.decode(row: 0, column: next + 3),
-            isAdministrator: try result.decode(row: 0, column: next + 2)
+            isAdministrator: try result.decode(row: 0, column: next + 2),
+            isRegistered: try result.decode(row: 0, column: next + 4)
         )
-        guard result.columnCount > next + 4 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 4)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 5)
+        guard result.columnCount > next + 5 else { return }
+        lastLoginAt = try Timestamp(result, row: 0, column: next + 5)
+        lastSeenAt = try Timestamp(result, row: 0, column: next + 6)
     }
 }
 

@@ -182,9 +182,9 @@ extension Subject {
             throw malformed("A rule about \(action.rawValue) cannot name \"\(member)\".")
         }
         switch subject {
-        case .registered, .verified, .group, .relation:
-            throw malformed("There is no one yet whom \"\(member)\" would mean, so a rule cannot name it.")
-        case .everyone, .users, .owner, .user, .role, .field:
+        case .verified:
+            throw malformed("There are no verified addresses yet, so a rule cannot ask for one.")
+        case .everyone, .users, .registered, .owner, .user, .role, .group, .relation, .field:
             self = subject
         }
     }

@@ -29,6 +29,7 @@ import Testing
                 rest = try await run.deletes(of: caller, rest)
             }
             #expect(run.cases >= 100_000, "\(run.cases)")
+            run.requireSubjectsThatCount()
             #expect(rest.count < world.leaves.count)
             // Each row of the table that there is has been asked, with each of its answers.
             let expected: [(Int, [OracleAnswer])] = [
@@ -71,6 +72,16 @@ import Testing
             (OracleCaller(user: "bob", groups: ["golf"]), .delete, ["group:golf": "delete"], .yes),
             (OracleCaller(user: "bob", groups: ["golf"]), .update, ["group:golf": "delete"], .denied),
             (OracleCaller(groups: ["golf"]), .read, ["group:golf": "read"], .missing),
+            (OracleCaller(user: "bob"), .update, ["relation:friend": "update"], .yes),
+            (OracleCaller(user: "bob"), .delete, ["relation:friend": "update"], .denied),
+            (OracleCaller(user: "carl"), .read, ["relation:friend": "write"], .missing),
+            (OracleCaller(user: "carl"), .read, ["relation:follower": "read"], .yes),
+            (OracleCaller(user: "bob"), .read, ["relation:follower": "read"], .missing),
+            (OracleCaller(user: "dave"), .delete, ["relation:followed": "write"], .yes),
+            (OracleCaller(user: "carl"), .read, ["relation:followed": "write"], .missing),
+            (OracleCaller(), .read, ["relation:follower": "read"], .missing),
+            (OracleCaller(user: "bob"), .read, ["registered": "read"], .yes),
+            (OracleCaller(user: "bob", isAnonymous: true), .read, ["registered": "read"], .missing),
         ] as [(OracleCaller, OracleAction, [String: String]?, OracleAnswer)]
     )
     func theOracleKnowsTheTable(
@@ -83,204 +94,15 @@ import Testing
             users: ["ann", "bob"],
             roles: ["a", "inner", "middle", "outer"],
             groups: ["golf"],
-            nesting: [("middle", "outer"), ("inner", "middle")]
+            nesting: [("middle", "outer"), ("inner", "middle")],
+            friends: [
+                OracleEdge(from: "ann", to: "bob"), OracleEdge(from: "bob", to: "ann"),
+                OracleEdge(from: "carl", to: "ann"),
+            ],
+            follows: [OracleEdge(from: "carl", to: "ann"), OracleEdge(from: "ann", to: "dave")]
         )
         let record = OracleRecord(id: "1", owner: "ann", list: list)
         #expect(oracle.decide(caller, action, record).answer == answer)
-    }
-}
-
-/// A caller and the credentials that it sends.
-struct OracleClient {
-    var subject: OracleCaller
-    var key: String? = TestService.apiKey
-    var token: String?
-}
-
-/// Records with all kinds of lists, and callers with all kinds of roles and groups.
-struct OracleWorld {
-    let service: TestService
-    let oracle: AccessOracle
-    let callers: [OracleClient]
-    /// Records that others refer to: never deleted.
-    let cards: [OracleRecord]
-    /// Records to delete.
-    let leaves: [OracleRecord]
-
-    static let roles = (0..<60).map { "role \($0)" }
-    static let groups = ["golf", "chess", "bridge", "go"]
-
-    /// Rules of every mode, about every kind of subject.
-    static let rules: [[OracleAction: OracleRule]] = [
-        [.read: OracleRule(allow: []), .update: OracleRule(allow: ["users"], mode: "override")],
-        [
-            .read: OracleRule(allow: ["role:role 1", "role:role 2", "role:role 3", "owner"], mode: "override"),
-            .update: OracleRule(allow: ["users"], mode: "override"),
-            .delete: OracleRule(allow: ["public"], mode: "override"),
-        ],
-        [
-            .read: OracleRule(allow: ["users", "role:role 4"], mode: "require"),
-            .update: OracleRule(allow: ["owner", "field:members"], mode: "require"),
-            .delete: OracleRule(allow: ["role:role 5", "role:role 6", "role:role 7"], mode: "require"),
-        ],
-        [
-            .read: OracleRule(allow: ["role:role 8", "field:members"]),
-            .update: OracleRule(allow: ["role:role 9", "field:members"]), .delete: OracleRule(allow: []),
-        ],
-        [
-            .read: OracleRule(allow: ["public"], mode: "override"), .update: OracleRule(allow: [], mode: "override"),
-            .delete: OracleRule(allow: ["field:members"], mode: "override"),
-        ],
-        [
-            .read: OracleRule(allow: ["field:members", "role:role 10"], mode: "require"),
-            .update: OracleRule(allow: ["owner", "role:role 11"], mode: "override"),
-            .delete: OracleRule(allow: ["public"], mode: "require"),
-        ],
-        [.read: OracleRule(allow: ["public"], mode: "require"), .update: OracleRule(allow: ["users"])],
-    ]
-    private static let userCount = 14
-
-    init(_ service: TestService, _ random: inout SeededGenerator) async throws {
-        self.service = service
-        let types = """
-            {"record_types": {
-              "card": {"fields": [{"name": "n", "type": "integer"}, {"name": "title", "type": "string"},
-                {"name": "members", "type": "array(string)"}]},
-              "leaf": {"fields": [{"name": "n", "type": "integer"}]},
-              "holder": {"fields": [{"name": "card", "type": "ref(card)"}, {"name": "deck", "type": "relation(card)"},
-                {"name": "cards", "type": "array(ref(card))"}]}}}
-            """
-        let made = try await service.call("schema:create", types, key: TestService.masterKey)
-        guard made["error"] == .null else { throw UnexpectedResponse(response: "\(made)") }
-        _ = try await service.database.psql(
-            "INSERT INTO app._role (name) VALUES " + Self.roles.map { "('\($0)')" }.joined(separator: ", ")
-        )
-        // A role is put into later ones only, so that there is no circle; a chain of seven and some of chance.
-        var nesting: [(inner: String, outer: String)] = (0..<6).map { (Self.roles[$0], Self.roles[$0 + 1]) }
-        while nesting.count < 30 {
-            let (a, b) = (Int.random(in: 7..<60, using: &random), Int.random(in: 7..<60, using: &random))
-            let step = (inner: Self.roles[min(a, b)], outer: Self.roles[max(a, b)])
-            if a != b, !nesting.contains(where: { $0 == step }) { nesting.append(step) }
-        }
-        _ = try await service.database.psql(
-            "INSERT INTO app._role_role (member, role) VALUES "
-                + nesting.map { "('\($0.inner)', '\($0.outer)')" }.joined(separator: ", ")
-        )
-        var callers = [
-            OracleClient(subject: OracleCaller()),
-            OracleClient(subject: OracleCaller(isMaster: true), key: TestService.masterKey),
-        ]
-        let sizes = [0, 0, 1, 1, 2, 3, 4, 5, 6, 8, 12, 30, 50, 60]
-        for number in 0..<Self.userCount {
-            let (id, _) = try await service.signUp("user\(number)")
-            let roles = Array(Self.roles.shuffled(using: &random).prefix(sizes[number]))
-            if !roles.isEmpty {
-                _ = try await service.database.psql(
-                    "INSERT INTO app._user_role (user_id, role) VALUES "
-                        + roles.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
-                )
-            }
-            let groups = Array(Self.groups.shuffled(using: &random).prefix(number % 4))
-            if !groups.isEmpty {
-                _ = try await service.database.psql(
-                    "INSERT INTO app._user_group (user_id, name) VALUES "
-                        + groups.map { "('\(id)', '\($0)')" }.joined(separator: ", ")
-                )
-            }
-            // A new session, of which nothing is known from before it had roles.
-            let login = try await service.call(
-                "auth:login",
-                #"{"auth_data":{"username":"user\#(number)"},"password":"a long secret"}"#
-            )
-            guard let token = login["result"]["access_token"].string else {
-                throw UnexpectedResponse(response: "\(login)")
-            }
-            callers.append(
-                OracleClient(subject: OracleCaller(user: id, roles: Set(roles), groups: Set(groups)), token: token)
-            )
-        }
-        self.callers = callers
-        let users = callers.compactMap(\.subject.user)
-        oracle = AccessOracle(
-            users: Set(users),
-            roles: Set(Self.roles),
-            groups: Set(callers.flatMap(\.subject.groups)),
-            nesting: nesting
-        )
-        cards = (0..<420).map { Self.record("c\($0)", users, privately: $0 % 7 == 0, &random) }
-        leaves = (0..<120).map { Self.record("l\($0)", users, privately: false, &random) }
-        try await insert(cards, into: "card")
-        try await insert(leaves, into: "leaf")
-        _ = try await service.database.psql(
-            """
-            SET search_path = app;
-            INSERT INTO holder (_id, card) SELECT 'of-' || _id, _id FROM card WHERE _database = '_public';
-            INSERT INTO holder (_id, cards) SELECT 'all', array_agg(_id ORDER BY n) FROM card WHERE _database = '_public';
-            INSERT INTO "holder.deck" (_from, _to) SELECT 'all', _id FROM card WHERE _database = '_public';
-            ANALYZE card; ANALYZE holder
-            """
-        )
-    }
-
-    private static func record(
-        _ id: String,
-        _ users: [String],
-        privately: Bool,
-        _ random: inout SeededGenerator
-    ) -> OracleRecord {
-        var record = OracleRecord(id: id)
-        if privately, let user = users.randomElement(using: &random) { record.database = user }
-        if Int.random(in: 0..<5, using: &random) > 0 { record.owner = users.randomElement(using: &random) }
-        if Int.random(in: 0..<40, using: &random) == 0 { record.owner = "ghost" }
-        record.members = Set(users.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)))
-        guard Int.random(in: 0..<5, using: &random) > 0 else { return record }
-        let count = Int.random(in: 0...5, using: &random)
-        var list: [String: String] = [:]
-        for _ in 0..<count {
-            let level = ["read", "read", "update", "delete", "write"].randomElement(using: &random)
-            list[subject(users, &random)] = level
-        }
-        record.list = list
-        return record
-    }
-
-    private static func subject(_ users: [String], _ random: inout SeededGenerator) -> String {
-        switch Int.random(in: 0..<20, using: &random) {
-        case 0, 1: "public"
-        case 2: "users"
-        case 3: "owner"
-        case 4: ["role:no such role", "user:ghost", "role:", "role:Role 1"].randomElement(using: &random) ?? ""
-        case 5: ["group:none", "registered", "verified", "relation:friend", "odd"].randomElement(using: &random) ?? ""
-        case 6, 7: "group:" + (groups.randomElement(using: &random) ?? "")
-        case 8..<11: "user:" + (users.randomElement(using: &random) ?? "")
-        default: "role:" + (roles.randomElement(using: &random) ?? "")
-        }
-    }
-
-    private func insert(_ records: [OracleRecord], into type: String) async throws {
-        let rows = records.enumerated().map { number, record in
-            let id = record.database == "_public" ? record.id : "~\(record.database)/\(record.id)"
-            let owner = record.owner.map { "'\($0)'" } ?? "NULL"
-            let list = record.list.map { list in
-                "'{" + list.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ") + "}'"
-            }
-            return "('\(id)', '\(record.database)', \(owner), \(list ?? "NULL"), \(number))"
-        }
-        _ = try await service.database.psql(
-            """
-            INSERT INTO app.\(type) (_id, _database, _owner, _access, n) VALUES \(rows.joined(separator: ",\n"));
-            """
-        )
-        guard type == "card" else { return }
-        let members = records.enumerated().map { number, record in
-            "(\(number), ARRAY[\(record.members.sorted().map { "'\($0)'" }.joined(separator: ", "))]::text[])"
-        }
-        _ = try await service.database.psql(
-            """
-            UPDATE app.card SET title = 'alpha number ' || card.n, members = one.members
-            FROM (VALUES \(members.joined(separator: ",\n"))) AS one (n, members) WHERE one.n = card.n
-            """
-        )
     }
 }
 
@@ -297,6 +119,29 @@ struct OracleRun {
         self.world = world
         self.seed = seed
         oracle = world.oracle
+    }
+
+    /// Expects of each kind of relation, and of being registered, that it is what opens some records to some callers, and of each
+    /// of those records that it is closed to others.
+    func requireSubjectsThatCount() {
+        let callers = world.callers.filter { $0.subject.user != nil }.map(\.subject)
+        func decisions(_ records: [OracleRecord], _ action: OracleAction) -> [OracleAnswer] {
+            records.flatMap { record in callers.map { oracle.decide($0, action, record).answer } }
+        }
+        for key in OracleWorld.relations + ["registered"] {
+            for action in OracleAction.allCases {
+                let named = world.cards.filter { $0.list?[key] != nil }
+                let without = named.map { record in
+                    var record = record
+                    record.list?[key] = nil
+                    return record
+                }
+                let answers = decisions(named, action)
+                let opened = zip(answers, decisions(without, action)).filter { $0.0 == .yes && $0.1 != .yes }.count
+                let closed = answers.filter { $0 != .yes }.count
+                #expect(opened > 0 && closed > 0, "\(key) \(action): \(opened), \(closed)")
+            }
+        }
     }
 
     /// Gives the cards other rules.

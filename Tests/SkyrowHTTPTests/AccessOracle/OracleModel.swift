@@ -7,6 +7,8 @@ struct OracleCaller {
     /// Those that were given to the user.
     var roles: Set<String> = []
     var groups: Set<String> = []
+    /// Whether the account is anonymous.
+    var isAnonymous = false
     var isMaster = false
 }
 
@@ -50,6 +52,13 @@ struct OracleDecision: Hashable {
     var answer: OracleAnswer
 }
 
+/// What one user has done about another one.
+struct OracleEdge: Hashable {
+    var from: String
+    var to: String
+}
+
+/// Decides as the table says, of the users, roles and relations that there are.
 struct AccessOracle {
     /// The users and roles that there are.
     var users: Set<String>
@@ -58,7 +67,9 @@ struct AccessOracle {
     var groups: Set<String> = []
     /// Which roles are put into which: the users of the first count as users of the second.
     var nesting: [(inner: String, outer: String)] = []
-
+    /// Who has added whom as a friend, and who follows whom.
+    var friends: Set<OracleEdge> = []
+    var follows: Set<OracleEdge> = []
     /// The rules that the type has.
     var rules: [OracleAction: OracleRule] = [:]
 
@@ -106,8 +117,15 @@ struct AccessOracle {
         var subjects: Set<String> = ["public"]
         if let user = caller.user {
             subjects.formUnion(["users", "user:\(user)"])
+            if !caller.isAnonymous { subjects.insert("registered") }
             subjects.formUnion(held(caller.roles).map { "role:\($0)" })
             subjects.formUnion(caller.groups.map { "group:\($0)" })
+            if let owner = record.owner {
+                let (there, back) = (OracleEdge(from: user, to: owner), OracleEdge(from: owner, to: user))
+                if friends.contains(there), friends.contains(back) { subjects.insert("relation:friend") }
+                if follows.contains(there) { subjects.insert("relation:follower") }
+                if follows.contains(back) { subjects.insert("relation:followed") }
+            }
         }
         let isOwner = caller.user != nil && record.owner == caller.user
         let isMember = caller.user.map { record.members.contains($0) } ?? false
@@ -145,8 +163,9 @@ struct AccessOracle {
 
     /// Whether a key names anybody.
     private func names(_ key: String) -> Bool {
-        if key == "public" || key == "users" { return true }
+        if key == "public" || key == "users" || key == "registered" { return true }
         if key.hasPrefix("user:") { return users.contains(String(key.dropFirst(5))) }
+        if ["relation:friend", "relation:follower", "relation:followed"].contains(key) { return true }
         if key.hasPrefix("group:") { return groups.contains(String(key.dropFirst(6))) }
         if key.hasPrefix("role:") { return roles.contains(String(key.dropFirst(5))) }
         return false

@@ -389,6 +389,15 @@ import Testing
         ),
         (
             """
+            ALTER TABLE note DISABLE TRIGGER _note_relation_entry;
+            INSERT INTO note (_id, _access) VALUES ('unnoted', '{"public": "read", "relation:followed": "read"}');
+            ALTER TABLE note ENABLE TRIGGER _note_relation_entry
+            """,
+            .records,
+            "1 row of note have an access list that names a relation, which is not noted of the type, such as 'unnoted'"
+        ),
+        (
+            """
             ALTER TABLE note DROP CONSTRAINT IF EXISTS _reserved_columns_fit;
             INSERT INTO note (_id, _access) SELECT 'long', jsonb_object_agg('role:' || i, 'read') FROM generate_series(1, 10001) AS i
             """,

@@ -54,9 +54,9 @@ import Testing
                 condition: "(_owner IS NOT NULL)"
             ),
         ]
-        table.triggers = ["_stamp", "_tombstone_deleted", "_tombstone_truncated", "_tombstone_renamed"].map {
-            InventoryTrigger(name: $0, function: $0)
-        }
+        table.triggers = [
+            "_stamp", "_tombstone_deleted", "_tombstone_truncated", "_tombstone_renamed", "_note_relation_entry",
+        ].map { InventoryTrigger(name: $0, function: $0) }
         table.checks = [InventoryCheck(name: "_reserved_columns_fit")]
         return table
     }

@@ -26,6 +26,7 @@ import Testing
         ("ALTER TABLE % DISABLE TRIGGER _tombstone_deleted", "%:_tombstone_deleted", true),
         ("DROP TRIGGER _tombstone_truncated ON %", "%:_tombstone_truncated", true),
         ("DROP TRIGGER _tombstone_renamed ON %", "%:_tombstone_renamed", true),
+        ("DROP TRIGGER _note_relation_entry ON %", "%:_note_relation_entry", true),
         ("ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit", "%:_reserved_columns_fit", true),
         (
             "ALTER TABLE % DROP CONSTRAINT _reserved_columns_fit; ALTER TABLE % ADD CONSTRAINT _reserved_columns_fit "

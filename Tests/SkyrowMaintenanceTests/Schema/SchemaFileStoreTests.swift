@@ -193,6 +193,9 @@ import Testing
             #expect(try await fixture.store.schemaDocument() == document)
             #expect(try await fixture.store.classAccess.access(of: type("film")) == access)
             #expect(fixture.store.cache.current[type("film")]?.rules.isPublicOnly == true)
+            // That lists name relations is no rule: a file says nothing of it, and leaves it.
+            try await fixture.psql(#"INSERT INTO film (_id, _access) VALUES ('1', '{"relation:friend": "read"}')"#)
+            #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
             // A type of another name has the rules; the file may say others at once.
             film.renamedFrom = type("film")
             film.access?.rules[.create] = nil
@@ -209,6 +212,7 @@ import Testing
             let removal = try await apply(document, to: fixture)
             #expect(removal.difference.changes.map(\.change.summary) == ["rules of access: none"])
             #expect(try await fixture.store.classAccess.access(of: type("movie")) == ClassAccess())
+            #expect(try await fixture.psql("SELECT type FROM _class_option WHERE relations = '{friend}'") == "movie")
             // Of a field in which no users stand, and of a list that no record may have.
             film.access = access
             film.fields = [:]

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AgreementTests {
     private static let callers: [(Caller, DatabaseScope)] = [
         (.anonymous, .everyone), (.ann, .everyone), (.bob, .everyone),
-        (Caller(kind: .user("carl"), roles: ["r1"]), .everyone),
+        (Caller(kind: .user("carl"), roles: ["r1"], groups: ["golf"], isRegistered: true), .everyone),
         (Caller(kind: .user("Ann"), roles: (0..<8).map { "r\($0)" }), .everyone),
         (.ann, .user("ann")), (.bob, .user("bob")), (.master, .everyone), (.master, .user("ann")), (.master, .union),
     ]
@@ -22,7 +22,12 @@ import Testing
         var catalog: SchemaCatalog { store.cache.current }
 
         func interpreter(_ query: ResolvedQuery) -> MemoryInterpreter {
-            MemoryInterpreter(query, lookup: { world.record($0, $1) }, all: { world.all($0) })
+            MemoryInterpreter(
+                query,
+                lookup: { world.record($0, $1) },
+                all: { world.all($0) },
+                isRelated: { world.isRelated($0, $1) }
+            )
         }
     }
 
@@ -180,6 +185,7 @@ import Testing
                     for (name, member) in [(AgreementWorld.thing, "labels"), (AgreementWorld.place, "title")] {
                         let subjects: [Subject] = [
                             .everyone, .users, .owner, .user("ann"), .role("r1"), .role("r5"), .field(field(member)),
+                            .group("golf"), .registered,
                         ]
                         let count = random.element([0, 1, 1, 2, 3])
                         var change = ClassAccessChange(type: name)

@@ -10,6 +10,14 @@ import SkyrowTestSupport
 struct AgreementWorld {
     /// By type and stored id.
     private(set) var records: [RecordTypeName: [String: StoredRecord]] = [:]
+    /// What users have done about each other.
+    private(set) var edges: Set<Edge> = []
+
+    struct Edge: Hashable {
+        var from: UserID
+        var relation: UserRelation
+        var to: UserID
+    }
 
     static let thing = type("thing")
     static let place = type("place")
@@ -72,6 +80,13 @@ struct AgreementWorld {
             stamp(&record, &random)
             add(record)
         }
+        for from in AgreementCorpus.users {
+            for to in AgreementCorpus.users where to != from {
+                for relation in [UserRelation.friend, .follow] where random.oneIn(2) {
+                    edges.insert(Edge(from: UserID(from), relation: relation, to: UserID(to)))
+                }
+            }
+        }
         for number in 0..<24 { add(record(Self.place, Self.placeFields, number, &random)) }
         for number in 0..<count { add(record(Self.thing, Self.thingFields, number, &random)) }
     }
@@ -106,6 +121,11 @@ struct AgreementWorld {
                 AccessList([AccessEntry(.user("ann"), .write)]),
                 AccessList([AccessEntry(.role("r1"), .read), AccessEntry(.user("bob"), .read)]),
             ])
+            // Of one type, so that there is another whose conditions have no relations.
+            if type == Self.thing, random.oneIn(2) {
+                let relation = random.element(Subject.Relation.allCases)
+                record.access = AccessList([AccessEntry(.relation(relation), .read)])
+            }
         }
         stamp(&record, &random)
         for (name, type, sql) in fields where !random.oneIn(4) || type == .sequence {
@@ -185,6 +205,18 @@ struct AgreementWorld {
         records[type]?[storedID].flatMap { $0.storedID.isSameText(as: storedID) ? $0 : nil }
     }
 
+    /// Whether a user is something to another one: the other one is who the predicate or the record names.
+    func isRelated(_ other: UserID, _ relation: ResolvedUserRelation) -> Bool {
+        func has(_ from: UserID, _ to: UserID) -> Bool {
+            edges.contains(Edge(from: from, relation: relation.relation, to: to))
+        }
+        return switch relation.direction {
+        case .outward: has(relation.user, other)
+        case .inward: has(other, relation.user)
+        case .mutual: has(relation.user, other) && has(other, relation.user)
+        }
+    }
+
     // MARK: In tables
 
     /// Writes all records into their tables.
@@ -192,6 +224,17 @@ struct AgreementWorld {
         try await client.withTransaction { transaction in
             for type in [RecordTypeName.user, Self.place, Self.thing] {
                 for record in all(type) { _ = try await transaction.query(try Self.insertion(of: record)) }
+            }
+            _ = try await transaction.query(
+                "INSERT INTO app._user (id) SELECT _id FROM app.\"user\" ON CONFLICT DO NOTHING"
+            )
+            for edge in edges {
+                _ = try await transaction.query(
+                    """
+                    INSERT INTO app._relation (user_id, name, other_id)
+                    VALUES (\(edge.from), \(edge.relation.rawValue), \(edge.to))
+                    """
+                )
             }
             for record in all(Self.thing) {
                 for (name, _) in Self.relations {
