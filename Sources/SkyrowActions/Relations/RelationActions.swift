@@ -63,21 +63,39 @@ extension ActionService {
     }
 
     /// `relation:query`: a part of the users of a relation of the caller's.
-    package func relations(_ query: RelationQuery, by caller: Caller) async throws(SkyrowError) -> RelationPage {
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    package func relations(
+        _ query: RelationQuery,
+        by caller: Caller,
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> RelationPage {
         try await observed(.relationQuery) { () async throws(SkyrowError) in
-            try await page(query, by: caller)
+            try await page(query, by: caller, turn)
         }
     }
 
     /// `relation:requests`: a part of the users who have added the caller as a friend and whom the caller has not added.
-    package func relationRequests(_ query: RelationQuery, by caller: Caller) async throws(SkyrowError) -> RelationPage {
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    package func relationRequests(
+        _ query: RelationQuery,
+        by caller: Caller,
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> RelationPage {
         try await observed(.relationRequests) { () async throws(SkyrowError) in
-            try await page(query, by: caller)
+            try await page(query, by: caller, turn)
         }
     }
 
-    private func page(_ query: RelationQuery, by caller: Caller) async throws(SkyrowError) -> RelationPage {
+    private func page(
+        _ query: RelationQuery,
+        by caller: Caller,
+        _ turn: ReadTurn?
+    ) async throws(SkyrowError) -> RelationPage {
         let user = try caller.requiredUser()
+        // What is counted are edges with the profiles at their ends, up to 101,000.
+        try await turn?.move(to: .join)
         let access = try recordAccess(to: .everyone, for: .reading, by: caller)
         let found = try await store.relations.users(of: user, query, readableBy: access)
         let profiles = try await profiles(of: found.users.map(\.id), by: caller)

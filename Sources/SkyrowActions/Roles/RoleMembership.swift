@@ -123,10 +123,18 @@ extension ActionService {
     }
 
     /// `role:list`: a part of the roles that the caller sees.
-    package func roles(_ page: PageRequest, by caller: Caller) async throws(SkyrowError) -> MemberPage<Role> {
+    ///
+    /// - Parameter turn: the one that the request has among the reads; nil for none.
+    package func roles(
+        _ page: PageRequest,
+        by caller: Caller,
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> MemberPage<Role> {
         try await observed(.roleList) { () async throws(SkyrowError) in
             try caller.requireUserOrMaster()
             let seesAll = caller.isMaster || caller.isAdministrator
+            // For one who sees few of many roles all lists are read.
+            if !seesAll { try await turn?.move(to: .scan) }
             return try await store.roles.list(readableBy: seesAll ? nil : Audience(of: caller), page)
         }
     }

@@ -304,7 +304,7 @@ struct ActionCall: Sendable {
         case .roleList:
             let page = try PageRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.roles(try await service.roles(page, by: context.caller)))
+                .membership(.roles(try await service.roles(page, by: context.caller, turn: context.turn)))
             }
         case .groupAdd:
             let request = try GroupRequest(parameters: parameters)
@@ -334,12 +334,16 @@ struct ActionCall: Sendable {
         case .relationQuery:
             let query = try RelationQuery(queryParameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.relationPage(try await service.relations(query, by: context.caller)))
+                .membership(
+                    .relationPage(try await service.relations(query, by: context.caller, turn: context.turn))
+                )
             }
         case .relationRequests:
             let query = try RelationQuery(requestsParameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.relationPage(try await service.relationRequests(query, by: context.caller)))
+                .membership(
+                    .relationPage(try await service.relationRequests(query, by: context.caller, turn: context.turn))
+                )
             }
         case .relationBlock:
             let request = try RelationBlockRequest(parameters: parameters)

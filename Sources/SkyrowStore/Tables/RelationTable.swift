@@ -136,22 +136,23 @@ package struct RelationTable: Sendable {
                 """
             // Of a user whom a million follow, no more are counted than can be passed over and one part besides.
             let bound = Int64(RecordQuery.maximumOffset + PageRequest.maximumLimit)
-            let counted = try await store.client.read(
-                "SELECT count(*) FROM (SELECT \(edges) LIMIT \(bound)) AS related"
-            )
             let result = try await store.client.read(
                 """
-                SELECT edge.\(others), edge.mutual \(edges)
-                ORDER BY edge.\(others) LIMIT \(Int64(query.limit)) OFFSET \(Int64(query.offset))
+                SELECT counted.number, part.id, part.mutual
+                FROM (SELECT count(*) AS number FROM (SELECT \(edges) LIMIT \(bound)) AS related) AS counted
+                LEFT JOIN (
+                    SELECT edge.\(others) AS id, edge.mutual \(edges)
+                    ORDER BY edge.\(others) LIMIT \(Int64(query.limit)) OFFSET \(Int64(query.offset))
+                ) AS part ON true
+                ORDER BY part.id
                 """
             )
-            let users = try (0..<result.rowCount).map { row in
-                (
-                    id: try result.decode(row: row, column: 0, as: UserID.self),
-                    isMutual: try result.decode(row: row, column: 1, as: Bool.self)
-                )
+            let users = try (0..<result.rowCount).compactMap { row -> (id: UserID, isMutual: Bool)? in
+                // The count stands alone where the part is empty.
+                guard let id = try result.decode(row: row, column: 1, as: UserID?.self) else { return nil }
+                return (id, try result.decode(row: row, column: 2))
             }
-            return (users, Int(try counted.decode(row: 0, column: 0, as: Int64.self)))
+            return (users, Int(try result.decode(row: 0, column: 0, as: Int64.self)))
         }
     }
 
