@@ -31,7 +31,15 @@ import Testing
             )
             // Seen at once where it was done: no request goes on with the old roles.
             let admin = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
-            #expect(admin == Caller(kind: .user(ann.userID), roles: ["Admin", "writer"], isAdministrator: true))
+            #expect(
+                admin
+                    == Caller(
+                        kind: .user(ann.userID),
+                        roles: ["Admin", "writer"],
+                        isAdministrator: true,
+                        isRegistered: true
+                    )
+            )
             try await fixture.service.revokeRoles(
                 RoleMembersRequest(roles: ["Admin", "unknown"], users: [ann.userID]),
                 by: admin
@@ -41,7 +49,7 @@ import Testing
             }
             #expect(
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .user)
-                    == Caller(kind: .user(ann.userID), roles: ["writer"])
+                    == Caller(kind: .user(ann.userID), roles: ["writer"], isRegistered: true)
             )
         }
     }

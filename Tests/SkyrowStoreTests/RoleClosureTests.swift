@@ -89,7 +89,14 @@ import Testing
             #expect(error?.code == .invalidArgument)
             // A role by itself gives no more either.
             try await f.psql("DELETE FROM _user_role; DELETE FROM _role_role")
-            try await f.psql("INSERT INTO _role_role SELECT 'r' || i + 1, 'r' || i FROM generate_series(1, 999) AS i")
+            // Checking each of them on the way would take a minute.
+            try await f.psql(
+                """
+                ALTER TABLE _role_role DISABLE TRIGGER _check_role_role;
+                INSERT INTO _role_role SELECT 'r' || i + 1, 'r' || i FROM generate_series(1, 999) AS i;
+                ALTER TABLE _role_role ENABLE TRIGGER _check_role_role
+                """
+            )
             let further = await #expect(throws: (any Error).self) {
                 try await f.psql("INSERT INTO _role_role VALUES ('r1', 'r1001')")
             }
