@@ -22,7 +22,8 @@ package final class ActionService: Service, Sendable {
     /// The application that the records are of.
     package let application: ApplicationName
     let clock: ServiceClock
-    private let currentKeys: Mutex<AccessKeys>
+    let currentKeys: Mutex<AccessKeys>
+    let keyKnowledge = Mutex(KeyKnowledge())
     let accesses = RecordAccessCache()
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>

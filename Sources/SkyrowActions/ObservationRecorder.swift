@@ -99,7 +99,7 @@ package final class ObservationRecorder: Sendable {
                 metadata: ["events": "\(count)", "error": "\(reason)"]
             )
         case .usesLost(let reason):
-            logger.warning("The last use of sessions could not be recorded", metadata: ["error": "\(reason)"])
+            logger.warning("The last use of sessions or keys could not be recorded", metadata: ["error": "\(reason)"])
         case .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
             break
         }

@@ -42,7 +42,7 @@ package struct ServiceClock: Sendable {
 extension Timestamp {
     /// This instant and a duration, as far as microseconds count; what is beyond them is infinite, as in PostgreSQL, and an
     /// infinite instant stays one.
-    func adding(_ duration: Duration) -> Timestamp {
+    package func adding(_ duration: Duration) -> Timestamp {
         guard self != .infinity, self != .negativeInfinity else { return self }
         let (seconds, attoseconds) = duration.components
         let (sum, isBeyond) = microseconds.addingReportingOverflow(

@@ -2,8 +2,8 @@ package import SkyrowModel
 
 /// How a service is to behave; every value has a default.
 package struct ServiceConfiguration: Sendable {
-    /// The key that lets clients in, and the one that passes every rule; nil where the database alone has keys.
-    package var keys: (api: Secret, master: Secret)?
+    /// The keys that let clients in, and those that pass every rule; nil where the database alone has keys.
+    package var keys: GivenKeys?
     /// How long a session lasts, whatever use is made of it; nil means for ever.
     package var tokenLifetime: Duration?
     /// How long a session may go unused; nil means for ever.
@@ -37,7 +37,7 @@ package struct ServiceConfiguration: Sendable {
     package var relationAudience: RelationAudience
 
     package init(
-        keys: (api: Secret, master: Secret)? = nil,
+        keys: GivenKeys? = nil,
         tokenLifetime: Duration? = .seconds(365 * 86_400),
         sessionIdle: Duration? = .seconds(90 * 86_400),
         sessionLimit: Int = 50,
@@ -72,6 +72,21 @@ package struct ServiceConfiguration: Sendable {
         self.scans = scans
         self.groupRule = groupRule
         self.relationAudience = relationAudience
+    }
+}
+
+/// The keys that a service was given: one of each kind, and a second one while it is changed.
+package struct GivenKeys: Sendable {
+    package var api: [Secret]
+    package var master: [Secret]
+
+    package init(api: [Secret], master: [Secret]) {
+        self.api = api
+        self.master = master
+    }
+
+    package init(api: Secret, master: Secret) {
+        self.init(api: [api], master: [master])
     }
 }
 

@@ -7,17 +7,21 @@ package struct Credentials: Sendable, Hashable {
     package var actingUserID: UserID?
     /// Whether the request comes from where the master key counts; elsewhere it is as wrong as any other.
     package var admitsMasterKey: Bool
+    /// The address that the request comes from; nil for the machine itself.
+    package var address: ClientAddress?
 
     package init(
         key: String? = nil,
         accessToken: String? = nil,
         actingUserID: UserID? = nil,
-        admitsMasterKey: Bool = true
+        admitsMasterKey: Bool = true,
+        address: ClientAddress? = nil
     ) {
         self.key = key
         self.accessToken = accessToken
         self.actingUserID = actingUserID
         self.admitsMasterKey = admitsMasterKey
+        self.address = address
     }
 }
 

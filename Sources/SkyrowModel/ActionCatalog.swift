@@ -1,6 +1,6 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogSessions, ActionCatalogMembership and
-/// ActionCatalogRelations).
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogSessions, ActionCatalogMembership,
+/// ActionCatalogRelations and ActionCatalogKeys).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -61,6 +61,10 @@ package enum ActionCatalog {
         case .relationQuery: relationQuery
         case .relationRequests: relationRequests
         case .relationBlock: relationBlock
+        case .keyCreate: keyCreate
+        case .keyList: keyList
+        case .keyRotate: keyRotate
+        case .keyRevoke: keyRevoke
         }
     }
 

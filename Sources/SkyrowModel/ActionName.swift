@@ -53,6 +53,10 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case relationQuery = "relation:query"
     case relationRequests = "relation:requests"
     case relationBlock = "relation:block"
+    case keyCreate = "key:create"
+    case keyList = "key:list"
+    case keyRotate = "key:rotate"
+    case keyRevoke = "key:revoke"
 }
 
 extension ActionName {

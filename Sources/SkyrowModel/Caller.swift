@@ -17,6 +17,8 @@ public struct Caller: Hashable, Sendable {
     public var isAdministrator: Bool
     /// True when the user's account is not anonymous.
     public var isRegistered: Bool
+    /// The key with scopes that the request came with, if it has one that limits it.
+    package var key: KeyGrant?
 
     public init(
         kind: Kind,
@@ -49,4 +51,7 @@ public struct Caller: Hashable, Sendable {
         case .master: true
         }
     }
+
+    /// Whether it is the operator, who has no limits; a server's key passes rules, but is one of many clients.
+    package var isOperator: Bool { isMaster && key == nil }
 }

@@ -70,6 +70,19 @@ package final class RecordAccess: Sendable {
         return access
     }
 
+    /// Throws `102 PermissionDenied` where the key of the request is not for records of a type.
+    package func requireReading(_ type: RecordTypeName) throws(SkyrowError) {
+        if let scope = caller.key?.missing(reading: type) { throw .scopeMissing(scope) }
+    }
+
+    /// Throws `102 PermissionDenied` where the key of the request does not change records of a type.
+    package func requireWriting(_ type: RecordTypeName) throws(SkyrowError) {
+        if let scope = caller.key?.missing(writing: type) { throw .scopeMissing(scope) }
+    }
+
+    /// Whether the key of the request may be limited to some types.
+    package var hasScopes: Bool { caller.key != nil }
+
     /// The user whose ids conditions ask for, and the keys of the audience in them.
     package var conditionUser: UserID? { audience.user }
     package var audienceText: String { audience.text }

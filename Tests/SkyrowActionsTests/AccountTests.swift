@@ -383,7 +383,7 @@ import Testing
             ActionService(
                 store: fixture.service.store,
                 configuration: ServiceConfiguration(
-                    keys: (api: Secret("api"), master: Secret("master")),
+                    keys: GivenKeys(api: Secret("api"), master: Secret("master")),
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 3, r: 2, p: 1))
                 ),
                 logger: .quiet,

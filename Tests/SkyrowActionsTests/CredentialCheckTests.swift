@@ -147,6 +147,12 @@ import Testing
         .refuse(.masterOrDevelopment, key: "api", .permissionDenied),
         .refuse(.masterOrDevelopment, key: "api", token: "root", .permissionDenied),
         .refuse(.masterOrDevelopment, token: "root", .notAuthenticated),
+        // The master key alone
+        .grant(.master, key: "master", Caller(kind: .master(actingAs: nil))),
+        .refuse(.master, key: "api", .permissionDenied),
+        .refuse(.master, key: "api", token: "root", .permissionDenied),
+        .refuse(.master, token: "root", .notAuthenticated),
+        .refuse(.master, .notAuthenticated),
         // A disabled user is refused where a user is needed, and nobody elsewhere.
         .refuse(.user, token: "disabled", .userDisabled),
         .refuse(.userOrMaster, token: "disabled", .userDisabled),

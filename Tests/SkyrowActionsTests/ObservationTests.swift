@@ -71,7 +71,7 @@ import Testing
             let service = ActionService(
                 store: store,
                 configuration: ServiceConfiguration(
-                    keys: (api: Secret("the-api-key"), master: Secret("the-master-key")),
+                    keys: GivenKeys(api: Secret("the-api-key"), master: Secret("the-master-key")),
                     passwords: ServiceFixture.cheapHashing
                 ),
                 logger: logger,

@@ -126,7 +126,7 @@ private func withRunningService(
         let service = ActionService(
             store: store,
             configuration: ServiceConfiguration(
-                keys: (api: Secret("api"), master: Secret("master")),
+                keys: GivenKeys(api: Secret("api"), master: Secret("master")),
                 passwords: passwords,
                 // Shorter than what is asked of people.
                 accounts: AccountPolicy(minimumPasswordLength: 1),

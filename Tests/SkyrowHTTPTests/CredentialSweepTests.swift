@@ -12,6 +12,11 @@ import Testing
     enum Column: String, CaseIterable, Sendable {
         case noKey, wrongKey, key, anonymousAccount, user, owner, administrator, disabled, endedSession
         case masterElsewhere, master, masterActing
+        /// Keys with scopes: one without any of a client and of a server, one for the type note alone and with the token of a user,
+        /// and one of a server that names all that it may.
+        case clientKey, serverKey, typeKey, typeKeyOfUser, namedServerKey
+        /// Such ones that hold no more, or come from elsewhere.
+        case revokedKey, expiredKey, keyElsewhere
     }
 
     /// A call of each action that harms no one where it is allowed; `<note>` is a record of the column `owner`. An action
@@ -71,28 +76,54 @@ import Testing
         .relationQuery: #"{"name":"friend"}"#,
         .relationRequests: "{}",
         .relationBlock: #"{"targets":[]}"#,
+        .keyCreate: #"{"name":"none","scopes":["read"]}"#,
+        .keyList: "{}",
+        .keyRotate: #"{"id":"k00000000"}"#,
+        .keyRevoke: #"{"id":"k00000000"}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
     static func refusal(_ action: ActionName, _ column: Column) -> Int? {
         // The master key acts for a user without a session, which is what gets another token.
         if action == .authRotate, column == .masterActing { return 101 }
+        switch column {
+        case .serverKey, .typeKey, .typeKeyOfUser:
+            // Scopes of actions are judged before what an action needs, those of types after it.
+            if action == .recordTransfer, column == .typeKey { return 101 }
+            guard isAboutRecords(action) else { return 102 }
+        case .namedServerKey:
+            // To make keys cannot be named.
+            if action == .keyCreate || action == .keyRotate { return 102 }
+        default: break
+        }
         return refusal(ActionCatalog[action].requirement, column)
+    }
+
+    /// The actions that a key may call which is for the type `note`, and a server's that is for all but `user`.
+    private static func isAboutRecords(_ action: ActionName) -> Bool {
+        switch action {
+        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .authLogOut: true
+        // Whether there is a user to give a record to is a question about the type user.
+        default: false
+        }
     }
 
     /// What it gets by what the action requires.
     private static func refusal(_ requirement: ActionRequirement, _ column: Column) -> Int? {
         switch (requirement, column) {
         case (_, .noKey): 101
-        case (_, .wrongKey), (_, .masterElsewhere): 103
+        case (_, .wrongKey), (_, .masterElsewhere), (_, .revokedKey), (_, .expiredKey), (_, .keyElsewhere): 103
         // Where a key is needed, no token is looked at.
         case (.key, _): nil
         case (.master, .master), (.master, .masterActing): nil
         case (.masterOrDevelopment, .master), (.masterOrDevelopment, .masterActing): nil
+        case (.masterOrDevelopment, .namedServerKey), (.master, .namedServerKey): nil
         case (.master, _), (.masterOrDevelopment, _): 102
         case (_, .endedSession): 104
         case (.keyOrToken, _): nil
         case (.user, .key), (.user, .master), (.userOrMaster, .key), (.administrator, .key): 101
+        case (.user, .clientKey), (.userOrMaster, .clientKey), (.administrator, .clientKey): 101
+        case (.user, .typeKey), (.userOrMaster, .typeKey), (.user, .serverKey), (.user, .namedServerKey): 101
         case (.user, .disabled), (.userOrMaster, .disabled), (.administrator, .disabled): 127
         case (.administrator, .anonymousAccount), (.administrator, .user), (.administrator, .owner): 102
         case (.user, _), (.userOrMaster, _), (.administrator, _): nil
@@ -114,7 +145,8 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),
-            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t)
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._key AS t)
         ))
         """
 
@@ -128,9 +160,11 @@ import Testing
         var tokens: [Column: String] = [:]
         var note = ""
         var owner = ""
+        let keys: [Column: String]
 
-        init(_ service: TestService, _ round: Int) async throws {
-            for column in [Column.user, .owner, .administrator, .disabled, .endedSession] {
+        init(_ service: TestService, _ round: Int, keys: [Column: String]) async throws {
+            self.keys = keys
+            for column in [Column.user, .owner, .administrator, .disabled, .endedSession, .typeKeyOfUser] {
                 let account = try await service.signUp("\(column.rawValue)\(round)")
                 tokens[column] = account.token
                 switch column {
@@ -176,9 +210,10 @@ import Testing
                 key: TestService.masterKey
             )
             #expect(made["error"] == .null)
+            let keys = try await Self.keys(of: service)
             var counts = [true: 0, false: 0]
             for (round, action) in ActionName.allCases.enumerated() {
-                let callers = try await Callers(service, round)
+                let callers = try await Callers(service, round, keys: keys)
                 let before = try await service.database.psql(Self.digest)
                 for isRefused in [true, false] {
                     for column in Column.allCases where (Self.refusal(action, column) != nil) == isRefused {
@@ -199,8 +234,42 @@ import Testing
                     #expect(after == before, "\(action.rawValue) changed something")
                 }
             }
-            #expect(counts[true] ?? 0 > 150 && counts[false] ?? 0 > 100)
+            #expect(counts[true] ?? 0 > 500 && counts[false] ?? 0 > 150)
         }
+    }
+
+    /// Makes a key for each column that has one.
+    private static func keys(of service: TestService) async throws -> [Column: String] {
+        let named = ActionName.allCases.filter { ![.keyCreate, .keyRotate].contains($0) }
+            .map { "\"action:\($0.rawValue)\"" }.joined(separator: ",")
+        var keys: [Column: String] = [:]
+        for (column, parameters) in [
+            (Column.clientKey, ""), (.serverKey, #","kind":"server""#), (.typeKey, #","scopes":["type:note"]"#),
+            (.typeKeyOfUser, #","scopes":["type:note"]"#),
+            (.namedServerKey, #","kind":"server","scopes":["write","type:note","type:user",\#(named)]"#),
+            (.revokedKey, ""), (.expiredKey, ""), (.keyElsewhere, #","networks":["192.0.2.0/24"]"#),
+        ] {
+            let made = try await service.call(
+                "key:create",
+                #"{"name":"\#(column.rawValue)"\#(parameters)}"#,
+                key: TestService.masterKey
+            )
+            keys[column] = made["result"]["key"].string
+            let id = try #require(made["result"]["id"].string)
+            if column == .revokedKey {
+                _ = try await service.call("key:revoke", #"{"id":"\#(id)"}"#, key: TestService.masterKey)
+            }
+            guard column == .expiredKey else { continue }
+            _ = try await service.database.psql(
+                "UPDATE app._key SET expires_at = now() - interval '1 s' WHERE id = '\(id)'"
+            )
+            let key = keys[column]
+            try await waiting(until: "the change of psql is heard") {
+                try await service.call("record:query", #"{"record_type":"note"}"#, key: key)["error"]["code"].integer
+                    == 103
+            }
+        }
+        return keys
     }
 
     /// Returns the code of the error, if there is one.
@@ -217,6 +286,8 @@ import Testing
         case .master, .masterActing: headers.append(("X-Skygear-API-Key", TestService.masterKey))
         case .masterElsewhere:
             headers += [("X-Skygear-API-Key", TestService.masterKey), ("X-Forwarded-For", "192.0.2.7")]
+        case .clientKey, .serverKey, .typeKey, .typeKeyOfUser, .namedServerKey, .revokedKey, .expiredKey, .keyElsewhere:
+            headers.append(("X-Skygear-API-Key", callers.keys[column] ?? ""))
         case .key, .anonymousAccount, .user, .owner, .administrator, .disabled, .endedSession:
             headers.append(("X-Skygear-API-Key", TestService.apiKey))
         }

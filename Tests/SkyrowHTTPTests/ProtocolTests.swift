@@ -28,7 +28,7 @@ import Testing
                 let response = try await service.v1(
                     example.path,
                     placeholders.fill(example.request),
-                    key: key(of: example.caller),
+                    key: key(of: example.caller, placeholders),
                     token: try token(of: example.caller, placeholders)
                 )
                 let differences = try placeholders.differences(response.body, from: example.response)
@@ -38,17 +38,20 @@ import Testing
         }
     }
 
-    private func key(of caller: String) -> String? {
+    private func key(of caller: String, _ placeholders: ProtocolPlaceholders) -> String? {
         switch caller {
         case "none": nil
         case "master": TestService.masterKey
-        default: TestService.apiKey
+        default:
+            if case .string(let key)? = placeholders["\(caller)-key"] { key } else { TestService.apiKey }
         }
     }
 
     private func token(of caller: String, _ placeholders: ProtocolPlaceholders) throws -> String? {
         switch caller {
         case "none", "key", "master":
+            return nil
+        case _ where placeholders["\(caller)-key"] != nil:
             return nil
         default:
             guard case .string(let token) = try #require(placeholders["\(caller)-token"]) else { return nil }

@@ -1,5 +1,6 @@
 import SkyrowActions
 import SkyrowHTTP
+import SkyrowModel
 import Testing
 
 /// How clients meet the limits, through both endpoints.

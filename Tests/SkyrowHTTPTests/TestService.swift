@@ -167,7 +167,7 @@ func withActions<Success: Sendable>(
             let actions = ActionService(
                 store: store,
                 configuration: ServiceConfiguration(
-                    keys: (api: Secret(TestService.apiKey), master: Secret(TestService.masterKey)),
+                    keys: GivenKeys(api: Secret(TestService.apiKey), master: Secret(TestService.masterKey)),
                     sessionRotation: sessionRotation,
                     passwords: PasswordConfiguration(cost: ScryptCost(logN: 4, r: 8, p: 1)),
                     mail: mail,

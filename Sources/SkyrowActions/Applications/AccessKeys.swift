@@ -2,11 +2,14 @@ import SkyrowCrypto
 import SkyrowModel
 import SkyrowStore
 
-/// The keys of an application: the two that its service was given, and those that its database has the hashes of.
+/// The keys of an application: those that its service was given, those that the registry of applications has the hashes of,
+/// and those with scopes.
 final class AccessKeys: Sendable {
     enum Kind: Equatable {
         case api
         case master
+        /// A key with scopes, which may hold no more.
+        case held(HeldKey, isPrevious: Bool)
         case neither
     }
 
@@ -16,40 +19,60 @@ final class AccessKeys: Sendable {
         let expiresAt: Timestamp?
     }
 
-    private let given: (api: Secret, master: Secret)?
+    private let given: GivenKeys?
     /// Made of 256 random bits each, so that a look-up by the hash reveals nothing (``TokenHash``).
     private let stored: [TokenHash: Stored]
+    /// Those with scopes.
+    let held: HeldKeys
 
-    init(given: (api: Secret, master: Secret)?, stored: [ApplicationKey] = []) {
+    private init(given: GivenKeys?, stored: [TokenHash: Stored], held: HeldKeys) {
         self.given = given
-        let pairs = stored.compactMap { key in
-            TokenHash(bytes: key.hash).map { ($0, Stored(kind: key.kind, expiresAt: key.expiresAt)) }
-        }
-        self.stored = Dictionary(pairs) { first, _ in first }
+        self.stored = stored
+        self.held = held
+    }
+
+    convenience init(given: GivenKeys?, stored: [ApplicationKey] = []) {
+        self.init(given: given, stored: AccessKeys.byHash(stored), held: .none)
     }
 
     convenience init(api: Secret, master: Secret) {
-        self.init(given: (api, master))
+        self.init(given: GivenKeys(api: [api], master: [master]))
     }
 
-    /// The same with other keys of the database.
+    private static func byHash(_ keys: [ApplicationKey]) -> [TokenHash: Stored] {
+        let pairs = keys.compactMap { key in
+            TokenHash(bytes: key.hash).map { ($0, Stored(kind: key.kind, expiresAt: key.expiresAt)) }
+        }
+        return Dictionary(pairs) { first, _ in first }
+    }
+
+    /// The same with other keys of the registry.
     func storing(_ keys: [ApplicationKey]) -> AccessKeys {
-        AccessKeys(given: given, stored: keys)
+        AccessKeys(given: given, stored: AccessKeys.byHash(keys), held: held)
     }
 
-    /// Hashes the candidate once and compares it with both given keys, whichever it is, so that the time taken reveals
+    /// The same with other keys with scopes.
+    func holding(_ held: HeldKeys) -> AccessKeys {
+        AccessKeys(given: given, stored: stored, held: held)
+    }
+
+    /// Hashes the candidate once and compares it with all given keys, whichever it is, so that the time taken reveals
     /// nothing.
     ///
     /// - Parameter now: decides about expiry.
     func kind(of candidate: String, at now: @autoclosure () -> Timestamp) -> Kind {
         let digest = SHA256.hash(of: candidate)
         if let given {
-            let isMaster = given.master.matches(digest)
-            let isAPI = given.api.matches(digest)
+            var isMaster = false
+            var isAPI = false
+            for key in given.master { if key.matches(digest) { isMaster = true } }
+            for key in given.api { if key.matches(digest) { isAPI = true } }
             if isMaster { return .master }
             if isAPI { return .api }
         }
-        guard !stored.isEmpty, let key = stored[TokenHash(digest)] else { return .neither }
+        let hash = TokenHash(digest)
+        if let (key, isPrevious) = held[hash] { return .held(key, isPrevious: isPrevious) }
+        guard let key = stored[hash] else { return .neither }
         if let end = key.expiresAt, end <= now() { return .neither }
         switch key.kind {
         case .api: return .api

@@ -14,9 +14,11 @@ struct ApplicationTable: Sendable {
     private var keys: [TokenHash: Key] = [:]
     private var hosts: [HostName: ApplicationName] = [:]
     private var disabled: Set<ApplicationName> = []
+    private var names: Set<ApplicationName> = []
 
     init(_ applications: [RegisteredApplication] = []) {
         for application in applications {
+            names.insert(application.name)
             for key in application.keys {
                 guard let hash = TokenHash(bytes: key.hash) else { continue }
                 keys[hash] = Key(application: application.name, expiresAt: key.expiresAt)
@@ -27,7 +29,7 @@ struct ApplicationTable: Sendable {
     }
 
     /// Whether every request is for the default application.
-    var isEmpty: Bool { keys.isEmpty && hosts.isEmpty }
+    var isEmpty: Bool { keys.isEmpty && hosts.isEmpty && names.isEmpty }
 
     /// Throws `103 AccessKeyNotAccepted` for a key that has expired or is of another application than the host, and for an
     /// application that is disabled.
@@ -45,12 +47,20 @@ struct ApplicationTable: Sendable {
         if let key, !key.isEmpty {
             let found = keys[TokenHash(of: key)]
             if let end = found?.expiresAt, end <= now() { throw .keyNotAccepted }
-            name = found?.application ?? .default
+            name = found?.application ?? named(by: key) ?? .default
             guard claimed == nil || claimed == name else { throw .keyNotAccepted }
         } else {
             name = claimed ?? .default
         }
         guard !disabled.contains(name) else { throw .applicationDisabled }
+        return name
+    }
+
+    /// The application that a key with scopes names, whose keys alone decide whether there is such a one.
+    private func named(by key: String) -> ApplicationName? {
+        guard KeyText.isLikely(key), let name = KeyText(key)?.application, names.contains(name),
+            !disabled.contains(name)
+        else { return nil }
         return name
     }
 }

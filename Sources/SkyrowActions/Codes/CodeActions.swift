@@ -214,7 +214,7 @@ extension ActionService {
                     of: user,
                     to: hash,
                     session: session,
-                    recording: AuditEvent(.password, by: .master, from: origin),
+                    recording: AuditEvent(.password, by: AuditEvent.Actor(caller), from: origin),
                     notifies: notifies
                 )
                 guard let account else { throw SkyrowError(.resourceNotFound, "There is no such user.") }

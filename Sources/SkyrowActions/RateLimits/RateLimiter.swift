@@ -45,7 +45,7 @@ package final class RateLimiter: Sendable {
         by caller: Caller?,
         at now: @autoclosure () -> ContinuousClock.Instant
     ) throws(SkyrowError) {
-        guard isOn.load(ordering: .acquiring), caller?.isMaster != true else { return }
+        guard isOn.load(ordering: .acquiring), caller?.isOperator != true else { return }
         let now = now()
         let hashesPassword = action.map { ActionCatalog[$0].cost } == .password
         let refusal = state.withLock { state -> (wait: Duration, isLogin: Bool)? in
@@ -67,7 +67,7 @@ package final class RateLimiter: Sendable {
 
     /// Counts a call of a user who was not known before; throws `131 RateLimited`.
     func admit(_ caller: Caller, at now: @autoclosure () -> ContinuousClock.Instant) throws(SkyrowError) {
-        guard isOn.load(ordering: .acquiring), !caller.isMaster, let user = caller.userID else { return }
+        guard isOn.load(ordering: .acquiring), !caller.isOperator, let user = caller.userID else { return }
         let now = now()
         let wait = state.withLock { state in state.limits.user.flatMap { state.users.take(user, $0, at: now) } }
         if let wait { throw RateLimiter.error(waiting: wait, isLogin: false) }

@@ -13,7 +13,7 @@ package enum ScanPolicy: String, Hashable, Sendable, CaseIterable {
 
     /// Throws `120 RecordQueryInvalid` for a scan that is not made, with the index that would serve.
     func admit(_ cost: QueryCost, by caller: Caller) throws(SkyrowError) {
-        guard self == .largeRefused, !caller.isMaster, cost.costClass == .scan, cost.size > Self.largeType else {
+        guard self == .largeRefused, !caller.isOperator, cost.costClass == .scan, cost.size > Self.largeType else {
             return
         }
         throw SkyrowError(
@@ -39,7 +39,7 @@ extension ActionService {
             return try await body { cost async throws(SkyrowError) in
                 known.cost.withLock { $0 = cost }
                 try scans.admit(cost, by: caller)
-                if !caller.isMaster { try await turn?.move(to: cost.costClass) }
+                if !caller.isOperator { try await turn?.move(to: cost.costClass) }
             }
         } catch {
             guard error.code == .responseTimeout, let cost = known.cost.withLock({ $0 }) else { throw error }

@@ -22,7 +22,7 @@ extension ActionService {
         return try await observed(action) { () async throws(SkyrowError) in
             let access = try recordAccess(to: request.database, for: .writing, by: caller)
             let turn = ReadTurn(of: client, in: reads)
-            if !caller.isMaster { try await turn.enter() }
+            if !caller.isOperator { try await turn.enter() }
             defer { turn.leave() }
             let claim = try IdempotencyClaim(
                 key: request.idempotencyKey,

@@ -27,7 +27,8 @@ struct IdempotencyClaim: Sendable, Equatable {
             throw .invalidArgument("An idempotency key is 1 to 64 bytes without NUL.", "idempotency_key")
         }
         self.key = key
-        scope = IdempotencyClaim.scope(of: caller)
+        // What one key may see of a result, another one may not.
+        scope = (caller.key.map { "_key:\($0.id):" } ?? "") + IdempotencyClaim.scope(of: caller)
         var hash = SHA256()
         // Each part ends in a byte that it cannot hold, so that no two lists of parts have the same text.
         for part in [action.rawValue, "\(isAtomic)", IdempotencyClaim.text(of: database)] {

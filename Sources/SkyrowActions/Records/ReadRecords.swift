@@ -82,7 +82,7 @@ extension ActionService {
         to database: DatabaseName,
         by caller: Caller
     ) throws(SkyrowError) -> RecordAccess {
-        guard caller.isMaster else {
+        guard caller.isOperator else {
             throw SkyrowError(.permissionDenied, "A query is explained to the master key alone.")
         }
         return try recordAccess(to: database, for: .reading, by: caller)

@@ -6,19 +6,29 @@ extension ActionService {
     /// Finds out who calls and whether that satisfies `need`.
     ///
     /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied`
-    /// or `127 UserDisabled`.
-    package func authenticate(_ credentials: Credentials, for requirement: ActionRequirement) async throws(SkyrowError)
-        -> Caller
-    {
+    /// or `127 UserDisabled`, and what the database failed with.
+    ///
+    /// - Parameter action: what the scopes of a key are asked for; nil for nothing.
+    package func authenticate(
+        _ credentials: Credentials,
+        for requirement: ActionRequirement,
+        _ action: ActionName? = nil
+    ) async throws(SkyrowError) -> Caller {
         try await refusing { () async throws(SkyrowError) in
-            if let caller = try cachedCaller(credentials, for: requirement) { return caller }
+            if needsKeys(for: credentials) {
+                try await refreshKeys()
+            } else if let caller = try cachedCaller(credentials, for: requirement, action) {
+                return caller
+            }
             // The cache had no fresh session, so there is a token to look up.
-            let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment)
+            let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment, action: action)
             switch try check.start(credentials, keys: keys, at: clock.now()) {
             case .settled(let caller):
                 return caller
             case .session(let token, let key):
-                guard let session = try await loadSession(TokenHash(of: token)) else {
+                let hash = TokenHash(of: token)
+                if let session = cachedSession(hash) { return try check.judge(session, key: key, at: clock.now()) }
+                guard let session = try await loadSession(hash) else {
                     throw CredentialCheck.tokenNotAccepted
                 }
                 return try check.judge(session, key: key, at: clock.now())
@@ -29,10 +39,13 @@ extension ActionService {
     /// The same without waiting: nil when the database must be asked, which `authenticate` does.
     ///
     /// A refusal is not reported; its request may not be the current one yet. `noteRefusal` does that.
-    package func cachedCaller(_ credentials: Credentials, for requirement: ActionRequirement) throws(SkyrowError)
-        -> Caller?
-    {
-        let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment)
+    package func cachedCaller(
+        _ credentials: Credentials,
+        for requirement: ActionRequirement,
+        _ action: ActionName? = nil
+    ) throws(SkyrowError) -> Caller? {
+        if needsKeys(for: credentials) { return nil }
+        let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment, action: action)
         switch try check.start(credentials, keys: keys, at: clock.now()) {
         case .settled(let caller):
             return caller
@@ -45,12 +58,6 @@ extension ActionService {
     /// Whether the text is the master key, which passes every rule.
     package func isMasterKey(_ text: String) -> Bool {
         kind(of: text) == .master
-    }
-
-    /// Notes that the master key came from where it does not count: someone has it who should not.
-    package func auditMasterKey(_ credentials: Credentials, from origin: RequestOrigin) {
-        guard !credentials.admitsMasterKey, let key = credentials.key, isMasterKey(key) else { return }
-        audit(AuditEvent(.master, refusal: .accessKeyNotAccepted, by: .unknown, from: origin))
     }
 
     /// Reports to the observer that credentials were not enough.

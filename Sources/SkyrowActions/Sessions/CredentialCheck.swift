@@ -21,10 +21,14 @@ struct CredentialCheck {
         case none
         case api
         case master(actingAs: UserID?)
+        /// One with scopes.
+        case held(KeyGrant)
     }
 
     let requirement: ActionRequirement
     let isDevelopment: Bool
+    /// What a key needs scopes for; nil for nothing.
+    var action: ActionName?
 
     /// Judges everything but the session.
     ///
@@ -67,7 +71,12 @@ struct CredentialCheck {
             caller = Caller(kind: .master(actingAs: acting ?? session?.userID))
             guard requirement != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
-        case .none, .api:
+        case .held(let grant) where grant.kind == .server:
+            caller = Caller(kind: .master(actingAs: session?.userID))
+            caller.key = grant
+            guard requirement != .user || caller.userID != nil else { throw CredentialCheck.userMissing }
+            return caller
+        case .held, .none, .api:
             caller = session?.caller ?? .anonymous
         }
         if let suspension = session?.suspension(at: now) {
@@ -75,6 +84,7 @@ struct CredentialCheck {
             // As in Skygear, where a user is optional a disabled one counts as anonymous.
             caller = .anonymous
         }
+        if case .held(let grant) = key, !grant.isUnlimited { caller.key = grant }
         switch requirement {
         case .key, .keyOrToken:
             return caller
@@ -84,7 +94,7 @@ struct CredentialCheck {
             }
             return caller
         case .master:
-            throw SkyrowError(.permissionDenied, "This takes the master key.")
+            throw CredentialCheck.masterNeeded
         case .user, .userOrMaster:
             guard caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
@@ -98,6 +108,8 @@ struct CredentialCheck {
             return caller
         }
     }
+
+    static let masterNeeded = SkyrowError(.permissionDenied, "This takes the master key.")
 
     static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
 
@@ -119,6 +131,13 @@ struct CredentialCheck {
             throw .keyNotAccepted
         case .api:
             return .api
+        case .held(let held, let isPrevious):
+            guard held.counts(isPrevious: isPrevious, from: credentials.address, at: now()) else {
+                throw .keyNotAccepted
+            }
+            held.noteUse()
+            if let action, let scope = held.grant.missing(for: action) { throw .scopeMissing(scope) }
+            return .held(held.grant)
         case .master:
             if let acting = credentials.actingUserID, !isUserID(acting.rawValue) {
                 throw .invalidArgument(

@@ -14,10 +14,14 @@ package enum CredentialStanding: Hashable, Sendable {
 extension ActionService {
     package func standing(of credentials: Credentials) -> CredentialStanding {
         if let key = credentials.key, !key.isEmpty {
+            if needsKeys(for: credentials) { return .unverified }
             switch kind(of: key) {
             case .neither: return .missing
             case .master: return credentials.admitsMasterKey ? .accepted : .missing
             case .api: return .accepted
+            case .held(let held, let isPrevious):
+                // From where it comes is looked at when the body is there.
+                return held.holds(isPrevious: isPrevious, at: clock.now()) ? .accepted : .missing
             }
         }
         guard let token = credentials.accessToken, !token.isEmpty else { return .missing }

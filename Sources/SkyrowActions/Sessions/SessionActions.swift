@@ -111,7 +111,8 @@ extension AuditEvent.Actor {
         switch caller.kind {
         case .anonymous: self = .unknown
         case .user(let id): self = .user(id)
-        case .master: self = .master
+        case .master:
+            if let key = caller.key { self = .key(key.id) } else { self = .master }
         }
     }
 }

@@ -15,6 +15,7 @@ extension ActionService {
         switch notice {
         case .listening(let again):
             // What was said before was not heard.
+            forgetKeys()
             sessions.withLock { $0.removeAll() }
             observe(.listening(again: again))
         case .token(let hash):
@@ -24,7 +25,10 @@ extension ActionService {
         case .user(let user):
             sessions.withLock { $0.removeSessions(of: [user]) }
             observe(.sessionsForgotten(.users(1)))
+        case .keys:
+            forgetKeys()
         case .all:
+            forgetKeys()
             sessions.withLock { $0.removeAll() }
             observe(.sessionsForgotten(.all))
         }
@@ -49,6 +53,7 @@ extension ActionService {
             let unusedSince = idle.map { clock.now().adding(.zero - $0 - .seconds(600)) }
             let sessions = try await store.sessions.purgeExpired(unusedSince: unusedSince)
             let keys = try await store.idempotency.purgeExpired()
+            try await store.keys.purgeRevoked()
             try await purgeAudit()
             try await store.codes.purgeExpired()
             let mails = try await store.mails.purge()

@@ -45,7 +45,7 @@ extension ActionService {
     /// So many sessions are written down in one statement.
     private static let usesInOneStatement = 1000
 
-    /// Writes down which sessions were used, once a minute.
+    /// Writes down which sessions and keys were used, once a minute.
     func recordUsesPeriodically() async {
         while !Task.isCancelled {
             do {
@@ -57,7 +57,7 @@ extension ActionService {
         }
     }
 
-    /// Writes down which sessions were used; those of a statement that fails are noted again at their next use.
+    /// Writes down which sessions and keys were used; those of a statement that fails are noted again at their next use.
     func recordUses() async {
         let used = sessionUses.withLock { $0.take() }
         let now = clock.now()
@@ -68,6 +68,13 @@ extension ActionService {
             } catch {
                 observe(.usesLost(error.description))
             }
+        }
+        let keys = self.keys.held.takeUses()
+        guard !keys.isEmpty else { return }
+        do throws(SkyrowError) {
+            try await store.keys.noteUse(of: keys, at: now)
+        } catch {
+            observe(.usesLost(error.description))
         }
     }
 }

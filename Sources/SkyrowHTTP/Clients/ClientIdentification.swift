@@ -1,5 +1,6 @@
 package import NIOHTTP1
 package import SkyrowActions
+package import SkyrowModel
 
 /// Finds the client of a request, and the key by which everything that clients share is counted: connections, bodies,
 /// reads, calls and passwords.

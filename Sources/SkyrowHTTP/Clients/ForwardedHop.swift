@@ -1,3 +1,5 @@
+import SkyrowModel
+
 /// What one proxy says about its peer.
 ///
 /// All of this works on bytes: among characters a client could end its part of a header with one that the next comma

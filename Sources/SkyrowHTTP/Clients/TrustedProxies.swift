@@ -1,4 +1,5 @@
 package import NIOHTTP1
+package import SkyrowModel
 
 /// Who is at the other end of a connection, or of a chain of proxies.
 package struct Client: Hashable, Sendable {

@@ -350,6 +350,26 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .membership(.relations(try await service.blockRelations(request, by: context.caller)))
             }
+        case .keyCreate:
+            let request = try KeyCreateRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .keys(.issued(try await service.createKey(request, by: context.caller, origin: context.origin)))
+            }
+        case .keyList:
+            self.init { service, context async throws(SkyrowError) in
+                .keys(.keys(try await service.keys(by: context.caller)))
+            }
+        case .keyRotate:
+            let request = try KeyRotateRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .keys(.issued(try await service.rotateKey(request, by: context.caller, origin: context.origin)))
+            }
+        case .keyRevoke:
+            let id = try KeyID(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.revokeKey(id, by: context.caller, origin: context.origin)
+                return .status
+            }
         }
     }
 

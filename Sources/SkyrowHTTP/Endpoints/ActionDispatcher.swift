@@ -65,7 +65,7 @@ struct ActionDispatcher: Sendable {
         let caller = Result { () throws(SkyrowError) in
             let caller = Result { () throws(SkyrowError) in
                 if let refusal { throw refusal }
-                return try service.cachedCaller(credentials, for: description.requirement)
+                return try service.cachedCaller(credentials, for: description.requirement, action)
             }
             // Wrong credentials count too.
             try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
@@ -95,7 +95,7 @@ struct ActionDispatcher: Sendable {
 
     /// Waits for the client's turn, if the call is a read; the master key waits for none.
     private func performInContext(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
-        guard call.description.cost == .read, case .success(let known) = call.caller, known?.isMaster != true else {
+        guard call.description.cost == .read, case .success(let known) = call.caller, known?.isOperator != true else {
             return await authenticateAndRun(call, nil, context: context)
         }
         let turn = ReadTurn(of: call.sender.client, in: service.reads)
@@ -121,9 +121,14 @@ struct ActionDispatcher: Sendable {
             caller = settled
         case .success(nil):
             do throws(SkyrowError) {
-                caller = try await service.authenticate(call.sender.credentials, for: call.description.requirement)
+                caller = try await service.authenticate(
+                    call.sender.credentials,
+                    for: call.description.requirement,
+                    call.action
+                )
                 try service.admit(caller)
             } catch {
+                noteRefusedKey(error, sender, id)
                 return (.refused(error.reported(as: id)), nil)
             }
             if let token = await service.renewToken(of: sender.credentials, by: caller, for: call.action) {
@@ -132,9 +137,7 @@ struct ActionDispatcher: Sendable {
             }
         case .failure(let error):
             service.noteRefusal(error)
-            if error.code == .accessKeyNotAccepted {
-                service.auditMasterKey(sender.credentials, from: sender.origin(of: id))
-            }
+            noteRefusedKey(error, sender, id)
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
@@ -147,6 +150,11 @@ struct ActionDispatcher: Sendable {
         } catch {
             return (.failed(error.reported(as: id).about(call.action, limit: context.account.limit)), caller.userID)
         }
+    }
+
+    private func noteRefusedKey(_ error: SkyrowError, _ sender: Sender, _ id: RequestID) {
+        guard error.code == .accessKeyNotAccepted else { return }
+        service.auditRefusedKey(sender.credentials, from: sender.origin(of: id))
     }
 }
 

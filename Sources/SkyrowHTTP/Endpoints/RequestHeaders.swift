@@ -39,9 +39,11 @@ struct RequestHeaders {
         accessToken = bearer ?? accessToken
     }
 
-    /// - Parameter admitsMasterKey: whether the client may use the master key.
-    func credentials(admitsMasterKey: Bool) -> Credentials {
-        Credentials(key: key, accessToken: accessToken, admitsMasterKey: admitsMasterKey)
+    /// - Parameters:
+    ///   - admitsMasterKey: whether the client may use the master key.
+    ///   - address: the client's.
+    func credentials(admitsMasterKey: Bool, address: ClientAddress? = nil) -> Credentials {
+        Credentials(key: key, accessToken: accessToken, admitsMasterKey: admitsMasterKey, address: address)
     }
 
     /// The token of `Bearer <token>` (RFC 6750); another scheme is not ours to judge.

@@ -121,7 +121,10 @@ package struct ServiceResponder: HTTPResponder {
             case .open(let actions):
                 return RequestStanding(actions.standing(of: headers.credentials(admitsMasterKey: true)))
             // A key that is an application's lets a body in; a token is looked up when the application is open.
-            case .resting: return headers.key != nil ? .accepted : headers.accessToken != nil ? .unverified : .missing
+            case .resting:
+                guard let key = headers.key else { return headers.accessToken != nil ? .unverified : .missing }
+                // One with scopes only says whose it is.
+                return KeyText.isLikely(key) ? .unverified : .accepted
             }
         } catch {
             return .missing
@@ -151,7 +154,7 @@ package struct ServiceResponder: HTTPResponder {
         // The connection ends anyway; what is left for later calls is less.
         if head != nil, fault != .responseTimeout {
             try? actions(for: headers)?.admit(
-                headers.credentials(admitsMasterKey: clients.admitsMasterKey(client)),
+                headers.credentials(admitsMasterKey: clients.admitsMasterKey(client), address: client.address),
                 from: clients.key(of: client)
             )
         }
@@ -170,7 +173,7 @@ package struct ServiceResponder: HTTPResponder {
     ) async -> RequestOutcome {
         let method = request.head.method
         let sender = ActionDispatcher.Sender(
-            credentials: headers.credentials(admitsMasterKey: clients.admitsMasterKey(client)),
+            credentials: headers.credentials(admitsMasterKey: clients.admitsMasterKey(client), address: client.address),
             client: clients.key(of: client),
             address: client.address,
             userAgent: headers.userAgent

@@ -124,7 +124,8 @@ struct SkygearEndpoint: Sendable {
             key: sender.credentials.key ?? request.credentials.key,
             accessToken: sender.credentials.accessToken ?? request.credentials.accessToken,
             actingUserID: request.credentials.actingUserID,
-            admitsMasterKey: sender.credentials.admitsMasterKey
+            admitsMasterKey: sender.credentials.admitsMasterKey,
+            address: sender.credentials.address
         )
         for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }

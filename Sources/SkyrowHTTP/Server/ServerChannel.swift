@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowModel
 
 /// The pipeline of a connection: the HTTP decoder and `HTTP1Connection`, nothing else.
 ///

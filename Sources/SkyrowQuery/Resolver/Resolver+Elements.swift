@@ -44,7 +44,7 @@ extension Resolver {
             defer { start = outer }
             return ResolvedElements(column: column, depth: depth, predicate: try body(&self))
         }
-        guard let type = schema[target] else {
+        guard let type = try type(target, at: place) else {
             throw SkyrowError.recordQueryInvalid("The type of the references does not exist.", path).at(place)
         }
         do throws(SkyrowError) { try countList(path) } catch { throw error.at(place) }
@@ -73,7 +73,7 @@ extension Resolver {
 
     /// How many members of a relation the caller may read.
     mutating func memberCount(of column: ResolvedColumn, _ path: KeyPath) throws(SkyrowError) -> ResolvedColumn {
-        guard let target = column.kind.listTarget, let type = schema[target] else {
+        guard let target = column.kind.listTarget, let type = try type(target) else {
             throw .recordQueryInvalid("The type of the members does not exist.", path)
         }
         try countList(path)
@@ -279,7 +279,7 @@ extension Resolver {
     /// `["related_to", ref, "likes"]`
     mutating func related(to owner: RecordID, _ path: KeyPath) throws(SkyrowError) -> ResolvedPredicate {
         try countComparison()
-        guard let type = schema[owner.type] else {
+        guard let type = try type(owner.type, at: 1) else {
             throw SkyrowError(
                 .recordQueryInvalid,
                 "There is no such record type.",

@@ -158,7 +158,7 @@ extension Resolver {
         of inclusion: Inclusion,
         before rest: KeyPath
     ) throws(SkyrowError) -> Int {
-        guard let target = column.kind.listTarget, let type = schema[target] else {
+        guard let target = column.kind.listTarget, let type = try type(target) else {
             throw .recordQueryInvalid("The type of the references does not exist.", inclusion.keyPath)
         }
         var options = Inclusion(name: "", keyPath: KeyPath.none)

@@ -96,7 +96,8 @@ extension Resolver {
     mutating func isReference(_ path: KeyPath) throws(SkyrowError) -> Bool {
         do throws(SkyrowError) {
             let column = try column(path)
-            return column.kind.target.map { schema[$0] != nil } ?? false
+            guard let target = column.kind.target else { return false }
+            return try type(target) != nil
         } catch {
             guard error.code == .recordQueryInvalid else { throw error }
             return false
@@ -130,7 +131,7 @@ extension Resolver {
             throw .recordQueryInvalid("A key path may lead through references and into JSON only.", path)
         }
         if let known = joined.firstIndex(where: { $0.names == names }) { return known }
-        guard let type = schema[target] else {
+        guard let type = try self.type(target) else {
             throw .recordQueryInvalid("The type of the reference does not exist.", path)
         }
         guard names.count <= maximumReferencesOfAPath else {

@@ -86,6 +86,7 @@ extension Resolver {
         default:
             throw .predicateInvalid("\"userRelation\" takes a key path that leads to the id of a user.", path).at(2)
         }
+        do throws(SkyrowError) { try access.requireReading(.user) } catch { throw error.at(3) }
         guard let user = access.actor else { return .or([]) }
         return .isRelated(column, ResolvedUserRelation(user: user, relation: relation, direction: direction))
     }

@@ -28,7 +28,9 @@ extension Resolver {
         guard use.subqueries <= Subquery.maximumCount else {
             throw Self.invalid("A predicate has at most \(Subquery.maximumCount) queries inside.", query)
         }
-        guard let type = schema[query.type] else {
+        let known: Schema.RecordType?
+        do throws(SkyrowError) { known = try type(query.type) } catch { throw error.at(".record_type") }
+        guard let type = known else {
             throw Self.invalid("There is no such record type.", query).at(".record_type")
         }
         return try inside(type) { inner, number throws(SkyrowError) in

@@ -105,6 +105,19 @@ package struct Resolver<Schema: QuerySchema> {
         )
     }
 
+    /// A type that the query leads to; nil where there is none of that name.
+    ///
+    /// Throws `102 PermissionDenied` where the key of the request is not for its records.
+    func type(_ name: RecordTypeName) throws(SkyrowError) -> Schema.RecordType? {
+        try access.requireReading(name)
+        return schema[name]
+    }
+
+    /// The same for a type that the element at a place leads to.
+    func type(_ name: RecordTypeName, at place: Int) throws(SkyrowError) -> Schema.RecordType? {
+        do throws(SkyrowError) { return try type(name) } catch { throw error.at(place) }
+    }
+
     /// Resolves a predicate; `info.path` of an error begins with `predicate`.
     package mutating func predicate(_ predicate: RecordPredicate) throws(SkyrowError) -> ResolvedPredicate {
         do throws(SkyrowError) { return try condition(predicate) } catch { throw error.at("predicate") }

@@ -18,8 +18,8 @@ package struct Announcement: Sendable {
             lines += [
                 "",
                 "This is the first start. Two keys were made and are kept in \(directory.keys):",
-                "  API key     \(keys.apiKey)  lets applications in",
-                "  master key  \(keys.masterKey)  passes every rule: keep it secret",
+                "  API key     \(keys.apiKeys[0])  lets applications in",
+                "  master key  \(keys.masterKeys[0])  passes every rule: keep it secret",
                 "",
                 settings.records.isDevelopment ? "Save a first record:" : "Make a first type:",
                 "  \(firstCall)",
@@ -28,7 +28,7 @@ package struct Announcement: Sendable {
                     ? "and look at it:" : "and look at it, with the same database-url:",
                 "  \(psqlCall)",
             ]
-        } else if settings.keys.apiKey == nil || settings.keys.masterKey == nil {
+        } else if settings.keys.apiKey.isEmpty || settings.keys.masterKey.isEmpty {
             lines.append("The keys are in \(directory.keys).")
         }
         return lines.joined(separator: "\n")
@@ -52,7 +52,7 @@ package struct Announcement: Sendable {
             settings.records.isDevelopment
             ? #""method":"record:save","params":{"records":[{"_id":"note/first","content":"Hello"}]}"#
             : #""method":"schema:create","params":{"record_types":{"note":{"fields":[{"name":"content","type":"string"}]}}}"#
-        return "curl \(address)/rpc -H 'X-Skygear-API-Key: \(keys.masterKey)' -H 'Content-Type: application/json'"
+        return "curl \(address)/rpc -H 'X-Skygear-API-Key: \(keys.masterKeys[0])' -H 'Content-Type: application/json'"
             + " -d '{\"jsonrpc\":\"2.0\",\"id\":1,\(parameters)}'"
     }
 

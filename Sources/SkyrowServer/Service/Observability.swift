@@ -23,7 +23,7 @@ struct Observability: Sendable {
     /// Throws ``ToolError`` when the file for spans cannot be opened, or the metrics key opens more than metrics.
     init(_ settings: Settings, keys: ServiceKeys, logger: Logger) throws(ToolError) {
         let observability = settings.observability
-        guard observability.metricsKey == nil || observability.metricsKey != keys.apiKey else {
+        guard observability.metricsKey.map({ keys.apiKeys.contains($0) }) != true else {
             throw .configuration("metrics-key and api-key must differ: every copy of an application has the latter.")
         }
         access = observability.metrics

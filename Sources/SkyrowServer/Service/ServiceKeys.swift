@@ -1,11 +1,13 @@
 import Glibc
+import SkyrowActions
 import SkyrowJSON
 import SkyrowSystem
 
 /// The two keys of a service, given by its environment or kept in its data directory.
 package struct ServiceKeys: Hashable, Sendable {
-    var apiKey: String
-    var masterKey: String
+    /// One, or two while it is changed; the first one is shown.
+    var apiKeys: [String]
+    var masterKeys: [String]
     /// Whether one of them was made here and has not been shown yet.
     var areNew = false
 
@@ -13,8 +15,8 @@ package struct ServiceKeys: Hashable, Sendable {
     ///
     /// The file can be read by a shell (`. data/keys`), and by its owner alone. Throws ``ToolError`` when it cannot be
     /// read or written.
-    static func resolve(apiKey: String?, masterKey: String?, file: String) throws(ToolError) -> ServiceKeys {
-        if let apiKey, let masterKey { return ServiceKeys(apiKey: apiKey, masterKey: masterKey) }
+    static func resolve(apiKeys: [String], masterKeys: [String], file: String) throws(ToolError) -> ServiceKeys {
+        if !apiKeys.isEmpty, !masterKeys.isEmpty { return ServiceKeys(apiKeys: apiKeys, masterKeys: masterKeys) }
         // New keys have another name until the operator has seen them, even if this start fails on its way there.
         let areNew = access(file, F_OK) != 0
         let current = areNew ? unannounced(file) : file
@@ -27,7 +29,16 @@ package struct ServiceKeys: Hashable, Sendable {
         else {
             throw .failure("\(file) does not hold SKYROW_API_KEY and SKYROW_MASTER_KEY: correct it or move it away.")
         }
-        return ServiceKeys(apiKey: apiKey ?? keptAPIKey, masterKey: masterKey ?? keptMasterKey, areNew: areNew)
+        return ServiceKeys(
+            apiKeys: apiKeys.isEmpty ? [keptAPIKey] : apiKeys,
+            masterKeys: masterKeys.isEmpty ? [keptMasterKey] : masterKeys,
+            areNew: areNew
+        )
+    }
+
+    /// What the service judges by.
+    var given: GivenKeys {
+        GivenKeys(api: apiKeys.map { Secret($0) }, master: masterKeys.map { Secret($0) })
     }
 
     /// Records that the operator has seen the keys.

@@ -72,8 +72,8 @@ package struct ServiceProcess: Sendable {
 
     private func serve(on ground: Ground, announce: @escaping @Sendable (Announcement) -> Void) async throws {
         let keys = try ServiceKeys.resolve(
-            apiKey: settings.keys.apiKey,
-            masterKey: settings.keys.masterKey,
+            apiKeys: settings.keys.apiKey,
+            masterKeys: settings.keys.masterKey,
             file: ground.directory.keys
         )
         let observability = try Observability(settings, keys: keys, logger: ground.logger)

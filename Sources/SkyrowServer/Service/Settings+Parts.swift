@@ -75,7 +75,7 @@ extension ServiceConfiguration {
     package init(_ keys: ServiceKeys?, _ settings: Settings) {
         let accounts = settings.accounts
         self.init(
-            keys: keys.map { (api: Secret($0.apiKey), master: Secret($0.masterKey)) },
+            keys: keys?.given,
             tokenLifetime: accounts.sessionAbsolute,
             sessionIdle: accounts.sessionIdle,
             sessionLimit: accounts.sessionLimit,

@@ -79,6 +79,27 @@ extension Setting where Value == String? {
     }
 }
 
+extension Setting where Value == [String] {
+    /// One key that must not print, not even in a complaint, or two of them; none when it is not set.
+    package static func keys(_ name: String, minimumLength: Int, _ sentence: String) -> Setting {
+        Setting(
+            name,
+            [],
+            shown: "",
+            .text("key"),
+            mustBe:
+                "at least \(minimumLength) characters, all of them visible ASCII, or two such keys with a space between them",
+            sentence
+        ) { text in
+            let keys = text.split { $0 == " " || $0 == "\n" || $0 == "\r\n" }.map(String.init)
+            let areKeys = keys.allSatisfy { key in
+                key.utf8.count >= minimumLength && key.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            }
+            return (1...2).contains(keys.count) && areKeys ? keys : nil
+        }.secret(hasFlag: false)
+    }
+}
+
 /// Durations as people write them: a whole number and a unit of `ms`, `s`, `m`, `h` or `d`; seconds when there is none.
 package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [

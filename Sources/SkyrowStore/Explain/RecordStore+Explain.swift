@@ -18,6 +18,7 @@ extension RecordStore {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
+        try access.requireReading(query.type)
         return try await reporting {
             try await self.checkLanguages(of: query)
             return try await withCatalog { _ in
@@ -74,7 +75,8 @@ extension RecordStore {
         _ mode: ExplainMode,
         with access: RecordAccess
     ) async throws(SkyrowError) -> QueryExplanation {
-        try await reporting {
+        try access.requireReading(query.type)
+        return try await reporting {
             try await self.checkTimeZones(of: query)
             return try await withCatalog { _ in
                 guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {

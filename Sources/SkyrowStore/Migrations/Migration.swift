@@ -67,6 +67,7 @@ extension Migration {
             name: "0028_relation_entries",
             script: text(PackageResources._028_relation_entries_sql)
         ),
+        Migration(version: 29, name: "0029_keys", script: text(PackageResources._029_keys_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

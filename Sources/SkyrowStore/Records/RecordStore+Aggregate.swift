@@ -17,6 +17,7 @@ extension RecordStore {
         guard 0...AggregateQuery.maximumLimit ~= query.limit else {
             throw .invalidArgument("A limit is 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
         }
+        try access.requireReading(query.type)
         return try await reporting {
             try await self.checkTimeZones(of: query)
             return try await withCatalog { _ in

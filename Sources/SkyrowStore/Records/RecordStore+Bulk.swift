@@ -61,6 +61,7 @@ extension RecordStore {
         return try await reporting {
             _ = try await table(of: request.type)
             return try await withCatalog { catalog in
+                try access.requireScopes(of: request, in: catalog)
                 guard let table = catalog[request.type] else { return withoutTable }
                 return try await body(try BulkRun(request, self, table, catalog, access))
             }

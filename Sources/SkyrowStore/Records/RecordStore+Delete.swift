@@ -17,6 +17,7 @@ extension RecordStore {
         return try await reporting {
             for type in Set(ids.map(\.type)) { _ = try await table(of: type) }
             return try await withCatalog { catalog in
+                for type in Set(ids.map(\.type)) { try access.requireDeleting(type, in: catalog) }
                 guard atomic, ids.count > 1 else {
                     var run = self.deleteRun(.client(self.client), catalog, access)
                     let outcomes = try await run.outcomes(ids)
@@ -40,6 +41,7 @@ extension RecordStore {
         try access.requireWriting()
         return try await reporting {
             try await withCatalog { catalog in
+                for type in Set(ids.map(\.type)) { try access.requireDeleting(type, in: catalog) }
                 var run = self.deleteRun(.transaction(transaction), catalog, access)
                 guard atomic else { return try await run.outcomes(ids) }
                 return try Self.requireAll(try await run.outcomesTogether(ids))

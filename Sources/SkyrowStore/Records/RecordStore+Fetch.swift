@@ -10,7 +10,8 @@ extension RecordStore {
         _ ids: [RecordID],
         with access: RecordAccess
     ) async throws(SkyrowError) -> [RecordOutcome] {
-        try await reporting {
+        if access.hasScopes { for id in ids { try access.requireReading(id.type) } }
+        return try await reporting {
             try await withCatalog { _ in
                 guard let first = ids.first else { return [] }
                 if ids.allSatisfy({ $0.type == first.type }) {

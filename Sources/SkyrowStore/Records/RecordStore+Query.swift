@@ -20,6 +20,7 @@ extension RecordStore {
         guard query.limit >= 0, query.offset >= 0 else {
             throw SkyrowError.invalidArgument("Limit and offset are not negative.", "limit", "offset")
         }
+        try access.requireReading(query.type)
         return try await reporting {
             try await self.checkLanguages(of: query)
             return try await withCatalog { _ in

@@ -123,6 +123,7 @@ extension RecordStore {
         var open = Array(work.items.indices)
         var settled: [RecordOutcome] = []
         while true {
+            try work.requireScopes(in: catalog)
             // What was dropped can be made again only as long as nothing is written.
             if plan.lacksSchema, work.fitsSchema, settled.isEmpty { throw SkyrowError.schemaMoved }
             let context = WriteContext(
@@ -216,6 +217,15 @@ private struct SaveWork {
     let access: RecordAccess
     let isAtomic: Bool
     let fitsSchema: Bool
+
+    /// Throws `102 PermissionDenied` where the key of the request is not for a type that is saved or referred to.
+    func requireScopes(in catalog: SchemaCatalog) throws(SkyrowError) {
+        guard access.hasScopes else { return }
+        for case .draft(let draft) in items {
+            try access.requireWriting(draft.id.type)
+            try access.requireReferring(draft.fields, draft.operators, of: draft.id.type, in: catalog)
+        }
+    }
 
     /// Throws `108 InvalidArgument` with the errors of the items that could not be read, when there are any.
     func requireReadable() throws(SkyrowError) {

@@ -12,6 +12,10 @@ extension RecordStore {
         with access: RecordAccess
     ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
+        if access.hasScopes {
+            for id in request.ids { try access.requireWriting(id.type) }
+            try access.requireReading(.user)
+        }
         return try await reporting {
             for type in Set(request.ids.map(\.type)) { _ = try await table(of: type) }
             return try await withCatalog { catalog in

@@ -39,7 +39,7 @@ package final class RecordAccessCache: Sendable {
         for use: RecordAccess.Use,
         by caller: Caller
     ) throws(SkyrowError) -> RecordAccess {
-        guard case .user(let user) = caller.kind else {
+        guard case .user(let user) = caller.kind, caller.key == nil else {
             return try RecordAccess(opening: database, for: use, by: caller)
         }
         var known = entries.withLock { $0[user] }

@@ -3,7 +3,7 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// Something that happened to an account, for its user and the operator to read later.
+/// Something that happened to an account or a key, for its user and the operator to read later.
 ///
 /// It holds no password, token or key, and no login key of an account that does not exist.
 package struct AuditEvent: Hashable, Sendable {
@@ -26,6 +26,11 @@ package struct AuditEvent: Hashable, Sendable {
         case master
         /// A password was not judged because too many were tried before.
         case lockout
+        case keyCreate = "key.create"
+        case keyRotate = "key.rotate"
+        case keyRevoke = "key.revoke"
+        /// A key was used that holds no more, or from where it does not count.
+        case key
     }
 
     /// Who did it.
@@ -33,6 +38,8 @@ package struct AuditEvent: Hashable, Sendable {
         /// The user whose account it is.
         case itself
         case user(UserID)
+        /// A server's key.
+        case key(KeyID)
         case master
         /// One with a terminal of the machine.
         case `operator`
@@ -43,6 +50,7 @@ package struct AuditEvent: Hashable, Sendable {
             switch self {
             case .itself: user.map { "user:\($0)" }
             case .user(let id): "user:\(id)"
+            case .key(let id): "key:\(id)"
             case .master: "master"
             case .operator: "operator"
             case .unknown: nil
@@ -58,6 +66,8 @@ package struct AuditEvent: Hashable, Sendable {
     package var origin: RequestOrigin
     /// What says which account that does not exist was guessed at, and nothing about it.
     package var accountCode: String?
+    /// The key that it is about.
+    package var key: KeyID?
     /// nil: when it is stored.
     package var time: Timestamp?
 
@@ -68,6 +78,7 @@ package struct AuditEvent: Hashable, Sendable {
         by actor: Actor,
         from origin: RequestOrigin = RequestOrigin(),
         accountCode: String? = nil,
+        key: KeyID? = nil,
         at time: Timestamp? = nil
     ) {
         self.kind = kind
@@ -76,6 +87,7 @@ package struct AuditEvent: Hashable, Sendable {
         self.actor = actor
         self.origin = origin
         self.accountCode = accountCode
+        self.key = key
         self.time = time
     }
 
@@ -96,9 +108,10 @@ package struct AuditEvent: Hashable, Sendable {
         let actor: SQL =
             self.actor == .itself ? "'user:' || \(user)" : "\(self.actor.text(of: nil) as String?)::text"
         return """
-            INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data)
+            INSERT INTO \(schema)._audit (event, outcome, user_id, actor, session_id, address, request_id, data, key_id)
             SELECT \(kind.rawValue), 'ok', \(user), \(actor), \(session)::uuid,
-                \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb
+                \(origin.address as String?)::inet, \(origin.requestID as String?), \(data)::jsonb,
+                \(key?.rawValue as String?)::text
             FROM \(source)
             """
     }
@@ -117,16 +130,17 @@ package struct AuditTable: Sendable {
             let now: Int64? = nil
             _ = try await store.client.write(
                 """
-                INSERT INTO \(schema)._audit (at, event, outcome, user_id, actor, address, request_id, data)
+                INSERT INTO \(schema)._audit (at, event, outcome, user_id, actor, address, request_id, data, key_id)
                 SELECT coalesce(timestamptz '2000-01-01 00:00:00Z' + given.at * interval '1 us', now()), given.event,
                     given.outcome, given.user_id, given.actor, given.address::inet, given.request_id,
-                    CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END
+                    CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END,
+                    given.key_id
                 FROM unnest(
                     \(events.map { $0.time?.microseconds ?? now }), \(events.map(\.kind.rawValue)),
                     \(events.map { $0.refusal?.name ?? "ok" }), \(events.map { $0.user?.rawValue }),
                     \(events.map { $0.actor.text(of: $0.user) }), \(events.map(\.origin.address)), \(events.map(\.origin.requestID)),
-                    \(events.map(\.accountCode))
-                ) AS given (at, event, outcome, user_id, actor, address, request_id, account)
+                    \(events.map(\.accountCode)), \(events.map { $0.key?.rawValue })
+                ) AS given (at, event, outcome, user_id, actor, address, request_id, account, key_id)
                 """
             )
         }

@@ -12,6 +12,8 @@ package enum SessionNotice: Hashable, Sendable {
     case user(UserID)
     /// The same for every user.
     case all
+    /// There are other keys.
+    case keys
 
     /// nil for what is said about another application's sessions.
     init?(_ event: PostgresNotificationEvent, of schema: SQLIdentifier) {
@@ -33,7 +35,7 @@ package enum SessionNotice: Hashable, Sendable {
         }
     }
 
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>` or `all`; anything else is taken as `all`, the safe side.
+    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys` or `all`; anything else is taken as `all`, the safe side.
     private init(text: Substring) {
         // PostgreSQL writes lowercase digits, so that other ones are not its own.
         if text.hasPrefix("token:"), let hash = Hexadecimal.bytes(text.utf8.dropFirst(6)), hash.count == 32,
@@ -42,6 +44,8 @@ package enum SessionNotice: Hashable, Sendable {
             self = .token(hash: hash)
         } else if text.hasPrefix("user:") {
             self = .user(UserID(String(text.dropFirst(5))))
+        } else if text == "keys" {
+            self = .keys
         } else {
             self = .all
         }

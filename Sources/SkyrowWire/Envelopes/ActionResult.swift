@@ -21,7 +21,7 @@ package enum ActionResult: Sendable {
     case auth(AuthResult)
     /// `auth:verify:request`, `auth:reset:request`
     case codeTicket(CodeTicket)
-    /// `{"status":"OK"}`: `auth:logout`, `role:delete`
+    /// `{"status":"OK"}`: `auth:logout`, `role:delete`, `key:revoke`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
@@ -35,6 +35,8 @@ package enum ActionResult: Sendable {
     case rolesByUser([UserID: [RoleName]])
     /// `role:save`, `role:add`, `role:remove`, `role:members`, `role:list`, `group:*`, `relation:*`
     case membership(MembershipResult)
+    /// `key:create`, `key:list`, `key:rotate`
+    case keys(KeyResult)
     /// `schema:fetch`, `schema:create`, `schema:rename`, `schema:delete`
     case schema(RecordSchema)
     /// `schema:index:create`, `schema:index:delete`
@@ -79,7 +81,7 @@ extension JSONWriter {
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .status,
                 .done, .sessions, .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .json:
+                .classAccess, .createRoles, .defaultAccess, .keys, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -141,6 +143,7 @@ extension JSONWriter {
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .membership(let result): membership(result)
+        case .keys(let result): keys(result)
         case .schema(let schema): self.schema(schema)
         case .index(let index): self.index(index)
         case .indexes(let indexes): self.indexes(indexes)

@@ -11,7 +11,9 @@ struct SkyrowCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             RestoreCommand.self,
-            SchemaCommand.self, UserCommand.self, RoleCommand.self, DoctorCommand.self, PsqlCommand.self,
+            SchemaCommand.self, UserCommand.self, RoleCommand.self, KeyCommand.self, AuditCommand.self,
+            DoctorCommand.self,
+            PsqlCommand.self,
             MigrateCommand.self,
             ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
         ]

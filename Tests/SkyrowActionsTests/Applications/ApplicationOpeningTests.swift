@@ -38,7 +38,7 @@ import Testing
                 let store = RecordStore(client: client, schema: "shop", mode: .production, logger: .quiet)
                 let actions = ActionService(
                     store: store,
-                    configuration: ServiceConfiguration(keys: (api: Secret("api"), master: Secret("master"))),
+                    configuration: ServiceConfiguration(keys: GivenKeys(api: Secret("api"), master: Secret("master"))),
                     clock: f.clock.clock,
                     logger: .quiet
                 )

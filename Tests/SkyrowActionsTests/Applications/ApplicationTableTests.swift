@@ -81,6 +81,37 @@ import Testing
         }
     }
 
+    /// Whether there is such a key, its application judges.
+    @Test(
+        arguments: [
+            // application of the key, host, application; nil is 103
+            ("shop", nil, "shop"), ("shop", "shop.example", "shop"), ("shop", "blog.example", nil),
+            ("blog", nil, "blog"),
+            ("app", nil, "app"), ("app", "shop.example", nil), ("none", nil, "app"), ("closed", nil, "app"),
+        ] as [(String, String?, String?)]
+    )
+    func aKeyWithScopesNamesItsApplication(_ name: String, _ host: String?, _ expected: String?) throws {
+        let text = KeyText(
+            try #require(KeyID("k00000000")),
+            secret: String(repeating: "0", count: 43),
+            of: try ApplicationName(name)
+        ).text
+        let table = try Self.table()
+        do throws(SkyrowError) {
+            let found = try table.application(key: text, host: host, at: Timestamp(microseconds: 0))
+            #expect(found.rawValue == expected)
+            // With another checksum it is a text like any other.
+            let mangled = try table.application(
+                key: String(text.dropLast()) + "_",
+                host: nil,
+                at: Timestamp(microseconds: 0)
+            )
+            #expect(mangled == .default)
+        } catch {
+            #expect(expected == nil && error.code == .accessKeyNotAccepted)
+        }
+    }
+
     @Test func aKeyEndsAtItsTime() throws {
         let table = try Self.table()
         let error = #expect(throws: SkyrowError.self) {

@@ -30,7 +30,7 @@ import Testing
         #expect(!file.skyrowServices.isEmpty)
         for (name, service) in file.skyrowServices {
             let settings = try Self.loadSettings(service, keys: folder.path)
-            #expect(settings.keys.apiKey != nil && settings.keys.masterKey != nil, "\(name)")
+            #expect(!settings.keys.apiKey.isEmpty && !settings.keys.masterKey.isEmpty, "\(name)")
             let url = try #require(settings.database.url)
             #expect(file.services.keys.contains(try #require(URL(string: url)?.host)), "\(name)")
         }

@@ -1,5 +1,6 @@
 import NIOCore
 import SkyrowHTTP
+import SkyrowModel
 import Testing
 
 @testable import SkyrowActions

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 

@@ -165,7 +165,7 @@ import Testing
         return ActionService(
             store: RecordStore(client: client, schema: "app", mode: .production, logger: .silent),
             configuration: ServiceConfiguration(
-                keys: (api: Secret(TestService.apiKey), master: Secret(TestService.masterKey))
+                keys: GivenKeys(api: Secret(TestService.apiKey), master: Secret(TestService.masterKey))
             ),
             logger: .silent
         )

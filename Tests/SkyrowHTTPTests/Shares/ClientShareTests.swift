@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP2
 import SkyrowHTTP
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 

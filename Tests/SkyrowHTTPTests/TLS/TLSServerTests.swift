@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOSSL
 import SkyrowHTTP
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 

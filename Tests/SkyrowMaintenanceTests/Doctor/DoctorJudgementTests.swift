@@ -245,6 +245,27 @@ import Testing
             (.warning, "2 mails of the last day were given up. The last failure: The server refused it."),
             (.warning, "7 mails have waited for more than an hour.")
         ),
+        Row(
+            .keys,
+            [
+                ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "type:note:read"],
+                ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.0/8"],
+            ]
+        ),
+        Row(
+            .keys,
+            [
+                ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "all"],
+                ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.0"],
+                ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.1/8"],
+                ["kind": "refused", "id": "k00000002", "name": "'web'", "count": "1"],
+                ["kind": "endless", "id": "k00000003", "name": "'web'"],
+            ],
+            (.error, "has the scope 'all', which this skyrow does not know"),
+            (.error, "has the network '10.0.0.1/8', which this skyrow does not know"),
+            (.warning, "was refused in 1 minute of the last week"),
+            (.warning, "is a server's, never ends and counts from everywhere")
+        ),
         Row(.parents, []),
         Row(
             .parents,

@@ -308,6 +308,22 @@ import Testing
             "INSERT INTO _class_rule VALUES ('user', 'update', '{owner,users}', 'require')", .rules,
             "Every user who is logged in may update profiles"
         ),
+        (
+            "INSERT INTO _key (id, hash, name, kind, scopes) VALUES ('k00000001', sha256('1'), 'web', 'client', '{read,all}')",
+            .keys, "The key k00000001, 'web', has the scope 'all', which this skyrow does not know."
+        ),
+        (
+            """
+            INSERT INTO _key (id, hash, name, kind, scopes, networks)
+            VALUES ('k00000002', sha256('2'), 'web', 'server', '{read,type:note:read}', '{10.0.0.0/8}');
+            INSERT INTO _audit (event, outcome, key_id) SELECT 'key', 'AccessKeyNotAccepted', 'k00000002' FROM generate_series(1, 3)
+            """,
+            .keys, "The key k00000002, 'web', was refused in 3 minutes of the last week."
+        ),
+        (
+            "INSERT INTO _key (id, hash, name, kind) VALUES ('k00000003', sha256('3'), 'web', 'server')",
+            .keys, "The key k00000003, 'web', is a server's, never ends and counts from everywhere."
+        ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "switched off for category"),
         (
             """

@@ -14,11 +14,11 @@ import Testing
 
     @Test func keysAreMadeOnceAndKeptForTheirOwnerAlone() throws {
         try Self.withDirectory { file in
-            let first = try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file)
+            let first = try ServiceKeys.resolve(apiKeys: [], masterKeys: [], file: file)
             #expect(first.areNew)
-            #expect(first.apiKey.count == 64)
-            #expect(first.masterKey.count == 64)
-            #expect(first.apiKey != first.masterKey)
+            #expect(first.apiKeys.map(\.count) == [64])
+            #expect(first.masterKeys.map(\.count) == [64])
+            #expect(first.apiKeys != first.masterKeys)
             let mode = try FileManager.default.attributesOfItem(atPath: file + ".new")[.posixPermissions] as? Int
             #expect(mode == 0o600)
             #expect(
@@ -28,31 +28,35 @@ import Testing
             )
 
             // Until the operator was told, they stay new.
-            #expect(try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file) == first)
+            #expect(try ServiceKeys.resolve(apiKeys: [], masterKeys: [], file: file) == first)
             ServiceKeys.announced(file: file)
-            let second = try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file)
+            let second = try ServiceKeys.resolve(apiKeys: [], masterKeys: [], file: file)
             #expect(!second.areNew)
-            #expect(second.apiKey == first.apiKey)
-            #expect(second.masterKey == first.masterKey)
+            #expect(second.apiKeys == first.apiKeys)
+            #expect(second.masterKeys == first.masterKeys)
         }
     }
 
     @Test func givenKeysWinAndAreNotKept() throws {
         try Self.withDirectory { file in
-            let given = try ServiceKeys.resolve(apiKey: "an-api-key", masterKey: "a-master-key", file: file)
-            #expect(given == ServiceKeys(apiKey: "an-api-key", masterKey: "a-master-key"))
+            let given = try ServiceKeys.resolve(
+                apiKeys: ["an-api-key", "b-api-key"],
+                masterKeys: ["a-master-key"],
+                file: file
+            )
+            #expect(given == ServiceKeys(apiKeys: ["an-api-key", "b-api-key"], masterKeys: ["a-master-key"]))
             #expect(!FileManager.default.fileExists(atPath: file))
 
-            let half = try ServiceKeys.resolve(apiKey: "an-api-key", masterKey: nil, file: file)
-            #expect(half.apiKey == "an-api-key")
-            #expect(half.masterKey.count == 64)
+            let half = try ServiceKeys.resolve(apiKeys: ["an-api-key"], masterKeys: [], file: file)
+            #expect(half.apiKeys == ["an-api-key"])
+            #expect(half.masterKeys.map(\.count) == [64])
         }
     }
 
     @Test func aDamagedFileIsRefusedAndNotReplaced() throws {
         try Self.withDirectory { file in
             try "SKYROW_API_KEY=\n".write(toFile: file, atomically: false, encoding: .utf8)
-            #expect(throws: ToolError.self) { try ServiceKeys.resolve(apiKey: nil, masterKey: nil, file: file) }
+            #expect(throws: ToolError.self) { try ServiceKeys.resolve(apiKeys: [], masterKeys: [], file: file) }
             #expect(try String(contentsOfFile: file, encoding: .utf8) == "SKYROW_API_KEY=\n")
         }
     }

@@ -1,4 +1,5 @@
 import SkyrowHTTP
+import SkyrowModel
 
 /// What a service reports about itself.
 package struct ObservabilitySettings: SettingGroup {

@@ -1,4 +1,5 @@
 package import SkyrowHTTP
+package import SkyrowModel
 
 /// What stands between the service and its clients.
 package struct ProxySettings: SettingGroup {

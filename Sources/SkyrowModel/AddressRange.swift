@@ -42,3 +42,7 @@ package struct AddressRange: Hashable, Sendable {
         )
     }
 }
+
+extension AddressRange: CustomStringConvertible {
+    package var description: String { isIPv4 ? "\(base)/\(length - 96)" : "\(base)/\(length)" }
+}

@@ -1,5 +1,3 @@
-package import NIOCore
-
 #if canImport(Darwin)
     import Darwin
 #else
@@ -14,8 +12,8 @@ package import NIOCore
 /// ```
 package struct ClientAddress: Hashable, Sendable {
     /// The 128 bits in two halves; an IPv4 address is kept as IPv6 maps it (RFC 4291, 2.5.5.2).
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
     init(high: UInt64, low: UInt64) {
         self.high = high
@@ -35,12 +33,6 @@ package struct ClientAddress: Hashable, Sendable {
         } else {
             return nil
         }
-    }
-
-    /// The address of a socket's other end; nil for a Unix socket.
-    package init?(_ socket: SocketAddress) {
-        guard let text = socket.ipAddress else { return nil }
-        self.init(text)
     }
 
     private init(_ address: in_addr) {

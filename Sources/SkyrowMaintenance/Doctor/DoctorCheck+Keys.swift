@@ -1,0 +1,86 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+import SkyrowStore
+
+// Keys with scopes (Documentation/Decisions/0055-keys.md), which psql can write too.
+
+extension DoctorCheck {
+    /// Rows: the `id` and `name` of a key, and of which `kind` the row is: `scope` or `network` with its `text`, `refused` with
+    /// the `count` of refused uses within a week, or `endless`.
+    package static let keys = DoctorCheck(
+        "keys",
+        "The keys with scopes",
+        needsTables: true,
+        queries: { scope in
+            [
+                """
+                SELECT 'scope' AS kind, key.id, quote_literal(key.name) AS name, scope AS text, NULL::bigint AS count
+                FROM \(scope.schema)._key AS key CROSS JOIN unnest(key.scopes) AS scope
+                WHERE key.revoked_at IS NULL
+                UNION ALL
+                SELECT 'network', key.id, quote_literal(key.name), network::text, NULL
+                FROM \(scope.schema)._key AS key CROSS JOIN unnest(key.networks) AS network
+                WHERE key.revoked_at IS NULL
+                UNION ALL
+                SELECT 'refused', key.id, quote_literal(key.name), NULL, count(*)
+                FROM \(scope.schema)._key AS key JOIN \(scope.schema)._audit AS event ON event.key_id = key.id
+                WHERE event.event = 'key' AND event.at > now() - interval '7 days'
+                GROUP BY key.id, key.name
+                UNION ALL
+                SELECT 'endless', key.id, quote_literal(key.name), NULL, NULL
+                FROM \(scope.schema)._key AS key
+                WHERE key.kind = 'server' AND key.revoked_at IS NULL AND key.expires_at IS NULL
+                    AND key.networks = '{}'
+                ORDER BY 2, 1, 4
+                """
+            ]
+        },
+        judge: { rows, _ in rows.compactMap { finding($0) } }
+    )
+
+    private static func finding(_ row: DoctorRow) -> DoctorFinding? {
+        let (id, name, text) = (row["id"], row["name"], row["text"])
+        let look = "SELECT * FROM _key WHERE id = '\(id)';"
+        switch row["kind"] {
+        case "scope":
+            if (try? KeyScope(text)) != nil { return nil }
+            return notUnderstood("scope '\(text)'", id, name, look)
+        case "network":
+            if AddressRange(text) != nil { return nil }
+            return notUnderstood("network '\(text)'", id, name, look)
+        case "refused":
+            let count = row["count"]
+            return DoctorFinding(
+                .warning,
+                "The key \(id), \(name), was refused in \(count) \(count == "1" ? "minute" : "minutes") of the last week.",
+                meaning:
+                    "It has expired, is revoked, or was used from where it does not count. One who has it does not know that, "
+                    + "or should not have it.",
+                remedy: "Find out by the addresses who uses it.",
+                commands: [
+                    "SELECT at, address, request_id FROM _audit WHERE key_id = '\(id)' ORDER BY at DESC LIMIT 20;"
+                ]
+            )
+        default:
+            return DoctorFinding(
+                .warning,
+                "The key \(id), \(name), is a server's, never ends and counts from everywhere.",
+                meaning: "It passes the rules of records within its scopes, for one who gets hold of it too.",
+                remedy: "Make one with a network or an end, and revoke this one.",
+                commands: [
+                    "$ skyrow key create --kind server --name NAME --network RANGE", "$ skyrow key revoke \(id)",
+                ]
+            )
+        }
+    }
+
+    private static func notUnderstood(_ what: String, _ id: String, _ name: String, _ look: String) -> DoctorFinding {
+        DoctorFinding(
+            .error,
+            "The key \(id), \(name), has the \(what), which this skyrow does not know.",
+            meaning: "A key that is not understood is refused, whatever else it has.",
+            remedy: "Correct it, or revoke the key.",
+            commands: [look, "$ skyrow key revoke \(id)"]
+        )
+    }
+}

@@ -1,0 +1,116 @@
+/// A key of the database, without its text, which only the one who made it has.
+package struct StoredKey: Hashable, Sendable {
+    package var id: KeyID
+    package var name: String
+    package var kind: KeyKind
+    package var scopes: [KeyScope]
+    /// From where it counts; empty for everywhere.
+    package var networks: [AddressRange]
+    package var createdAt: Timestamp
+    /// nil is never.
+    package var expiresAt: Timestamp?
+    package var revokedAt: Timestamp?
+    /// To the minute; nil: it was not used yet.
+    package var lastUsedAt: Timestamp?
+    /// Until when the text before the last `key:rotate` is accepted.
+    package var previousUntil: Timestamp?
+
+    package init(
+        id: KeyID,
+        name: String,
+        kind: KeyKind,
+        scopes: [KeyScope] = [],
+        networks: [AddressRange] = [],
+        createdAt: Timestamp,
+        expiresAt: Timestamp? = nil,
+        revokedAt: Timestamp? = nil,
+        lastUsedAt: Timestamp? = nil,
+        previousUntil: Timestamp? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.kind = kind
+        self.scopes = scopes
+        self.networks = networks
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.lastUsedAt = lastUsedAt
+        self.previousUntil = previousUntil
+    }
+}
+
+/// A key and its text, which is shown this once.
+package struct IssuedKey: Hashable, Sendable {
+    package var key: StoredKey
+    package var text: String
+
+    package init(_ key: StoredKey, text: String) {
+        self.key = key
+        self.text = text
+    }
+}
+
+/// `key:create`, decoded.
+package struct KeyCreateRequest: Hashable, Sendable {
+    package var name: String
+    package var kind: KeyKind
+    package var scopes: [KeyScope]
+    package var networks: [AddressRange]
+    package var expiresAt: Timestamp?
+
+    /// How many keys that are not revoked an application has at most: processes keep them all in memory.
+    package static let maximumKeys = 1000
+    /// How many networks a key has at most.
+    package static let maximumNetworks = 100
+
+    /// Throws `108 InvalidArgument` for a name that is none, and for too many scopes or networks.
+    package init(
+        name: String,
+        kind: KeyKind = .client,
+        scopes: [KeyScope] = [],
+        networks: [AddressRange] = [],
+        expiresAt: Timestamp? = nil
+    ) throws(SkyrowError) {
+        guard name.isName, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            throw .invalidArgument("The name of a key is 1 to 255 bytes without control characters.", "name")
+        }
+        guard scopes.count <= KeyScope.maximumCount else {
+            throw .invalidArgument("A key has at most \(KeyScope.maximumCount) scopes.", "scopes")
+        }
+        guard networks.count <= Self.maximumNetworks else {
+            throw .invalidArgument("A key has at most \(Self.maximumNetworks) networks.", "networks")
+        }
+        self.name = name
+        self.kind = kind
+        // Each scope once, in the order in which they were given.
+        var seen: Set<KeyScope> = []
+        self.scopes = scopes.filter { seen.insert($0).inserted }
+        self.networks = networks
+        self.expiresAt = expiresAt
+    }
+}
+
+/// `key:rotate`, decoded.
+package struct KeyRotateRequest: Hashable, Sendable {
+    package var id: KeyID
+    /// How long the text so far is accepted beside the new one.
+    package var overlap: Duration
+
+    /// In seconds: a year.
+    package static let maximumOverlap = 365 * 86_400
+    package static let defaultOverlap = 7 * 86_400
+
+    package init(id: KeyID, overlap: Duration) {
+        self.id = id
+        self.overlap = overlap
+    }
+}
+
+/// The result of an action on keys.
+package enum KeyResult: Hashable, Sendable {
+    /// `key:create`, `key:rotate`
+    case issued(IssuedKey)
+    /// `key:list`
+    case keys([StoredKey])
+}

@@ -1,0 +1,49 @@
+internal import SkyrowModel
+
+// What a change of records reaches besides them, judged by the scopes of a key before anything is written.
+
+extension RecordAccess {
+    /// Throws `102 PermissionDenied` where the key of the request does not change the type, or one whose records change with
+    /// a deleted one by the rules of references.
+    func requireDeleting(_ type: RecordTypeName, in catalog: SchemaCatalog) throws(SkyrowError) {
+        guard hasScopes else { return }
+        try requireWriting(type)
+        guard let table = catalog[type], let graph = DeleteGraph(of: table, in: catalog) else { return }
+        for dependent in graph.types { try requireWriting(dependent.name) }
+        for nullification in graph.nullifications { try requireWriting(nullification.table.name) }
+    }
+
+    /// Throws `102 PermissionDenied` where the key of the request does not read a type that values refer to: whether a
+    /// reference is refused says whether there is such a record.
+    func requireReferring(
+        _ fields: [(name: FieldName, value: RecordValue)],
+        _ operators: [(name: FieldName, change: FieldOperator)],
+        of type: RecordTypeName,
+        in catalog: SchemaCatalog
+    ) throws(SkyrowError) {
+        guard hasScopes else { return }
+        let table = catalog[type]
+        for (name, value) in fields {
+            // Taking a reference away refers to no record.
+            if value == .null { continue }
+            if let target = value.fieldType?.target { try requireReading(target) }
+            if let target = table?[name]?.type.target { try requireReading(target) }
+        }
+        for (name, change) in operators {
+            if let target = change.reference?.type { try requireReading(target) }
+            if let target = table?[name]?.type.target { try requireReading(target) }
+        }
+    }
+
+    /// The same for a change by predicate.
+    func requireScopes(of request: BulkRequest, in catalog: SchemaCatalog) throws(SkyrowError) {
+        guard hasScopes else { return }
+        switch request.change {
+        case .delete:
+            try requireDeleting(request.type, in: catalog)
+        case .update(let changes, _):
+            try requireWriting(request.type)
+            try requireReferring(changes.draft.fields, changes.draft.operators, of: request.type, in: catalog)
+        }
+    }
+}

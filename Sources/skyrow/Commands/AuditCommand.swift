@@ -1,0 +1,143 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowJSON
+import SkyrowModel
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+import SkyrowWire
+
+/// `skyrow audit`
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Show what happened to accounts and keys.",
+        discussion: """
+            The newest events that are asked for, the oldest of them first. With --json each is an object on a line of its own.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Flag(name: .customLong("json"), help: "Print each event as a JSON object on a line of its own.")
+    var isJSON = false
+
+    @Option(help: ArgumentHelp("Of an account, by its id, username or mail address.", valueName: "name"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("Of a key, by its id.", valueName: "id"))
+    var key: String?
+
+    @Option(
+        name: .customLong("event"),
+        help: ArgumentHelp("Of a kind, such as login or key.revoke; may be repeated.", valueName: "event")
+    )
+    var events: [String] = []
+
+    @Option(help: ArgumentHelp("From then on: a time such as 2030-01-31T12:00:00Z, or 24h ago.", valueName: "time"))
+    var since: String?
+
+    @Option(help: ArgumentHelp("Before then, in the same form.", valueName: "time"))
+    var until: String?
+
+    @Flag(help: "Only what was refused.")
+    var refusals = false
+
+    @Option(help: ArgumentHelp("How many at most; default 100.", valueName: "count"))
+    var limit = 100
+
+    func validate() throws {
+        guard (1...AuditFilter.maximumLimit).contains(limit) else {
+            throw ValidationError("--limit is a number from 1 to \(AuditFilter.maximumLimit).")
+        }
+        if let key, KeyID(key) == nil {
+            throw ValidationError("--key is the id of a key, as 'skyrow key list' shows it.")
+        }
+        let known = Set(AuditEvent.Kind.allCases.map(\.rawValue))
+        for event in events where !known.contains(event) {
+            throw ValidationError("--event is one of \(known.sorted().joined(separator: ", ")).")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let since = try since.map { text throws(ToolError) in try instant(text, "--since") }
+            let until = try until.map { text throws(ToolError) in try instant(text, "--until") }
+            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+                var filter = AuditFilter(
+                    key: key.flatMap { KeyID($0) },
+                    events: events,
+                    since: since,
+                    until: until,
+                    onlyRefusals: refusals,
+                    limit: limit
+                )
+                if let user { filter.user = try await store.auditedUser(named: user) }
+                let asked = filter
+                let events = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.audit.events(asked)
+                }
+                if isJSON {
+                    for event in events { print(event.json) }
+                    return
+                }
+                guard !events.isEmpty else { return print("There are no such events.") }
+                let rows = events.map { event in
+                    [
+                        event.time.rfc3339, event.event, event.outcome, event.userID?.rawValue ?? "-",
+                        event.actor ?? "-",
+                        event.address ?? "-", event.keyID ?? "-",
+                    ]
+                }
+                print(textTable([["TIME", "EVENT", "OUTCOME", "USER", "ACTOR", "ADDRESS", "KEY"]] + rows))
+            }
+        }
+    }
+
+    /// A time, or that long ago.
+    private func instant(_ text: String, _ option: String) throws(ToolError) -> Timestamp {
+        if let time = try? Timestamp(rfc3339: text) { return time }
+        guard let ago = DurationText.duration(text) else {
+            throw .usage("\(option) must be a time such as 2030-01-31T12:00:00Z or a duration such as 24h.")
+        }
+        return ServiceClock.system.now().adding(.zero - ago)
+    }
+}
+
+extension RecordStore {
+    /// The id of an account; one that is gone is named by its id.
+    fileprivate func auditedUser(named name: String) async throws(ToolError) -> UserID {
+        do throws(ToolError) {
+            return try await account(named: name).id
+        } catch {
+            let filter = AuditFilter(user: UserID(name), limit: 1)
+            let found = try await failingAsTool { () async throws(SkyrowError) in try await audit.events(filter) }
+            guard !found.isEmpty else { throw error }
+            return UserID(name)
+        }
+    }
+}
+
+extension StoredAuditEvent {
+    /// `{"id":7,"at":"…","event":"login","outcome":"ok",…}`
+    fileprivate var json: String {
+        jsonObject { writer in
+            writer.key("id")
+            writer.integer(id)
+            writer.key("at")
+            writer.timestamp(time)
+            writer.member("event", event)
+            writer.member("outcome", outcome)
+            for (name, text) in [
+                ("user_id", userID?.rawValue), ("actor", actor), ("session_id", sessionID), ("key_id", keyID),
+                ("address", address), ("request_id", requestID),
+            ] {
+                if let text { writer.member(name, text) }
+            }
+            if let data {
+                writer.key("data")
+                Array(data.utf8).withUnsafeBytes { writer.json(validated: $0) }
+            }
+        }
+    }
+}

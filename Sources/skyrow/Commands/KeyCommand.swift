@@ -1,0 +1,233 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowJSON
+import SkyrowMaintenance
+import SkyrowModel
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+import SkyrowWire
+
+/// `skyrow key`
+struct KeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Make, show, rotate and revoke keys with scopes.",
+        subcommands: [
+            KeyCreateCommand.self, KeyListCommand.self, KeyRotateCommand.self, KeyRevokeCommand.self,
+        ]
+    )
+}
+
+/// What a key with scopes is for.
+enum ScopedKeyKind: String, ExpressibleByArgument, CaseIterable {
+    case client
+    case server
+
+    var stored: SkyrowModel.KeyKind {
+        switch self {
+        case .client: .client
+        case .server: .server
+        }
+    }
+}
+
+/// `skyrow key create`
+struct KeyCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a key, which is shown this once.",
+        discussion: """
+            Without a scope it does all that is open to its kind. A scope is read, write, signup, type:<type>, type:<type>:read \
+            or action:<name of an action>. Every running service of the application takes the key within a second.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "What the key is for.")
+    var name: String
+
+    @Option(help: "client lets clients in, server passes the rules of records within its scopes.")
+    var kind = ScopedKeyKind.client
+
+    @Option(name: .customLong("scope"), help: ArgumentHelp("What it may do; may be repeated.", valueName: "scope"))
+    var scopes: [String] = []
+
+    @Option(
+        name: .customLong("network"),
+        help: ArgumentHelp("From where it counts, as 10.0.0.0/8; may be repeated.", valueName: "range")
+    )
+    var networks: [String] = []
+
+    @Option(help: ArgumentHelp("After how long it ends, as 90d; without it, never.", valueName: "duration"))
+    var expiresIn: String?
+
+    func request() throws(ToolError) -> KeyCreateRequest {
+        var expiry: Timestamp?
+        if let expiresIn {
+            guard let duration = DurationText.duration(expiresIn), duration > .zero else {
+                throw ToolError.usage("--expires-in must be a duration such as 90d.")
+            }
+            expiry = ServiceClock.system.now().adding(duration)
+        }
+        var ranges: [AddressRange] = []
+        for text in networks {
+            guard let range = AddressRange(text) else {
+                throw ToolError.usage("--network must be an address or a range such as 10.0.0.0/8, not '\(text)'.")
+            }
+            ranges.append(range)
+        }
+        do throws(SkyrowError) {
+            var known: [KeyScope] = []
+            for scope in scopes { known.append(try KeyScope(scope)) }
+            return try KeyCreateRequest(
+                name: name,
+                kind: kind.stored,
+                scopes: known,
+                networks: ranges,
+                expiresAt: expiry
+            )
+        } catch {
+            throw ToolError.usage(error.message)
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let request = try request()
+            try await withKeys(options) { store, application throws(ToolError) in
+                let issued = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.issueKey(request, of: application, by: .operator)
+                }
+                print(output.isJSON ? json(.issued(issued)) : issued.text)
+            }
+        }
+    }
+}
+
+/// `skyrow key list`
+struct KeyListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the keys, without their texts."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await reportingErrors {
+            try await withKeys(options, readsOnly: true) { store, _ throws(ToolError) in
+                let keys = try await failingAsTool { () async throws(SkyrowError) in try await store.keys.list() }
+                if output.isJSON { return print(json(.keys(keys))) }
+                let now = ServiceClock.system.now()
+                let rows = keys.map { key in
+                    [
+                        key.id.rawValue, key.name, key.kind.rawValue,
+                        key.scopes.isEmpty ? "all" : key.scopes.map(\.text).joined(separator: " "), key.state(at: now),
+                        key.lastUsedAt?.rfc3339 ?? "never",
+                    ]
+                }
+                print(textTable([["ID", "NAME", "KIND", "SCOPES", "STATE", "LAST USED"]] + rows))
+            }
+        }
+    }
+}
+
+/// `skyrow key rotate`
+struct KeyRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Give a key another text, which is shown this once.",
+        discussion: "The text so far is still accepted for a while, and the one before it no longer."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The id of the key.")
+    var id: String
+
+    @Option(help: ArgumentHelp("How long the text so far is still accepted, from 0s to 365d.", valueName: "duration"))
+    var overlap = "7d"
+
+    func run() async throws {
+        try await reportingErrors {
+            guard let overlap = DurationText.duration(overlap),
+                overlap <= .seconds(KeyRotateRequest.maximumOverlap)
+            else {
+                throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
+            }
+            let request = KeyRotateRequest(id: try keyID(id), overlap: overlap)
+            try await withKeys(options) { store, application throws(ToolError) in
+                let issued = try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.rotateKey(request, of: application, by: .operator)
+                }
+                print(output.isJSON ? json(.issued(issued)) : issued.text)
+            }
+        }
+    }
+}
+
+/// `skyrow key revoke`
+struct KeyRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "End a key.",
+        discussion: "Every running service of the application refuses it within a second."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Argument(help: "The id of the key.")
+    var id: String
+
+    func run() async throws {
+        try await reportingErrors {
+            let id = try keyID(id)
+            try await withKeys(options) { store, _ throws(ToolError) in
+                try await failingAsTool { () async throws(SkyrowError) in
+                    try await store.keys.revoke(id, recording: AuditEvent(.keyRevoke, by: .operator, key: id))
+                }
+            }
+        }
+    }
+}
+
+extension StoredKey {
+    /// `holds`, or why it does not.
+    fileprivate func state(at now: Timestamp) -> String {
+        if let revokedAt { return "revoked \(revokedAt.rfc3339)" }
+        guard let expiresAt else { return "holds" }
+        return expiresAt <= now ? "expired \(expiresAt.rfc3339)" : "until \(expiresAt.rfc3339)"
+    }
+}
+
+private func keyID(_ text: String) throws(ToolError) -> KeyID {
+    guard let id = KeyID(text) else {
+        throw ToolError.usage("'\(text)' is not the id of a key: 'skyrow key list' shows them.")
+    }
+    return id
+}
+
+/// Opens the database of the application that the options name.
+private func withKeys(
+    _ options: DatabaseOptions,
+    readsOnly: Bool = false,
+    _ body: (RecordStore, ApplicationName) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    let settings = try await options.loader.loadForApplication()
+    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+        try await requireMigrated(client, schema, logger: logger)
+        let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
+        try await body(store, settings.application.name)
+    }
+}
+
+private func json(_ result: KeyResult) -> String {
+    let writer = JSONWriter(capacity: 256)
+    writer.keys(result)
+    return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+}

@@ -1,0 +1,399 @@
+import SkyrowModel
+import SkyrowStore
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowActions
+
+/// Keys with scopes, from the one who makes them to the process that refuses them.
+@Suite(.timeLimit(.minutes(10))) struct KeyTests {
+    private static let origin = RequestOrigin(address: "192.0.2.7", requestID: "r1")
+
+    private func make(
+        _ fixture: ServiceFixture,
+        _ scopes: [String] = [],
+        kind: KeyKind = .client,
+        networks: [String] = [],
+        expiresAt: Timestamp? = nil
+    ) async throws -> IssuedKey {
+        try await fixture.service.createKey(
+            KeyCreateRequest(
+                name: "a key",
+                kind: kind,
+                scopes: try scopes.map { try KeyScope($0) },
+                networks: networks.compactMap { AddressRange($0) },
+                expiresAt: expiresAt
+            ),
+            by: ServiceFixture.masterCaller,
+            origin: Self.origin
+        )
+    }
+
+    private func credentials(_ key: IssuedKey, from address: String? = nil, token: String? = nil) -> Credentials {
+        Credentials(key: key.text, accessToken: token, address: address.flatMap { ClientAddress($0) })
+    }
+
+    @Test func aKeyCountsFromTheAnswerOnAndUntilItIsRevoked() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let key = try await make(fixture, ["read"])
+            let caller = try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+            #expect(caller.kind == .anonymous)
+            #expect(caller.key?.id == key.key.id)
+            // What is remembered needs no database, once all notices of the change have come.
+            try await waiting(until: "the key is remembered") {
+                _ = try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+                return try service.cachedCaller(credentials(key), for: .keyOrToken, .recordQuery) == caller
+            }
+            try await expectError(.permissionDenied) {
+                try await service.authenticate(credentials(key), for: .userOrMaster, .recordSave)
+            }
+            try await service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            try await expectError(.accessKeyNotAccepted) {
+                try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+            }
+            // To revoke it again changes nothing.
+            let first = try await fixture.psql("SELECT revoked_at FROM _key")
+            try await service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            #expect(try await fixture.psql("SELECT revoked_at FROM _key") == first)
+            try await expectError(.resourceNotFound) {
+                try await service.revokeKey(try #require(KeyID("k00000000")), by: ServiceFixture.masterCaller)
+            }
+        }
+    }
+
+    @Test func theDatabaseHasNoTextOfAKey() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture)
+            let secret = try #require(key.text.split(separator: "_").dropLast().last)
+            for table in ["_key", "_audit"] {
+                let found = try await fixture.psql(
+                    "SELECT count(*) FROM \(table) AS t WHERE t::text LIKE '%\(secret)%'"
+                )
+                #expect(found == "0")
+            }
+            let hash = try await fixture.psql(
+                "SELECT hash = sha256(convert_to('\(key.text)', 'UTF8')) FROM _key WHERE id = '\(key.key.id)'"
+            )
+            #expect(hash == "t")
+        }
+    }
+
+    @Test func revocationIsHeardInEveryProcess() async throws {
+        try await withService { first in
+            let key = try await make(first, ["read"])
+            try await first.withSecondService { second in
+                let there = second.service
+                let caller = try await there.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+                #expect(caller.key?.id == key.key.id)
+                // The clock of the other process stands still, so nothing but the notice has it ask again.
+                try await first.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+                try await waiting(until: "the other process refuses the key") {
+                    do throws(SkyrowError) {
+                        _ = try await there.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+                        return false
+                    } catch {
+                        return error.code == .accessKeyNotAccepted
+                    }
+                }
+            }
+        }
+    }
+
+    /// Behind a pooler nothing is heard.
+    @Test func revocationIsFoundWithinASecondWithoutNotices() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture, ["read"])
+            let deaf = fixture.configured { _ in }
+            _ = try await deaf.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+            try await fixture.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            // It is still remembered for a second, and no longer.
+            fixture.clock.advance(by: .milliseconds(900))
+            _ = try await deaf.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+            fixture.clock.advance(by: .milliseconds(200))
+            try await expectError(.accessKeyNotAccepted) {
+                try await deaf.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+            }
+            // So is a change of scopes by psql.
+            let other = try await make(fixture, ["read"])
+            fixture.clock.advance(by: .seconds(2))
+            try await fixture.psql("UPDATE _key SET scopes = '{signup}' WHERE id = '\(other.key.id)'")
+            try await expectError(.permissionDenied) {
+                try await deaf.authenticate(credentials(other), for: .keyOrToken, .recordQuery)
+            }
+        }
+    }
+
+    @Test func anExpiredKeyEndsByTheClock() async throws {
+        try await withService { fixture in
+            let end = fixture.clock.clock.now().adding(.seconds(3600))
+            let key = try await make(fixture, expiresAt: end)
+            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            fixture.clock.advance(by: .seconds(3599))
+            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            fixture.clock.advance(by: .seconds(1))
+            try await expectError(.accessKeyNotAccepted) {
+                try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            }
+            try await expectError(.invalidArgument) {
+                try await make(fixture, expiresAt: Timestamp(microseconds: 0))
+            }
+            #expect(fixture.service.standing(of: credentials(key)) == .missing)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["10.0.0.0/8"], "10.1.2.3", true), (["10.0.0.0/8"], "11.0.0.1", false), (["10.0.0.0/8"], nil, false),
+            (["127.0.0.0/8"], nil, true), (["2001:db8::/32"], "2001:db8::7", true),
+            (["2001:db8::/32"], "10.0.0.1", false),
+            (["10.0.0.0/8", "192.0.2.7"], "192.0.2.7", true), ([], "192.0.2.7", true), ([], nil, true),
+            (["10.0.0.0/8"], "::ffff:10.1.2.3", true),
+        ] as [([String], String?, Bool)]
+    )
+    func aKeyCountsFromItsNetworks(_ networks: [String], _ address: String?, _ counts: Bool) throws {
+        let ranges = networks.compactMap { AddressRange($0) }
+        #expect(ranges.count == networks.count)
+        let key = HeldKey(
+            StoredKey(
+                id: try #require(KeyID("k00000000")),
+                name: "",
+                kind: .client,
+                networks: ranges,
+                createdAt: Timestamp(microseconds: 0)
+            )
+        )
+        let from = address.flatMap { ClientAddress($0) }
+        #expect(key.counts(isPrevious: false, from: from, at: Timestamp(microseconds: 1)) == counts)
+    }
+
+    @Test func networksAreKeptAsTheyAre() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture, networks: ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7"])
+            let listed = try await fixture.service.keys(by: ServiceFixture.masterCaller)
+            #expect(listed.map(\.networks.description) == [key.key.networks.description])
+            #expect(key.key.networks.map(\.description) == ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"])
+            _ = try await fixture.service.authenticate(credentials(key, from: "10.9.9.9"), for: .key, .authLogIn)
+            try await expectError(.accessKeyNotAccepted) {
+                try await fixture.service.authenticate(credentials(key, from: "11.0.0.1"), for: .key, .authLogIn)
+            }
+        }
+    }
+
+    @Test func bothTextsCountDuringARotation() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let first = try await make(fixture)
+            let request = KeyRotateRequest(id: first.key.id, overlap: .seconds(60))
+            let second = try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+            #expect(second.text != first.text && second.key.id == first.key.id)
+            for key in [first, second] { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
+            let third = try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+            for key in [second, third] { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
+            try await expectError(.accessKeyNotAccepted) {
+                try await service.authenticate(credentials(first), for: .key, .authLogIn)
+            }
+            fixture.clock.advance(by: .seconds(61))
+            _ = try await service.authenticate(credentials(third), for: .key, .authLogIn)
+            try await expectError(.accessKeyNotAccepted) {
+                try await service.authenticate(credentials(second), for: .key, .authLogIn)
+            }
+            try await service.revokeKey(first.key.id, by: ServiceFixture.masterCaller)
+            try await expectError(.accessKeyNotAccepted) {
+                try await service.authenticate(credentials(third), for: .key, .authLogIn)
+            }
+            try await expectError(.resourceNotFound) {
+                try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+            }
+        }
+    }
+
+    @Test func mangledAndForeignTextsAreWrongKeys() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture)
+            let parts = key.text.split(separator: "_").map(String.init)
+            let other = try await make(fixture)
+            let secret = other.text.split(separator: "_").map(String.init)[2]
+            let shop = try ApplicationName("shop")
+            let texts = [
+                String(key.text.dropLast()), key.text + "0", key.text.uppercased(),
+                "sky_\(parts[1])_\(parts[2])_000000",
+                // With right checksums: the id of another key, the secret of another key, and another application's key.
+                KeyText(other.key.id, secret: parts[2], of: .default).text,
+                KeyText(key.key.id, secret: secret, of: .default).text,
+                KeyText(key.key.id, secret: parts[2], of: shop).text,
+                KeyText(key.key.id, secret: String(repeating: "0", count: 43), of: .default).text,
+            ]
+            #expect(Set(texts).count == texts.count)
+            for text in texts {
+                try await expectError(.accessKeyNotAccepted) {
+                    try await fixture.service.authenticate(Credentials(key: text), for: .key, .authLogIn)
+                }
+            }
+            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+        }
+    }
+
+    @Test func aServersKeyIsNoMasterKey() async throws {
+        try await withService(.production) { fixture in
+            let service = fixture.service
+            let key = try await make(fixture, kind: .server)
+            let caller = try await service.authenticate(credentials(key), for: .userOrMaster, .recordSave)
+            #expect(caller.isMaster && !caller.isOperator)
+            #expect(!service.isMasterKey(key.text))
+            for (action, requirement) in [
+                (ActionName.schemaCreate, ActionRequirement.masterOrDevelopment), (.keyCreate, .master),
+                (.roleAssign, .administrator), (.me, .user),
+            ] {
+                try await expectError(.permissionDenied) {
+                    try await service.authenticate(credentials(key), for: requirement, action)
+                }
+            }
+            // It acts for no user that the request names.
+            var acting = credentials(key)
+            acting.actingUserID = "ann"
+            #expect(try await service.authenticate(acting, for: .userOrMaster, .recordSave).userID == nil)
+        }
+    }
+
+    @Test func keysAreMadeByTheMasterKeyAlone() async throws {
+        try await withService { fixture in
+            let caller = try await fixture.service.authenticate(ServiceFixture.key, for: .key)
+            try await expectError(.permissionDenied) {
+                try await fixture.service.createKey(KeyCreateRequest(name: "x"), by: caller)
+            }
+            // Development opens the schema to any key; a key would outlive it.
+            try await expectError(.permissionDenied) {
+                try await fixture.service.authenticate(ServiceFixture.key, for: .master, .keyCreate)
+            }
+        }
+    }
+
+    @Test func onlyTheFirstThousandKeysAreMade() async throws {
+        try await withService { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _key (id, hash, name, kind)
+                SELECT 'k' || lpad(i::text, 8, '0'), sha256(convert_to(i::text, 'UTF8')), 'x', 'client'
+                FROM generate_series(1, 999) AS i
+                """
+            )
+            let last = try await make(fixture)
+            try await expectError(.invalidArgument) { try await make(fixture) }
+            try await fixture.service.revokeKey(last.key.id, by: ServiceFixture.masterCaller)
+            _ = try await make(fixture)
+        }
+    }
+
+    /// What psql writes is refused by the table, or has the key refused.
+    @Test func aKeyThatIsNotUnderstoodIsRefused() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture, ["read"])
+            try await fixture.psql("UPDATE _key SET scopes = '{read,everything}'")
+            try await waiting(until: "the change is heard") {
+                do throws(SkyrowError) {
+                    _ = try await fixture.service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+                    return false
+                } catch {
+                    return error.code == .accessKeyNotAccepted
+                }
+            }
+            for wrong in ["kind = 'master'", "scopes = '{NULL}'", "hash = 'x'", "previous_until = now()", "id = 'x'"] {
+                await #expect(throws: (any Error).self) { try await fixture.psql("UPDATE _key SET \(wrong)") }
+            }
+        }
+    }
+
+    @Test func aUseIsWrittenDownOnceAMinute() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let key = try await make(fixture)
+            let unused = try await make(fixture)
+            let version = try await fixture.psql("SELECT value FROM _version WHERE name = 'keys'")
+            for _ in 0..<3 { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
+            await service.recordUses()
+            let rows = try await fixture.psql("SELECT id FROM _key WHERE last_used_at IS NOT NULL")
+            #expect(rows == key.key.id.rawValue && rows != unused.key.id.rawValue)
+            // No one has to read the keys again for it.
+            #expect(try await fixture.psql("SELECT value FROM _version WHERE name = 'keys'") == version)
+            try await fixture.psql("UPDATE _key SET last_used_at = NULL")
+            await service.recordUses()
+            #expect(try await fixture.psql("SELECT count(*) FROM _key WHERE last_used_at IS NOT NULL") == "0")
+            _ = try await service.authenticate(credentials(key), for: .key, .authLogIn)
+            await service.recordUses()
+            #expect(try await fixture.psql("SELECT count(*) FROM _key WHERE last_used_at IS NOT NULL") == "1")
+        }
+    }
+
+    @Test func everyChangeAndTheFirstRefusedUseOfAMinuteAreKept() async throws {
+        try await withService { fixture in
+            let service = fixture.service
+            let key = try await make(fixture, ["read"], kind: .server)
+            let id = key.key.id
+            _ = try await service.rotateKey(
+                KeyRotateRequest(id: id, overlap: .zero),
+                by: ServiceFixture.masterCaller,
+                origin: Self.origin
+            )
+            for _ in 0..<2 { try await service.revokeKey(id, by: ServiceFixture.masterCaller, origin: Self.origin) }
+            for minute in 0..<2 {
+                for _ in 0..<50 {
+                    try await expectError(.accessKeyNotAccepted) {
+                        try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
+                    }
+                    service.auditRefusedKey(credentials(key), from: Self.origin)
+                }
+                if minute == 0 { fixture.clock.advance(by: .seconds(60)) }
+            }
+            // A wrong key is no one's.
+            service.auditRefusedKey(Credentials(key: "wrong"), from: Self.origin)
+            await service.storeAudit()
+            let events = try await fixture.psql(
+                """
+                SELECT concat_ws(' ', event, outcome, coalesce(actor, '-'), host(address), request_id, key_id = '\(id)',
+                    data ->> 'kind') FROM _audit ORDER BY id
+                """
+            ).split(separator: "\n").map(String.init)
+            #expect(
+                events == [
+                    "key.create ok master 192.0.2.7 r1 t server", "key.rotate ok master 192.0.2.7 r1 t",
+                    "key.revoke ok master 192.0.2.7 r1 t", "key AccessKeyNotAccepted - 192.0.2.7 r1 t",
+                    "key AccessKeyNotAccepted - 192.0.2.7 r1 t",
+                ]
+            )
+        }
+    }
+
+    @Test func whileTheKeysCannotBeReadNoneOfThemCounts() async throws {
+        try await withService { fixture in
+            let key = try await make(fixture)
+            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            try await fixture.psql("DELETE FROM _version WHERE name = 'keys'")
+            fixture.clock.advance(by: .seconds(2))
+            try await expectError(.unexpectedUnableToOpenDatabase) {
+                try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+            }
+            // The keys of the settings go on, and a text that is no key asks for nothing.
+            _ = try await fixture.service.authenticate(ServiceFixture.key, for: .key, .authLogIn)
+            try await expectError(.accessKeyNotAccepted) {
+                try await fixture.service.authenticate(Credentials(key: "sky_x"), for: .key, .authLogIn)
+            }
+            try await fixture.psql("INSERT INTO _version (name, value) VALUES ('keys', 100)")
+            _ = try await fixture.service.authenticate(credentials(key), for: .key, .authLogIn)
+        }
+    }
+
+    @Test func keysThatWereRevokedLongAgoAreRemoved() async throws {
+        try await withService { fixture in
+            for days in [89, 91] {
+                let key = try await make(fixture)
+                try await fixture.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+                try await fixture.psql(
+                    "UPDATE _key SET revoked_at = now() - interval '\(days) days', name = '\(days)' WHERE id = '\(key.key.id)'"
+                )
+            }
+            await fixture.service.purge()
+            #expect(try await fixture.psql("SELECT name FROM _key") == "89")
+        }
+    }
+}
