@@ -99,7 +99,7 @@ package struct TemporaryMailServer: Sendable {
 
         class Handler:
             async def handle_RCPT(self, server, session, envelope, address, options):
-                if address.startswith("nobody@"):
+                if address.startswith("unknown@"):
                     return "550 No such user"
                 envelope.rcpt_tos.append(address)
                 return "250 OK"

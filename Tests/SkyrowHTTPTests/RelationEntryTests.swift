@@ -63,7 +63,7 @@ import Testing
                 )
                 #expect(changed["result"][0]["code"].integer == code, "\(changed)")
             }
-            // Nobody is a friend alone.
+            // A friend is one of two.
             _ = try await service.call(
                 "relation:remove",
                 #"{"name":"friend","targets":["\#(ann.id)"]}"#,

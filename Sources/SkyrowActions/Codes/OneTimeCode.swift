@@ -23,7 +23,7 @@ struct OneTimeCode: Hashable, Sendable {
         digits = String(repeating: "0", count: 6 - number.count) + number
     }
 
-    /// A link's code has so many bits that a plain hash cannot be searched, and is what is looked up.
+    /// A link's code has 256 random bits, so its plain hash cannot be searched, and is what is looked up.
     static func linkHash(_ link: String) -> [UInt8] {
         SHA256.hash(of: link).bytes
     }

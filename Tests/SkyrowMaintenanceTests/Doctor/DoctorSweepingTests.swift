@@ -1,0 +1,71 @@
+import SkyrowMaintenance
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowStore
+
+/// What no process removes or sends.
+@Suite(.timeLimit(.minutes(10))) struct DoctorSweepingTests {
+    @Test func whatIsNotSweptIsReported() async throws {
+        try await withRecords { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _session (token_hash, user_id, epoch) VALUES ('open', 'ann', 0), ('ended', 'ann', -1);
+                INSERT INTO _throttle VALUES ('new', 1, now(), now());
+                """
+            )
+            #expect(try await examine(fixture.database.url, [.sweeping])["sweeping"] == [])
+            try await fixture.psql(
+                """
+                UPDATE _session SET last_used_at = now() - interval '2 days';
+                INSERT INTO _throttle VALUES ('old', 1, now() - interval '2 days', now() - interval '2 days');
+                INSERT INTO _known_client VALUES ('old', 'ann', now() - interval '32 days');
+                INSERT INTO _code (
+                    kind, address_key, id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
+                ) VALUES ('reset', '1', '1', 0, '', '', '1', '1', now() - interval '3 days', now() - interval '3 days');
+                INSERT INTO _mail (kind, language, state, created_at) VALUES
+                    ('reset', '', 'sent', now() - interval '2 days'), ('reset', '', 'waiting', now() - interval '3 days'),
+                    ('reset', '', 'dead', now() - interval '3 days'), ('reset', '', 'sent', now());
+                """
+            )
+            let findings = try await examine(fixture.database.url, [.sweeping])["sweeping"] ?? []
+            #expect(
+                findings.map(\.what) == [
+                    "1 sessions that have ended were not removed for a day.",
+                    "1 counts of guesses were not removed for a day.",
+                    "1 places of former logins were not removed for a day.",
+                    "1 one-time codes were not removed for a day.",
+                    "2 mails were not removed for a day.",
+                ]
+            )
+        }
+    }
+
+    @Test func mailThatIsNotSentIsReported() async throws {
+        try await withRecords { fixture in
+            try await fixture.psql(
+                """
+                INSERT INTO _mail (kind, language, state, created_at) VALUES
+                    ('reset', '', 'waiting', now() - interval '50 minutes'), ('reset', '', 'sent', now()),
+                    ('reset', '', 'dropped', now()), ('reset', '', 'dead', now() - interval '25 hours');
+                """
+            )
+            #expect(try await examine(fixture.database.url, [.mail])["mail"] == [])
+            try await fixture.psql(
+                """
+                INSERT INTO _mail (kind, language, state, created_at, failure) VALUES
+                    ('reset', '', 'waiting', now() - interval '2 hours', NULL),
+                    ('reset', '', 'dead', now(), 'The first.'), ('reset', '', 'dead', now(), 'The second.'),
+                    ('reset', '', 'dead', now(), NULL);
+                """
+            )
+            let findings = try await examine(fixture.database.url, [.mail])["mail"] ?? []
+            #expect(
+                findings.map(\.what) == [
+                    "3 mails of the last day were given up. The last failure: The second.",
+                    "1 mails have waited for more than an hour.",
+                ]
+            )
+        }
+    }
+}
