@@ -40,7 +40,7 @@ func examine(
 }
 
 /// `category` and `note` with a reference, as Skyrow makes them, and records of two users.
-func withRecords(_ body: (StoreFixture) async throws -> Void) async throws {
+func withRecordsToExamine(_ body: (StoreFixture) async throws -> Void) async throws {
     try await withStore { fixture in
         for name in ["ann", "bob"] {
             _ = try await fixture.store.users.create(

@@ -16,7 +16,7 @@ import Testing
 /// Each check on a real database with its fault, and on one without.
 @Suite(.timeLimit(.minutes(10))) struct DoctorRunTests {
     @Test func triggerFunctionsNeedASearchPathOfTheirOwn() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             func trigger(_ name: String, _ options: String) -> String {
                 """
                 CREATE FUNCTION app.\(name)() RETURNS trigger LANGUAGE plpgsql \(options) AS 'BEGIN RETURN NEW; END';
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func aDatabaseOfSkyrowsOwnMakeIsWell() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             let findings = try await examine(fixture.database.url)
             #expect(Set(findings.keys) == Set(DoctorCheck.ofTheDatabase.map(\.name)))
             for (check, findings) in findings where check != DoctorCheck.durability.name {
@@ -350,7 +350,7 @@ import Testing
     ]
 
     @Test func everyFaultIsFound() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             try await fixture.psql("INSERT INTO category (_id, _database) VALUES ('~ann/mine', 'ann')")
             for fault in Self.faults {
                 try await fixture.psql(fault.statements.replacing("%db%", with: fixture.database.name) + ";")
@@ -385,7 +385,7 @@ import Testing
     }
 
     @Test func limitsDecideWhatIsTooMuch() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             let checks: [DoctorCheck] = [.connections, .memory, .wraparound, .clock]
             let strict = try await examine(fixture.database.url, checks, ahead: 5_000_000) { limits in
                 limits.connectionsOfAService = 1000
@@ -402,7 +402,7 @@ import Testing
     }
 
     @Test func transactionsAndLocksThatLastAreFound() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             try await fixture.psql(
                 "BEGIN; INSERT INTO note (_id) VALUES ('p'); PREPARE TRANSACTION 'forgotten \(fixture.database.name)'"
             )
@@ -468,7 +468,7 @@ import Testing
     }
 
     @Test func aRoleThatMayNotLookIsToldSo() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             let role = "looker_\(fixture.database.name)".prefix(63)
             try await fixture.psql(
                 "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA app TO \(role); GRANT SELECT ON _migration, _meta TO \(role)"

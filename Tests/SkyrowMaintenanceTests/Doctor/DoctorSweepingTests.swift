@@ -7,7 +7,7 @@ import Testing
 /// What no process removes or sends.
 @Suite(.timeLimit(.minutes(10))) struct DoctorSweepingTests {
     @Test func whatIsNotSweptIsReported() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             try await fixture.psql(
                 """
                 INSERT INTO _session (token_hash, user_id, epoch) VALUES ('open', 'ann', 0), ('ended', 'ann', -1);
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func mailThatIsNotSentIsReported() async throws {
-        try await withRecords { fixture in
+        try await withRecordsToExamine { fixture in
             try await fixture.psql(
                 """
                 INSERT INTO _mail (kind, language, state, created_at) VALUES
