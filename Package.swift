@@ -45,12 +45,9 @@ let package = Package(
             pkgConfig: "libsodium",
             providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
         ),
-        // It speaks SMTP.
-        .systemLibrary(
-            name: "CLibcurl",
-            pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
-        ),
+        // It speaks SMTP, and is loaded when mail is to be sent: nothing is linked with it. Its headers are those of Debian's
+        // libcurl4-openssl-dev, or of Apple's SDKs.
+        .target(name: "CLibcurl"),
         // malloc.h of glibc.
         .systemLibrary(name: "CMalloc"),
         .target(name: "SkyrowModel"),

@@ -36,6 +36,18 @@ import Testing
         }
     }
 
+    /// libcurl and what it brings take 3 MB.
+    @Test(arguments: [(["--development"], false), (["--development", "--mail", "smtp://127.0.0.1:9"], true)])
+    func libcurlIsLoadedForMailServersAlone(_ arguments: [String], _ isLoaded: Bool) async throws {
+        let mail = ["--mail-from", "no-reply@example.org", "--public-url", "http://127.0.0.1:9"]
+        try await withService(arguments: arguments + (isLoaded ? mail : [])) { service in
+            // The application opens with its first request.
+            _ = try await service.saveNote("1")
+            let maps = try #require(contentsOfFile("/proc/\(service.process.processID)/maps"))
+            #expect(maps.contains("/libcurl.so") == isLoaded)
+        }
+    }
+
     @Test func afterTheServiceIsKilledItStartsAgainWithAllItAcknowledged() async throws {
         let folder = try TemporaryDirectory()
         let data = folder.path + "/data"

@@ -54,7 +54,7 @@ import Testing
         _ logsIn: Bool
     ) async throws {
         try await withMailServer(mode) { mail in
-            let transport = SMTPTransport(
+            let transport = try SMTPTransport(
                 server(mail, security, password: logsIn ? TemporaryMailServer.password : nil)
             )
             let message = try message()
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aCancelledTaskDoesNotWaitForTheServer() async throws {
         try await withMailServer(.silent) { mail in
-            let transport = SMTPTransport(server(mail, .none, password: nil))
+            let transport = try SMTPTransport(server(mail, .none, password: nil))
             let message = try message()
             let task = Task { () -> MailFailure? in
                 do throws(MailFailure) {

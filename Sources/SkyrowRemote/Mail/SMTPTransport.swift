@@ -7,7 +7,17 @@ package final class SMTPTransport: MailTransport {
     private let server: SMTPServer
     private let thread = DispatchQueue(label: "skyrow.mail")
 
-    package init(_ server: SMTPServer) {
+    /// What is wrong with libcurl, which is loaded once in the life of the process; nil when it can be used.
+    private static let fault = skyrow_curl_load().map { String(cString: $0) }
+
+    /// Throws ``MailFailure`` where libcurl cannot be loaded.
+    package init(_ server: SMTPServer) throws(MailFailure) {
+        if let fault = SMTPTransport.fault {
+            throw MailFailure(
+                .transient,
+                "Mail is sent with libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
+            )
+        }
         self.server = server
     }
 
@@ -32,9 +42,6 @@ private final class SMTPTransfer: Sendable {
     private let position = Mutex(0)
     private let isCancelled = Atomic(false)
 
-    /// Once in the life of the process, before any thread uses it.
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
     init(_ message: MailMessage, to server: SMTPServer) {
         self.message = message
         self.server = server
@@ -46,20 +53,16 @@ private final class SMTPTransfer: Sendable {
     }
 
     func run() -> Result<Void, MailFailure> {
-        guard SMTPTransfer.isReady, let handle = curl_easy_init() else {
-            return .failure(MailFailure(.transient, "libcurl could not be initialised."))
-        }
-        defer { curl_easy_cleanup(handle) }
-        guard let recipients = curl_slist_append(nil, "<\(message.to)>") else {
-            return .failure(MailFailure(.transient, "There is no memory for a mail."))
-        }
-        defer { curl_slist_free_all(recipients) }
+        guard let recipients = skyrow_curl_append(nil, "<\(message.to)>") else { return .failure(.noMemory) }
+        defer { skyrow_curl_free_list(recipients) }
+        guard let handle = skyrow_curl_make() else { return .failure(.noMemory) }
+        defer { skyrow_curl_free(handle) }
         let failed = setUp(handle, recipients)
         guard failed == CURLE_OK else {
             return .failure(MailFailure(.transient, "libcurl refused an option: \(SMTPTransfer.text(failed))"))
         }
         // This object outlives the call, in which alone libcurl uses the pointers to it.
-        let outcome = withExtendedLifetime(self) { curl_easy_perform(handle) }
+        let outcome = withExtendedLifetime(self) { skyrow_curl_perform(handle) }
         guard outcome != CURLE_OK else { return .success(()) }
         var response = 0
         _ = skyrow_curl_response_code(handle, &response)
@@ -150,6 +153,10 @@ private final class SMTPTransfer: Sendable {
     }
 
     private static func text(_ code: CURLcode) -> String {
-        curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+        skyrow_curl_text(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
+}
+
+extension MailFailure {
+    fileprivate static let noMemory = MailFailure(.transient, "There is no memory for a mail.")
 }

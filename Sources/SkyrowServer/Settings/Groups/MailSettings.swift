@@ -183,7 +183,11 @@ extension SettingValues<MailSettings> {
             server.password = self.password
             server.certificates = self.certificates
             if server.security == .required, !self.security { server.security = .none }
-            transport = SMTPTransport(server)
+            do throws(MailFailure) {
+                transport = try SMTPTransport(server)
+            } catch {
+                throw .failure(error.description)
+            }
         }
         let templates: MailTemplates
         do throws(MailTemplates.Fault) {

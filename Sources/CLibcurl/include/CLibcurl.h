@@ -1,0 +1,27 @@
+#pragma once
+
+// The checks of option types are macros around a variadic function, which these functions are in the place of.
+#define CURL_DISABLE_TYPECHECK 1
+#include <curl/curl.h>
+
+// libcurl is loaded when it is first needed: it brings nine more libraries and 3 MB, and most services send no mail.
+//
+// Loads libcurl and readies it, once before any other of these is called, and from one thread. NULL when it is there; else what is
+// wrong, to be read before the next call.
+const char *skyrow_curl_load(void);
+
+// As curl_easy_init and so on.
+CURL *skyrow_curl_make(void);
+void skyrow_curl_free(CURL *handle);
+CURLcode skyrow_curl_perform(CURL *handle);
+const char *skyrow_curl_text(CURLcode code);
+struct curl_slist *skyrow_curl_append(struct curl_slist *list, const char *text);
+void skyrow_curl_free_list(struct curl_slist *list);
+
+// Swift calls no variadic functions.
+CURLcode skyrow_curl_set_text(CURL *handle, CURLoption option, const char *value);
+CURLcode skyrow_curl_set_number(CURL *handle, CURLoption option, long value);
+CURLcode skyrow_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
+CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *context);
+CURLcode skyrow_curl_set_progress(CURL *handle, curl_xferinfo_callback progress, void *context);
+CURLcode skyrow_curl_response_code(CURL *handle, long *code);
