@@ -43,8 +43,9 @@ package final class RecordStore: Sendable {
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not its owner alone.
     ///   - maximumAccessEntries: how many entries an access list may have.
     ///   - schemaCheckInterval: how often the database is asked whether the schema changed unheard.
-    ///   - rulesCheckInterval: how often it is asked whether the rules of types did; for five times as long without an answer
-    ///     records are served. nil for a process that goes by none, as those of versions do that had none.
+    ///   - rulesCheckInterval: how often it is asked whether the rules of types did; nil for a process that goes by none, as
+    ///     those of versions do that had none.
+    ///   - rulesPatience: for how long without an answer records are served.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
@@ -55,9 +56,10 @@ package final class RecordStore: Sendable {
         maximumAccessEntries: Int = AccessList.defaultMaximum,
         schemaCheckInterval: Duration = .seconds(5),
         rulesCheckInterval: Duration? = .seconds(1),
+        rulesPatience: Duration = .seconds(5),
         logger: Logger
     ) {
-        rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval)
+        rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
         self.client = client
         self.schema = schema

@@ -24,6 +24,10 @@ package struct StoreFixture {
     }
 }
 
+/// For how long the rules of types may stay unread in tests of something else: a machine that is busy with other tests reads
+/// them late.
+package let testPatience = Duration.seconds(300)
+
 /// Runs `body` with a prepared and running store on a database of the test's own.
 package func withStore<Success: Sendable>(
     _ mode: SchemaMode = .development,
@@ -41,6 +45,7 @@ package func withStore<Success: Sendable>(
                 loginKeys: loginKeys,
                 // What notices bring is to come by notices.
                 schemaCheckInterval: .seconds(3600),
+                rulesPatience: testPatience,
                 logger: .quiet
             )
             try await store.prepare()

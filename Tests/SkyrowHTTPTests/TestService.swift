@@ -162,7 +162,13 @@ func withActions<Success: Sendable>(
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: migrated, on: cluster, test: test) { database in
         try await withPostgresClient(database.url, configure: configure, logger: logger) { client in
-            let store = RecordStore(client: client, schema: SQLIdentifier("app"), mode: mode, logger: logger)
+            let store = RecordStore(
+                client: client,
+                schema: SQLIdentifier("app"),
+                mode: mode,
+                rulesPatience: testPatience,
+                logger: logger
+            )
             try await store.prepare()
             let actions = ActionService(
                 store: store,

@@ -122,6 +122,7 @@ import Testing
                 schema: "app",
                 mode: .development,
                 rulesCheckInterval: .milliseconds(200),
+                rulesPatience: .seconds(1),
                 logger: .silent
             )
             try await store.prepare()

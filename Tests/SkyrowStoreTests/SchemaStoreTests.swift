@@ -24,6 +24,7 @@ func until(_ condition: () async throws -> Bool) async throws {
                 schema: "app",
                 mode: mode,
                 schemaCheckInterval: .seconds(3600),
+                rulesPatience: testPatience,
                 logger: .quiet
             )
             try await store.prepare()

@@ -31,6 +31,7 @@ import Testing
                         schema: "app",
                         mode: .development,
                         schemaCheckInterval: .milliseconds(20),
+                        rulesPatience: testPatience,
                         logger: .quiet
                     )
                     try await store.prepare()

@@ -14,19 +14,20 @@ final class RulesWatch: Sendable {
         var hasDefaultLists = false
     }
 
-    /// After this many intervals without an answer the rules count as unknown.
-    private static let patience = 5
-
     private let client: PostgresClient
     private let schema: SQLIdentifier
     private let interval: Duration?
+    private let patience: Duration
     private let state = Mutex(State())
 
-    /// - Parameter interval: how often they are asked for; nil for never.
-    init(client: PostgresClient, schema: SQLIdentifier, interval: Duration?) {
+    /// - Parameters:
+    ///   - interval: how often they are asked for; nil for never.
+    ///   - patience: after how long without an answer they count as unknown.
+    init(client: PostgresClient, schema: SQLIdentifier, interval: Duration?, patience: Duration) {
         self.client = client
         self.schema = schema
         self.interval = interval
+        self.patience = patience
     }
 
     /// Notes how often the rules have changed, before the catalogue is read.
@@ -69,8 +70,7 @@ final class RulesWatch: Sendable {
     /// Throws `10002 UnexpectedUnableToOpenDatabase` where it has not been known for a while what the rules are: old ones may
     /// show what is hidden by now.
     func requireKnown() throws(SkyrowError) {
-        guard let interval, let knownAt = state.withLock({ $0.knownAt }), .now - knownAt > interval * Self.patience
-        else { return }
+        guard let knownAt = state.withLock({ $0.knownAt }), .now - knownAt > patience else { return }
         throw SkyrowError(
             .unexpectedUnableToOpenDatabase,
             "The rules of access cannot be read at the moment; try again."
