@@ -19,6 +19,28 @@ import Testing
         #expect(cache.session(token, at: start + .seconds(1)) == nil)
     }
 
+    /// What is compared with what is known of the user at each request is found equal without a look into it.
+    @Test func rolesThatDidNotChangeStayTheSameArray() throws {
+        func address(_ cache: inout SessionCache) throws -> UnsafePointer<RoleName>? {
+            let session = cache.session(TokenHash(of: "t"), at: start)
+            return try #require(session).roles.withUnsafeBufferPointer { $0.baseAddress }
+        }
+        var cache = SessionCache(capacity: 10, freshness: .seconds(1))
+        func insert(_ roles: [String]) throws {
+            var session = session("ann")
+            session.roles = try roles.map { try RoleName($0) }
+            cache.insert(session, for: TokenHash(of: "t"), loadedAt: start, epoch: cache.epoch)
+        }
+        try insert(["editor", "press"])
+        let first = try address(&cache)
+        try insert(["editor", "press"])
+        let second = try address(&cache)
+        #expect(second == first)
+        try insert(["editor"])
+        let changed = cache.session(TokenHash(of: "t"), at: start)
+        #expect(changed?.roles == [try RoleName("editor")])
+    }
+
     @Test func theNumberOfEntriesIsBounded() {
         var cache = SessionCache(capacity: 10, freshness: .seconds(1))
         for number in 0..<1000 {

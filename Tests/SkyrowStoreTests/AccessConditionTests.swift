@@ -47,6 +47,12 @@ import Testing
             #expect(text(.anonymous, action) == "false")
         }
         #expect(text(.master) == #""r"."_database" = '_public'"#)
+        // Where each row brings its caller, a sub-select would be run for each.
+        let shape = AccessScope(caller: .ann, action: .read, database: .everyone).shape
+        #expect(
+            shape.condition(on: "r", hasCallerInRow: true).text
+                == text(.ann).replacing("(SELECT $2::text::text[])", with: "($2::text::text[])")
+        )
     }
 
     @Test func aShapeStandsForOneText() {

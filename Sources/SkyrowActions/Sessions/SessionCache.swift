@@ -52,6 +52,12 @@ struct SessionCache {
         epoch: Int
     ) {
         guard epoch == self.epoch else { return }
+        var session = session
+        if let known = (young[token] ?? old[token])?.session {
+            // Those who compare them with what they know of the user need not look into arrays that they have seen before.
+            if known.roles == session.roles { session.roles = known.roles }
+            if known.groups == session.groups { session.groups = known.groups }
+        }
         old[token] = nil
         keep(Entry(session: session, loadedAt: loadedAt), for: token)
     }

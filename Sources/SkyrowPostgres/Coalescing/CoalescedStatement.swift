@@ -82,6 +82,9 @@ extension PostgresBindings {
             return nil
         }
         var coalesced = PostgresBindings()
+        // An array has a header, and each element its length.
+        let bytes = uses.reduce(first.count * 20) { $0 + $1.encoder.count + $1.count * 4 }
+        coalesced.reserveCapacity(values: first.count, bytes: bytes)
         for place in 0..<first.count {
             let element = first.values[place].type
             guard let array = element.array, uses.allSatisfy({ $0.values[place].type == element }) else { return nil }

@@ -98,7 +98,10 @@ package struct AccessShape: Hashable, Sendable {
     // MARK: Text
 
     /// The condition on the rows of `table`, an alias of the statement.
-    func condition(on table: SQLIdentifier) -> StatementTemplate {
+    ///
+    /// - Parameter hasCallerInRow: whether each row brings the values of its own caller. Then the audience stands in no
+    ///   sub-select, which PostgreSQL would run for each row.
+    func condition(on table: SQLIdentifier, hasCallerInRow: Bool = false) -> StatementTemplate {
         let terms = allTerms
         guard !terms.contains(where: \.isEmpty) else { return "false" }
         var condition: StatementTemplate
@@ -109,13 +112,17 @@ package struct AccessShape: Hashable, Sendable {
         case nil: return "false"
         }
         for term in terms where !term.contains(where: { $0.clause.contains(.everything) }) {
-            let admissions = term.map { Self.admission($0, on: table) }
+            let admissions = term.map { Self.admission($0, on: table, hasCallerInRow: hasCallerInRow) }
             condition += " AND (\(admissions.joined(separator: " OR ")))"
         }
         return condition
     }
 
-    private static func admission(_ ruled: RuledClause, on table: SQLIdentifier) -> StatementTemplate {
+    private static func admission(
+        _ ruled: RuledClause,
+        on table: SQLIdentifier,
+        hasCallerInRow: Bool
+    ) -> StatementTemplate {
         let clause = ruled.clause
         if let field = ruled.field {
             let isMember = member(of: field, on: table)
@@ -124,14 +131,14 @@ package struct AccessShape: Hashable, Sendable {
         if let relations = ruled.relations { return related(clause.action, relations, on: table) }
         if clause.contains(.unlisted) { return "\(table).\"_access\" IS NULL" }
         if clause.contains(.owner) { return "\(table).\"_owner\" = \(parameter: .access(.user))" }
-        let isNamed: StatementTemplate =
-            "\(table).\"_access\" ?| (SELECT \(parameter: .access(.audience))::text::text[])"
+        let audience: StatementTemplate = "\(parameter: .access(.audience))::text::text[]"
+        let isNamed: StatementTemplate = "\(table).\"_access\" ?| (\(hasCallerInRow ? audience : "SELECT \(audience)"))"
         guard let action = clause.action else { return "coalesce(\(isNamed), false)" }
         let levels = AccessLevel.allCases.filter { $0.allows(action) }.map { "\(literal: $0.rawValue)" as SQL }
         return """
             (\(isNamed) AND EXISTS (SELECT FROM jsonb_each_text(\(table)."_access") AS "e" ("subject", "level") \
             WHERE "e"."level" IN (\(levels.joined(separator: ", "))) \
-            AND "e"."subject" = ANY ((SELECT \(parameter: .access(.audience))::text::text[])::text[])))
+            AND "e"."subject" = ANY ((SELECT \(audience))::text[])))
             """
     }
 

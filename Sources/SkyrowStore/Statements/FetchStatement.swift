@@ -23,7 +23,7 @@ enum FetchStatement {
         access: RecordAccess
     ) -> (sql: SQL, coalescing: CoalescedStatement, plan: RowPlan) {
         let (template, coalescing) = table.shapes.coalescing(access.of(table.rules).read.shape, on: table)
-        let sql = template.binding { parameter, values in
+        let sql = template.binding(bytes: 64 + id.utf8.count + access.audienceText.utf8.count) { parameter, values in
             switch parameter {
             case .ids: values.append(StoredID(id, in: access.database).text)
             default: access.append(parameter, to: &values)
@@ -68,7 +68,7 @@ enum FetchStatement {
 
     /// Several fetches by one id each, whose values come as rows `q`: arrays with the parameters of the single form.
     static func coalesced(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {
-        let condition = oneCondition(access)
+        let condition = oneCondition(access, hasCallerInRow: true)
         let values = condition.parameters.indices.map { SQLIdentifier(valueAt: $0) }
         let arrays = condition.parameters.map { "\(parameter: $0)" as StatementTemplate }
         return """
@@ -79,8 +79,8 @@ enum FetchStatement {
             """
     }
 
-    private static func oneCondition(_ access: AccessShape) -> StatementTemplate {
-        "\"r\".\"_id\" = \(parameter: .ids) AND \(access.condition(on: "r"))"
+    private static func oneCondition(_ access: AccessShape, hasCallerInRow: Bool = false) -> StatementTemplate {
+        "\"r\".\"_id\" = \(parameter: .ids) AND \(access.condition(on: "r", hasCallerInRow: hasCallerInRow))"
     }
 
     static func many(_ access: AccessShape, on table: RecordTable) -> StatementTemplate {

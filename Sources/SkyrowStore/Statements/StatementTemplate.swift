@@ -36,10 +36,11 @@ struct StatementTemplate: Sendable {
     ///
     /// A parameter to which nothing, or more than one value, is appended makes the statement fail with `misuse` instead of
     /// being sent.
-    func binding(_ bind: (StatementParameter, inout PostgresBindings) -> Void) -> SQL {
+    ///
+    /// - Parameter bytes: how many the values take; most records have room in as many as it is by default.
+    func binding(bytes: Int = 256, _ bind: (StatementParameter, inout PostgresBindings) -> Void) -> SQL {
         var values = PostgresBindings()
-        // Most records have room in this many bytes.
-        values.reserveCapacity(values: parameters.count, bytes: 256)
+        values.reserveCapacity(values: parameters.count, bytes: bytes)
         for (place, parameter) in parameters.enumerated() {
             bind(parameter, &values)
             // Without the rest there are too few values, which the statement reports.
