@@ -18,6 +18,7 @@ extension SkyrowClient {
     /// var change = ClassAccessChange(type: report)
     /// change.rules[.create] = ClassRule([.role("writer")])
     /// change.rules[.delete] = ClassRule([], .override)
+    /// change.fields[director] = [.read: [.owner, .role("staff")]]
     /// try await client.changeClassAccess(change)
     /// ```
     @discardableResult

@@ -35,6 +35,11 @@ extension ActionCatalog {
                 .nullable(.object(ClassAction.allCases.map { JSONMember($0.rawValue, .nullable(rule(of: $0))) }))
             ),
             ActionParameter(
+                "fields",
+                "The rules of fields to change, by field and create, read or update; null takes one away.",
+                .nullable(.object([], others: .nullable(.object([], others: .any))))
+            ),
+            ActionParameter(
                 "default_access",
                 "The access list of a new public record that brings none; null for none.",
                 .nullable(.array(of: .named(.accessEntry)))
@@ -141,6 +146,7 @@ extension ActionCatalog {
             .object(ClassAction.allCases.map { JSONMember($0.rawValue, rule(of: $0), isRequired: true) }),
             isRequired: true
         ),
+        JSONMember("fields", .object([], others: .object([], others: .any))),
         JSONMember("default_access", .nullable(.array(of: .named(.accessEntry))), isRequired: true),
         JSONMember(
             "list_by",

@@ -85,6 +85,12 @@ public struct ClassAccess: Hashable, Sendable {
     public var allowsPrivate = true
     /// Whether others than the master key have aggregates of the records computed.
     public var allowsAggregates = true
+    /// The rules of single fields: whom each allows what, among those to whom a record is open. A field or a use without a rule is
+    /// as open as the record; an empty rule allows it to the master key alone. Each is a set, in the order of ``Subject``.
+    public var fields: [FieldName: [FieldUse: [Subject]]] = [:]
+
+    /// How many fields of a type may have rules.
+    package static let maximumFields = 500
 
     public init() {}
 
@@ -104,6 +110,8 @@ public struct ClassAccessChange: Hashable, Sendable {
     public var transferrers: ClassAccess.Transferrers?
     public var allowsPrivate: Bool?
     public var allowsAggregates: Bool?
+    /// Of each field the rules to change; an inner nil takes a rule away.
+    public var fields: [FieldName: [FieldUse: [Subject]?]] = [:]
 
     public init(type: RecordTypeName) {
         self.type = type
@@ -120,6 +128,11 @@ extension ClassAccess {
         if let transferrers = change.transferrers { access.transferrers = transferrers }
         if let allowsPrivate = change.allowsPrivate { access.allowsPrivate = allowsPrivate }
         if let allowsAggregates = change.allowsAggregates { access.allowsAggregates = allowsAggregates }
+        for (field, uses) in change.fields {
+            var rules = access.fields[field] ?? [:]
+            for (use, allow) in uses { rules[use] = allow.map { Set($0).sorted() } }
+            access.fields[field] = rules.isEmpty ? nil : rules
+        }
         return access
     }
 }
@@ -137,7 +150,7 @@ extension Subject {
 }
 
 extension ClassAccessChange {
-    /// The change that makes the rules of a type these, whatever they are.
+    /// The change that makes the rules of a type these, whatever they are; fields without rules among these keep theirs.
     public init(type: RecordTypeName, to access: ClassAccess) {
         self.init(type: type)
         for action in ClassAction.allCases { rules.updateValue(access.rules[action], forKey: action) }
@@ -146,6 +159,9 @@ extension ClassAccessChange {
         transferrers = access.transferrers
         allowsPrivate = access.allowsPrivate
         allowsAggregates = access.allowsAggregates
+        for (field, rules) in access.fields {
+            for use in FieldUse.allCases { fields[field, default: [:]].updateValue(rules[use], forKey: use) }
+        }
     }
 }
 

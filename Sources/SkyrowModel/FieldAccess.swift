@@ -2,30 +2,41 @@
 package enum FieldAccess: Hashable, Sendable {
     /// One who passes every rule: the master key, or the service itself.
     case unrestricted
-    case user(UserID)
+    /// A user, with all that rules may name of one.
+    case audience(Audience)
     /// One who is not logged in, and so owns nothing.
     case anonymous
 
     package init(_ caller: Caller) {
+        self.init(caller, Audience(of: caller))
+    }
+
+    /// - Parameter audience: the caller's, made before.
+    init(_ caller: Caller, _ audience: Audience) {
         switch caller.kind {
         case .anonymous: self = .anonymous
-        case .user(let user): self = .user(user)
+        case .user: self = .audience(audience)
         case .master: self = .unrestricted
         }
+    }
+
+    /// A user without roles and groups.
+    package static func user(_ id: UserID) -> FieldAccess {
+        .audience(Audience(user: id))
     }
 
     /// The user, where rules hold for one.
     package var user: UserID? {
         switch self {
         case .unrestricted, .anonymous: nil
-        case .user(let user): user
+        case .audience(let audience): audience.user
         }
     }
 
     package var isUnrestricted: Bool {
         switch self {
         case .unrestricted: true
-        case .user, .anonymous: false
+        case .audience, .anonymous: false
         }
     }
 

@@ -18,10 +18,25 @@ package struct FieldRule: Hashable, Sendable {
 
     package var readers: Readers
     package var writers: Writers
+    /// Whom the rules allow it that were set for the type; what is not there is open to those to whom the record is.
+    package var allowed: [FieldUse: [Subject]]
 
-    package init(readers: Readers, writers: Writers) {
+    package init(readers: Readers, writers: Writers, allowed: [FieldUse: [Subject]] = [:]) {
         self.readers = readers
         self.writers = writers
+        self.allowed = allowed
+    }
+
+    /// What it comes to for one who does not pass every rule.
+    fileprivate func standing(_ use: FieldUse, _ audience: Audience) -> FieldStanding {
+        var standing = FieldStanding.all
+        switch (use, readers, writers) {
+        case (.read, .users, _): if audience.user == nil { standing = .none }
+        case (.read, .owner, _), (.update, _, .owner): standing = .owned
+        case (.read, .everyone, _), (.update, _, .everyone), (.create, _, _): break
+        }
+        guard let allow = allowed[use] else { return standing }
+        return min(standing, FieldStanding(allow, audience))
     }
 }
 
@@ -88,78 +103,145 @@ package struct FieldRules: Hashable, Sendable {
         !keepsAccess(from: caller) || caller.owns(record)
     }
 
+    /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
+    package func applying(_ fields: [FieldName: [FieldUse: [Subject]]]) -> FieldRules {
+        guard !fields.isEmpty else { return self }
+        var rules = rules
+        for (field, allowed) in fields {
+            rules[field, default: FieldRule(readers: .everyone, writers: .everyone)].allowed = allowed
+        }
+        return FieldRules(rules, accessWriters: accessWriters)
+    }
+
+    /// In which records the caller may do something with a field, among those that are open to it.
+    package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
+        guard let rule = rules[field] else { return .all }
+        switch caller {
+        case .unrestricted: return .all
+        case .audience(let audience): return rule.standing(use, audience)
+        case .anonymous: return rule.standing(use, .anonymous)
+        }
+    }
+
+    /// The same for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
+    /// takes that the caller sees the field.
+    package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> FieldStanding {
+        min(standing(.read, of: field, for: caller), standing(.update, of: field, for: caller))
+    }
+
+    /// The fields that the caller does not see in every record that it may read.
+    package func view(for caller: FieldAccess) -> FieldView {
+        var view = FieldView()
+        if caller.isUnrestricted { return view }
+        for field in rules.keys {
+            switch standing(.read, of: field, for: caller) {
+            case .all: break
+            // Who is not logged in owns nothing.
+            case .owned where caller.user != nil: view.owned.insert(field)
+            case .owned, .none: view.hidden.insert(field)
+            }
+        }
+        return view
+    }
+
     /// The fields that the caller does not see, in any record.
     package func hidden(from caller: FieldAccess) -> Set<FieldName> {
-        // Others see the fields of records that they own.
-        guard case .anonymous = caller else { return [] }
-        return Set(
-            rules.lazy.filter { _, rule in
-                switch rule.readers {
-                case .everyone: false
-                case .users, .owner: true
-                }
-            }.map(\.key)
-        )
+        view(for: caller).hidden
     }
 
     /// Whether the caller sees the field in records of its own only.
     package func isVisibleToOwnersOnly(_ field: FieldName, of caller: FieldAccess) -> Bool {
-        !caller.isUnrestricted && isForOwnersEyes(field)
+        standing(.read, of: field, for: caller) == .owned
     }
 
-    /// Whether owners alone see the field.
+    /// Whether owners alone see the field, whoever asks but the master key.
     package func isForOwnersEyes(_ field: FieldName) -> Bool {
-        rules[field]?.readers == .owner
+        rules[field].map { $0.readers == .owner && $0.allowed[.read] == nil } ?? false
     }
 
-    /// Whether the caller may change the field in records of its own only.
-    package func isForOwners(_ field: FieldName, of caller: FieldAccess) -> Bool {
-        guard !caller.isUnrestricted, let rule = rules[field] else { return false }
-        switch rule.writers {
-        case .everyone: return false
-        case .owner: return true
-        }
+    /// The fields that the caller may not give values to in a new record, which will be its own; sorted.
+    package func refusedInNew(_ draft: RecordDraft, by caller: FieldAccess) -> [FieldName] {
+        if rules.isEmpty || caller.isUnrestricted { return [] }
+        let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
+        return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller)
     }
 
-    /// Whether the caller may apply an operator to the field in records of its own only.
-    ///
-    /// An operator is a change, whatever it makes of a value, and its refusal depends on the value: so not on a field
-    /// that the caller does not see.
-    package func takesOperatorsOfOwners(_ field: FieldName, from caller: FieldAccess) -> Bool {
-        guard !caller.isUnrestricted, let rule = rules[field] else { return false }
-        if case .owner = rule.writers { return true }
-        switch (rule.readers, caller) {
-        case (.owner, _), (.users, .anonymous): return true
-        case (.everyone, _), (.users, _): return false
-        }
+    /// The same of the fields that get a value.
+    package func refusedInNew(_ fields: [FieldName], by caller: FieldAccess) -> [FieldName] {
+        fields.filter { standing(.create, of: $0, for: caller) == .none }.sorted()
     }
 
     /// Which of these fields of a record the caller may not apply an operator to.
     package func refusedOperators(_ fields: [FieldName], on record: Record, by caller: FieldAccess) -> [FieldName] {
-        fields.filter { takesOperatorsOfOwners($0, from: caller) && !caller.owns(record) }
+        fields.filter { field in
+            switch standingOfOperators(on: field, for: caller) {
+            case .all: false
+            case .owned: !caller.owns(record)
+            case .none: true
+            }
+        }
     }
 
     /// Which of these values the caller may not give to a record, sorted.
     ///
     /// A value that the record has already changes nothing, so it is allowed: clients send back whole records. Not so
     /// where the caller does not see the value, since it would learn whether it guessed it.
+    ///
+    /// - Parameters:
+    ///   - fields: the values as the columns take them.
+    ///   - isSameJSON: whether two texts are the same value to the database.
     package func refusedChanges(
         _ fields: [(name: FieldName, value: RecordValue)],
         to record: Record,
-        by caller: FieldAccess
+        by caller: FieldAccess,
+        isSameJSON: (JSONText, JSONText) -> Bool = { $0 == $1 }
     ) -> [FieldName] {
-        fields.filter { name, value in
-            guard isForOwners(name, of: caller), !caller.owns(record) else { return false }
-            return isForOwnersEyes(name) || !(record.fields[name] ?? .null).isSameValue(as: value)
+        let owns = caller.owns(record)
+        func holds(_ standing: FieldStanding) -> Bool { standing == .all || standing == .owned && owns }
+        return fields.filter { name, value in
+            if holds(standing(.update, of: name, for: caller)) { return false }
+            guard holds(standing(.read, of: name, for: caller)) else { return true }
+            return !(record.fields[name] ?? .null).isSameValue(as: value, isSameJSON)
         }.map(\.name).sorted()
+    }
+
+    /// `123` for changes of fields that the caller may not make.
+    package func denial(of fields: [FieldName], by caller: FieldAccess) -> SkyrowError {
+        let areOwners = fields.allSatisfy { standing(.update, of: $0, for: caller) == .owned }
+        return areOwners ? .fieldsOfOwners(fields) : .fieldsDenied(fields)
+    }
+}
+
+extension SkyrowError {
+    /// `123` for fields that only a record's owner changes.
+    package static func fieldsOfOwners(_ fields: [FieldName]) -> SkyrowError {
+        SkyrowError(
+            .deniedArgument,
+            "Only the owner of this record may change these fields.",
+            info: ["arguments": .list(fields.map { .string($0.rawValue) })]
+        )
+    }
+
+    /// `123` for fields whose rules do not let the caller set them.
+    package static func fieldsDenied(_ fields: [FieldName]) -> SkyrowError {
+        SkyrowError(
+            .deniedArgument,
+            "The rules of these fields do not let you set them.",
+            info: ["arguments": .list(fields.map { .string($0.rawValue) })]
+        )
     }
 }
 
 extension RecordValue {
-    /// Whether both are the same to PostgreSQL, for which texts are the same when their bytes are.
-    fileprivate func isSameValue(as other: RecordValue) -> Bool {
+    /// Whether both are the same to PostgreSQL, for which texts and places are the same when their bytes are.
+    fileprivate func isSameValue(as other: RecordValue, _ isSameJSON: (JSONText, JSONText) -> Bool) -> Bool {
         switch (self, other) {
         case (.string(let a), .string(let b)): a.isSameText(as: b)
+        case (.location(let a), .location(let b)): a.isSame(as: b)
+        case (.geometry(let a), .geometry(let b)): a.isSame(as: b)
+        case (.json(let a), .json(let b)): isSameJSON(a, b)
+        case (.array(let a), .array(let b)):
+            a.count == b.count && zip(a, b).allSatisfy { $0.isSameValue(as: $1, isSameJSON) }
         default: self == other
         }
     }

@@ -49,7 +49,7 @@ package final class RecordAccess: Sendable {
         self.audience = audience
         self.use = use
         actor = caller.userID
-        fields = FieldAccess(caller)
+        fields = FieldAccess(caller, audience)
         standard = TypeAccess(in: database, for: use, by: caller, audience)
     }
 

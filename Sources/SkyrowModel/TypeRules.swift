@@ -85,6 +85,7 @@ package struct TypeRules: Hashable, Sendable {
         rules.defaultAccess = access.defaultAccess
         rules.transferrers = access.transferrers
         rules.allowsAggregates = access.allowsAggregates
+        rules.fields = rules.fields.applying(access.fields)
         if !access.allowsPrivate { rules.isPublicOnly = true }
         switch access.listWriters {
         case .owner?: rules.fields.accessWriters = .owner
@@ -98,7 +99,9 @@ package struct TypeRules: Hashable, Sendable {
     package func refusal(saving draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
         if let refusal = refusal(saving: draft, in: access.database) { return refusal }
         guard draft.precondition == .isNew || draft.id.isTemporary else { return nil }
-        return access.of(self).mayCreate ? nil : .creationDenied
+        guard access.of(self).mayCreate else { return .creationDenied }
+        let denied = fields.refusedInNew(draft, by: access.fields)
+        return denied.isEmpty ? nil : .fieldsDenied(denied)
     }
 
     /// Why a draft cannot be saved by any caller; nil when that depends on what is stored.

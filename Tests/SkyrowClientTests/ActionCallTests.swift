@@ -417,6 +417,7 @@ import Testing
              "read":{"allow":[{"public":true}],"mode":"default"},
              "update":{"allow":[{"owner":true},{"field":"editors"}],"mode":"require"},
              "delete":{"allow":[],"mode":"override"}},
+             "fields":{"score":{"read":[{"owner":true}],"update":[]}},
              "default_access":[{"role":"writer","level":"read"}],"list_by":"update","transfer_by":"owner",
              "private":false,"aggregate":false}
             """#
@@ -428,6 +429,7 @@ import Testing
             .update: ClassRule([.owner, .field(try FieldName("editors"))], .require),
             .delete: ClassRule([], .override),
         ]
+        expected.fields = [try FieldName("score"): [.read: [.owner], .update: []]]
         expected.defaultAccess = AccessList([AccessEntry(.role("writer"), .read)])
         expected.listWriters = .update
         expected.transferrers = .owner
@@ -437,6 +439,7 @@ import Testing
         var change = ClassAccessChange(type: note)
         change.rules[.delete] = ClassRule([], .override)
         change.rules.updateValue(nil, forKey: .read)
+        change.fields[try FieldName("score")] = [.read: .some([.owner]), .update: .some([])]
         change.defaultAccess = .some(nil)
         change.listWriters = .some(.update)
         change.transferrers = .owner
@@ -447,7 +450,7 @@ import Testing
             (0..<2).map { parameters(scripted, $0) } == [
                 #"schema:access:get {"record_type":"note"}"#,
                 #"schema:access:set {"record_type":"note","rules":{"read":null,"delete":{"allow":[],"mode":"override"}},"#
-                    + #""default_access":null,"list_by":"update","transfer_by":"owner","private":false,"aggregate":false}"#,
+                    + #""fields":{"score":{"read":[{"owner":true}],"update":[]}},"default_access":null,"list_by":"update","transfer_by":"owner","private":false,"aggregate":false}"#,
             ]
         )
     }

@@ -75,6 +75,7 @@ import Testing
     private func example(of parameter: ActionParameter, for action: ActionDescription) -> String {
         switch parameter.name {
         case "set": #"{"title":"x"}"#
+        case "fields" where action.name == .schemaAccessSet: #"{"title":{"read":[{"owner":true}]}}"#
         case "id" where action.name == .keyRotate || action.name == .keyRevoke: #""k7f3q9x2a""#
         // Records are named by their ids or by a predicate.
         case "ids" where action.name == .recordUpdate: "null"

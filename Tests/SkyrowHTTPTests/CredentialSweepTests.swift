@@ -145,6 +145,7 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._index AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_rule AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._class_option AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._field_rule AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._throttle AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app._key AS t)
         ))

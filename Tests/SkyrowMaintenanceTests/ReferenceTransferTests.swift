@@ -83,6 +83,7 @@ import Testing
         let film = RecordType(name: type("film"), fields: [field("title"): .string])
         var change = ClassAccessChange(type: type("film"))
         change.rules[.read] = ClassRule([.role("critic"), .field(field("title"))], .override)
+        change.fields = [field("title"): [.read: .some([.role("critic")]), .update: .some([])]]
         change.defaultAccess = .some(AccessList([]))
         change.allowsAggregates = false
         let exported = ClassAccess().applying(change)
@@ -97,7 +98,8 @@ import Testing
             try await f.importAll(of: directory)
             let access = try await f.store.classAccess.access(of: type("film"))
             #expect(access == (isKnown ? ClassAccess() : exported))
-            #expect((f.store.cache.current[type("film")]?.rules.classes != nil) == !isKnown)
+            let rules = f.store.cache.current[type("film")]?.rules
+            #expect((rules?.classes != nil) == !isKnown && (rules?.fields.isEmpty == false) == !isKnown)
             let count = try await f.psql("SELECT count(*) FROM film")
             #expect(count == "1")
         }

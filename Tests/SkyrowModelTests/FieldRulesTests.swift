@@ -72,7 +72,51 @@ import Testing
         #expect(!rules.isVisibleToOwnersOnly(Self.email, of: FieldAccess(Self.ann)))
         // Only login keys are their owner's to change.
         let bob = FieldAccess(Self.bob)
-        #expect(rules.isForOwners(phone, of: bob) && !rules.isForOwners(Self.email, of: bob))
+        #expect(rules.standing(.update, of: phone, for: bob) == .owned)
+        #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
+    }
+
+    /// What a rule comes to for ann, who is registered and carries the tag golf, for bob, an editor, for one who is not logged in, and for the
+    /// master key.
+    static let standings: [([Subject], [FieldStanding])] = [
+        ([.everyone], [.all, .all, .all, .all]), ([.users], [.all, .all, .none, .all]),
+        ([.owner], [.owned, .owned, .owned, .all]), ([.role("editor")], [.none, .all, .none, .all]),
+        ([.owner, .role("editor")], [.owned, .all, .owned, .all]), ([.group("golf")], [.all, .none, .none, .all]),
+        ([.user("bob")], [.none, .all, .none, .all]), ([], [.none, .none, .none, .all]),
+        ([.registered], [.all, .none, .none, .all]), ([.verified], [.none, .none, .none, .all]),
+    ]
+
+    @Test(arguments: standings)
+    func aRuleIsSettledForACaller(_ subjects: [Subject], _ expected: [FieldStanding]) {
+        let ann = Caller(kind: .user("ann"), groups: ["golf"], isRegistered: true)
+        let callers = [ann, Self.bob, .anonymous, Self.master].map { FieldAccess($0) }
+        for use in FieldUse.allCases {
+            let rules = FieldRules.none.applying([Self.city: [use: subjects]])
+            #expect(callers.map { rules.standing(use, of: Self.city, for: $0) } == expected)
+            for other in FieldUse.allCases where other != use {
+                #expect(callers.map { rules.standing(other, of: Self.city, for: $0) } == [.all, .all, .all, .all])
+            }
+            #expect(callers.map { rules.standing(use, of: Self.email, for: $0) } == [.all, .all, .all, .all])
+        }
+        // Who is not logged in owns nothing, so it sees nothing that owners see.
+        let rules = FieldRules.none.applying([Self.city: [.read: subjects]])
+        for (caller, standing) in zip(callers, expected) {
+            let view = rules.view(for: caller)
+            let isOwned = standing == .owned && caller.user != nil
+            #expect(view.owned == (isOwned ? [Self.city] : []))
+            #expect(view.hidden == (standing == .all || isOwned ? [] : [Self.city]))
+        }
+    }
+
+    @Test func rulesThatWereSetNarrowThoseOfLoginKeys() {
+        let bob = FieldAccess(Self.bob)
+        let opened = Self.rules.applying([Self.username: [.read: [.everyone], .update: [.everyone]]])
+        #expect(opened.standing(.read, of: Self.username, for: .anonymous) == .none)
+        #expect(opened.standing(.update, of: Self.username, for: bob) == .owned)
+        let closed = Self.rules.applying([Self.username: [.read: [.owner], .update: []]])
+        #expect(closed.standing(.read, of: Self.username, for: bob) == .owned)
+        #expect(closed.standing(.update, of: Self.username, for: bob) == .none)
+        #expect(Self.rules.applying([:]) == Self.rules)
     }
 
     @Test func aFieldThatIsNotThereIsNullAlready() throws {

@@ -53,7 +53,9 @@ import Testing
                 FROM unnest(fields) WITH ORDINALITY AS key (field, place) ORDER BY place
             )
             WHERE type = 'note'
-            """#
+            """#,
+            #"DELETE FROM "app"._field_rule WHERE type = 'note' AND field = 'name'"#,
+            #"UPDATE "app"._field_rule SET field = 'name' WHERE type = 'note' AND field = 'title'"#
         ),
         Row(
             .deleteField(field("title"), of: type("note")),

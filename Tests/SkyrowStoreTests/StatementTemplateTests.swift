@@ -108,7 +108,13 @@ import Testing
                     targets: targets,
                     hasPending: chance()
                 ),
-            ownersColumns: columns.filter { _ in chance() },
+            guardedColumns: columns.filter { _ in chance() }.map {
+                SaveText.GuardedColumn(
+                    place: $0,
+                    update: chance() ? .owned : .none,
+                    read: [FieldStanding.none, .owned, .all].randomElement(using: &random)!
+                )
+            },
             guardsAccess: chance(),
             defaultAccess: DefaultAccess(ofType: chance(), ofUser: chance())
         )

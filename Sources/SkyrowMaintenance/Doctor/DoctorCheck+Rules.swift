@@ -16,6 +16,9 @@ extension DoctorCheck {
                     "\(table.name.rawValue).\($0.field.rawValue)"
                 }
             }
+            let fields = scope.tables.flatMap { table in
+                table.columns.map { "\(table.name.rawValue).\($0.field.rawValue)" }
+            }
             return [
                 """
                 SELECT 'gone' AS kind, quote_ident(type) AS type, quote_literal(type) AS name, NULL::text AS action,
@@ -25,6 +28,8 @@ extension DoctorCheck {
                     UNION
                     SELECT type FROM \(scope.schema)._class_option
                     WHERE NOT (default_access IS NULL AND list_by IS NULL AND transfer_by = 'master' AND private AND aggregate)
+                    UNION
+                    SELECT type FROM \(scope.schema)._field_rule
                 ) AS known
                 WHERE type <> ALL (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
@@ -38,6 +43,19 @@ extension DoctorCheck {
                         THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
                     ELSE true END
                 FROM \(scope.schema)._class_rule CROSS JOIN unnest(allow) AS subject
+                WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
+                UNION ALL
+                SELECT DISTINCT 'field', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
+                FROM \(scope.schema)._field_rule
+                WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) AND type || '.' || field <> ALL (\(fields))
+                UNION ALL
+                SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field), subject, CASE
+                    WHEN starts_with(subject, 'role:')
+                        THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
+                    WHEN starts_with(subject, 'user:')
+                        THEN EXISTS (SELECT FROM \(scope.schema)._user AS account WHERE 'user:' || account.id = subject)
+                    ELSE true END
+                FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
                 SELECT 'profiles', quote_ident(type), quote_literal(type), action, NULL, NULL
@@ -54,6 +72,7 @@ extension DoctorCheck {
     private static func finding(_ row: DoctorRow) -> DoctorFinding? {
         let (type, action, subject) = (row["type"], row["action"], row["subject"])
         let look = "SELECT * FROM _class_rule WHERE type = \(row["name"]);"
+        let lookAtFields = "SELECT * FROM _field_rule WHERE type = \(row["name"]);"
         switch row["kind"] {
         case "gone":
             return DoctorFinding(
@@ -66,8 +85,38 @@ extension DoctorCheck {
                 commands: [
                     look,
                     "DELETE FROM _class_rule WHERE type = \(row["name"]);",
+                    "DELETE FROM _field_rule WHERE type = \(row["name"]);",
                     "DELETE FROM _class_option WHERE type = \(row["name"]);",
                 ]
+            )
+        case "field":
+            return DoctorFinding(
+                .warning,
+                "There is a rule of the field \(action) of \(type), which there is not.",
+                meaning:
+                    "It holds once there is one. A column that was renamed in psql has left its rule behind, and is as open as "
+                    + "its records are.",
+                remedy: "Give the rule the new name of the field, or delete it.",
+                commands: [lookAtFields]
+            )
+        case "fieldSubject":
+            guard let known = Subject(key: subject), known.fitsField else {
+                return DoctorFinding(
+                    .error,
+                    "The rule of the field \(action) of \(type) names '\(subject)', which is no subject of it.",
+                    meaning: "A rule that is not understood allows no one, whatever else it names.",
+                    remedy:
+                        "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
+                    commands: [lookAtFields]
+                )
+            }
+            guard !row.flag("is_known") else { return nil }
+            return DoctorFinding(
+                .warning,
+                "The rule of the field \(action) of \(type) names '\(subject)', which there is not.",
+                meaning: "It allows no one by that, until there is one of the name.",
+                remedy: "Name another one, or take it out.",
+                commands: [lookAtFields]
             )
         case "profiles":
             return DoctorFinding(

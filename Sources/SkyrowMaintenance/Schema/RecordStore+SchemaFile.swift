@@ -113,7 +113,9 @@ extension SkyrowError {
         case .some(.lockNotAvailable):
             return SkyrowError(.incompatibleSchema, "Somebody keeps a table locked; try again when it is free.")
         case .some(.undefinedTable)
-        where ["_tombstone", "_class_rule", "_class_option"].contains(where: { error.message?.contains($0) == true }),
+        where ["_tombstone", "_class_rule", "_class_option", "_field_rule"].contains(where: {
+            error.message?.contains($0) == true
+        }),
             .some(.undefinedFunction):
             return SkyrowError(
                 .incompatibleSchema,

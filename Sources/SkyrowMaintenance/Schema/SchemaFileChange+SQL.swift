@@ -15,6 +15,8 @@ extension SchemaFileChange {
                 // The rules go along, so that nothing becomes more open by another name.
                 "DELETE FROM \(schema)._class_rule WHERE type = \(literal: newName.rawValue)",
                 "UPDATE \(schema)._class_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
+                "DELETE FROM \(schema)._field_rule WHERE type = \(literal: newName.rawValue)",
+                "UPDATE \(schema)._field_rule SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "DELETE FROM \(schema)._class_option WHERE type = \(literal: newName.rawValue)",
                 "UPDATE \(schema)._class_option SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "SELECT \(schema)._rename_relations(\(literal: newName.rawValue))",
@@ -100,7 +102,8 @@ extension SchemaFileChange {
     ) throws -> [SQL] {
         let name: SQL = "\(literal: type.rawValue)"
         var statements: [SQL] = [
-            "DELETE FROM \(schema)._class_rule WHERE type = \(name)"
+            "DELETE FROM \(schema)._class_rule WHERE type = \(name)",
+            "DELETE FROM \(schema)._field_rule WHERE type = \(name)",
         ]
         for (action, rule) in access.rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let allow = rule.allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
@@ -110,6 +113,17 @@ extension SchemaFileChange {
                 VALUES (\(name), \(literal: action.rawValue), ARRAY[\(allow)]::text[], \(literal: rule.mode.rawValue))
                 """
             )
+        }
+        for (field, uses) in access.fields.sorted(by: { $0.key < $1.key }) {
+            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                let allow = allow.map { "\(literal: $0.key)" as SQL }.joined(separator: ", ")
+                statements.append(
+                    """
+                    INSERT INTO \(schema)._field_rule (type, field, action, allow) \
+                    VALUES (\(name), \(literal: field.rawValue), \(literal: use.rawValue), ARRAY[\(allow)]::text[])
+                    """
+                )
+            }
         }
         let list: SQL = access.defaultAccess.map { "\(literal: $0.storedJSON)" } ?? "NULL"
         let writers: SQL = access.listWriters.map { "\(literal: $0.rawValue)" } ?? "NULL"

@@ -94,6 +94,12 @@ extension ClassAccess {
             let subjects = rule.allow.isEmpty ? "none" : rule.allow.map(\.key).joined(separator: " ")
             return "\(action.rawValue) \(subjects)" + (rule.mode == .default ? "" : " (\(rule.mode.rawValue))")
         }
+        for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {
+            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                let subjects = allow.isEmpty ? "none" : allow.map(\.key).joined(separator: " ")
+                parts.append("\(use.rawValue) \(field) \(subjects)")
+            }
+        }
         if let defaultAccess {
             let entries = defaultAccess.entries.map { "\($0.subject.key) \($0.level.rawValue)" }
             parts.append("new records \(entries.isEmpty ? "for their owner" : entries.joined(separator: " "))")

@@ -68,6 +68,7 @@ extension Migration {
             script: text(PackageResources._028_relation_entries_sql)
         ),
         Migration(version: 29, name: "0029_keys", script: text(PackageResources._029_keys_sql)),
+        Migration(version: 30, name: "0030_field_rules", script: text(PackageResources._030_field_rules_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

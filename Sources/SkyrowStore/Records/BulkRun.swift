@@ -64,7 +64,17 @@ struct BulkRun {
     func preview() async throws -> BulkResult {
         let matches = try await matches()
         var result = result(of: matches)
-        result.changed = matches.filter(\.isWritable).map(\.id)
+        let writable = matches.filter(\.isWritable)
+        result.changed = writable.map(\.id)
+        guard let plan, !writable.isEmpty, let group = plan.units(writing: [0]).first?.first else { return result }
+        // Rules of fields and of access lists part the records as the change itself does.
+        guard let question = save(writable, plan).guarding(group) else { return result }
+        let rows = try await store.client.read(question, contention: table.contention)
+        let permitted = Set(try rows.decodeColumn(0, as: String.self).map { TextKey($0) })
+        let refused = writable.filter { !permitted.contains(TextKey($0.storedID)) }
+        _ = try await judge(refused, plan, on: .client(store.client), &result)
+        let others = Set(result.notPermitted)
+        result.changed = result.changed.filter { !others.contains($0) }
         return result
     }
 
@@ -172,10 +182,8 @@ struct BulkRun {
         )
     }
 
-    /// Returns the stored ids of those that were written.
-    private func write(_ held: [Match], _ plan: BatchPlan, on runner: StatementRunner) async throws -> Set<TextKey> {
-        guard let group = plan.units(writing: [0]).first?.first else { return [] }
-        let save = SaveStatement(
+    private func save(_ held: [Match], _ plan: BatchPlan) -> SaveStatement {
+        SaveStatement(
             plan: plan,
             catalog: catalog,
             access: access,
@@ -183,15 +191,20 @@ struct BulkRun {
             progress: SaveProgress(),
             storedIDs: held.map(\.storedID)
         )
+    }
+
+    /// Returns the stored ids of those that were written.
+    private func write(_ held: [Match], _ plan: BatchPlan, on runner: StatementRunner) async throws -> Set<TextKey> {
+        guard let group = plan.units(writing: [0]).first?.first else { return [] }
         do {
-            let rows = try await runner.write(save.sql(for: group))
+            let rows = try await runner.write(save(held, plan).sql(for: group))
             return Set(try rows.decodeColumn(0, as: String.self).map { TextKey($0) })
         } catch let error as PostgresError where error.isAboutValues {
             let arithmetic = plan.writes[0].operators.filter { $0.form.isArithmetic }
             if error.sqlState?.conditionClass == "22", arithmetic.count == 1 {
                 throw OperatorRefusal.range.error(on: arithmetic[0].field)
             }
-            throw store.report(error, table: await store.table(table, namedBy: error))
+            throw store.report(error, table: await store.table(table, namedBy: error).visible(to: access.fields))
         }
     }
 

@@ -90,7 +90,7 @@ private struct TransferRun {
             limit: ids.count > 4 ? PostgresRowLimit.writing(table.wholeRow) : nil,
             contention: table.contention
         )
-        let stored = StoredRows(result, plan: table.wholeRow.plan, for: access.fields).byWireID()
+        let stored = StoredRows(result, plan: table.plan(for: access.fields), for: access.fields).byWireID()
         for id in ids { rows[id] = stored[TextKey(id.id)] }
     }
 

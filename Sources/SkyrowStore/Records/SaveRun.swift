@@ -175,7 +175,8 @@ struct SaveRun {
             limit: limit,
             contention: contention
         )
-        let stored = StoredRows(result, plan: group.table.wholeRow.plan, for: context.access.fields)
+        let reader = context.access.fields
+        let stored = StoredRows(result, plan: group.table.plan(for: reader), for: reader)
         let isOnlyOne = plan.writes.count == 1
         // What comes back for the only record is its row, whatever id a trigger gave it.
         let rows =
@@ -217,7 +218,10 @@ struct SaveRun {
 
     private mutating func fail(_ positions: [Int], _ error: PostgresError, _ unit: [BatchPlan.Group]) async {
         let table = unit.first { $0.table.name.rawValue == error.table }?.table ?? unit[0].table
-        let reported = context.store.report(error, table: await context.store.table(table, namedBy: error))
+        let reported = context.store.report(
+            error,
+            table: await context.store.table(table, namedBy: error).visible(to: context.access.fields)
+        )
         if !error.isAboutValues { outage = reported }
         for position in positions { progress.failures[position] = reported }
     }

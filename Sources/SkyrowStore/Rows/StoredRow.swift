@@ -50,7 +50,8 @@ package final class StoredRows: Sendable {
         switch reader {
         case .unrestricted: return true
         case .anonymous: return false
-        case .user(let user):
+        case .audience(let audience):
+            guard let user = audience.user else { return false }
             return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false }
         }
     }

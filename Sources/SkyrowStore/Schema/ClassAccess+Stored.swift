@@ -18,18 +18,24 @@ package struct StoredClassAccess: Hashable, Sendable {
     }
 }
 
-/// The rules of record types as the tables `_class_rule` and `_class_option` have them.
+/// The rules of record types as the tables `_class_rule`, `_field_rule` and `_class_option` have them.
 extension ClassAccess {
     /// A row for each type with rules, or with entries about relations of users: `type`, and `access`, which
     /// ``init(storedJSON:)`` reads.
     package static func rows(in schema: SQLIdentifier) -> SQL {
         """
-        SELECT type, jsonb_build_object('rules', rules, 'option', option)::text AS access
+        SELECT type, jsonb_build_object('rules', rules, 'option', option, 'fields', fields)::text AS access
         FROM (
             SELECT type, jsonb_object_agg(action, jsonb_build_object('allow', to_jsonb(allow), 'mode', mode)) AS rules
             FROM \(schema)._class_rule GROUP BY type
         ) AS rule
         FULL JOIN (SELECT type, to_jsonb(item) AS option FROM \(schema)._class_option AS item) AS chosen USING (type)
+        FULL JOIN (
+            SELECT type, jsonb_object_agg(field, uses) AS fields FROM (
+                SELECT type, field, jsonb_object_agg(action, to_jsonb(allow)) AS uses
+                FROM \(schema)._field_rule GROUP BY type, field
+            ) AS item GROUP BY type
+        ) AS ruled USING (type)
         """
     }
 
@@ -42,6 +48,15 @@ extension ClassAccess {
                 for (key, rule) in rules.members {
                     guard let action = key.string.flatMap(ClassAction.init(rawValue:)) else { continue }
                     access.rules[action] = ClassRule(stored: rule, of: action)
+                }
+            }
+            if let fields = root["fields"], fields.isObject {
+                for (key, uses) in fields.members where uses.isObject {
+                    guard let field = key.string.flatMap({ try? FieldName($0) }) else { continue }
+                    for (key, allow) in uses.members {
+                        guard let use = key.string.flatMap(FieldUse.init(rawValue:)) else { continue }
+                        access.fields[field, default: [:]][use] = Subject.allowed(storedByField: allow)
+                    }
                 }
             }
             guard let option = root["option"], option.isObject else { return access }
@@ -72,6 +87,15 @@ extension ClassRule {
             return
         }
         self.init(known, mode)
+    }
+}
+
+extension Subject {
+    /// Whom a rule of a field allows it; one that names what is no subject of it allows no one.
+    fileprivate static func allowed(storedByField json: JSONView) -> [Subject] {
+        let subjects = json.elements.map { $0.string.flatMap { Subject(key: $0) } }
+        let known = subjects.compactMap { $0 }.filter(\.fitsField)
+        return json.isArray && known.count == subjects.count ? Set(known).sorted() : []
     }
 }
 

@@ -103,8 +103,14 @@ package final class RecordTable: Sendable {
     package let hidden: Set<FieldName>
     /// What its statements may have to wait for.
     package let contention: PostgresContention
-    /// What ``visible(to:)`` has made.
-    private let narrowed = Mutex<[Set<FieldName>: RecordTable]>([:])
+    /// Which fields this form of the table is without, and which it shows of the caller's own records only.
+    private let view: FieldView
+    /// What ``visible(to:)`` and ``plan(for:)`` have made.
+    private let narrowed = Mutex<[FieldView: RecordTable]>([:])
+    private let narrowedPlans = Mutex<[FieldView: RowPlan]>([:])
+
+    /// Beyond this many sets of fields that callers see the least work is to begin again: each combination of roles may have one.
+    private static let maximumViews = 64
 
     package convenience init(
         name: RecordTypeName,
@@ -123,7 +129,7 @@ package final class RecordTable: Sendable {
             reservedCollations: reservedCollations,
             indexes: indexes,
             rules: rules,
-            hidden: []
+            view: FieldView(owned: Set(columns.lazy.map(\.field).filter { rules.fields.isForOwnersEyes($0) }))
         )
     }
 
@@ -135,7 +141,7 @@ package final class RecordTable: Sendable {
         reservedCollations: [ReservedColumn: TextCollation],
         indexes: [TableIndex],
         rules: TypeRules,
-        hidden: Set<FieldName>
+        view: FieldView
     ) {
         self.name = name
         self.schema = schema
@@ -146,14 +152,15 @@ package final class RecordTable: Sendable {
             var column = column
             let isIndexed = [.string, .bytes].contains(column.type) && indexed.contains(column.identifier.name)
             column.maximumBytes = isIndexed ? TableIndex.maximumValueBytes : nil
-            column.isForOwnersEyes = rules.fields.isForOwnersEyes(column.field)
+            column.isForOwnersEyes = view.owned.contains(column.field)
             return column
         }
         self.reservedCollations = reservedCollations
         self.indexes = indexes
         orders = IndexedOrders(indexes)
         self.rules = rules
-        self.hidden = hidden
+        self.view = view
+        hidden = view.hidden
         contention = PostgresContention(table: name.hashValue)
         hasRelations = self.columns.contains { if case .relation = $0.type { true } else { false } }
         positions = Dictionary(
@@ -167,24 +174,60 @@ package final class RecordTable: Sendable {
     ///
     /// Readers to whom the same fields are open share one object, and so its statements.
     package func visible(to reader: FieldAccess) -> RecordTable {
-        guard !rules.fields.isEmpty else { return self }
-        let hidden = rules.fields.hidden(from: reader)
-        guard !hidden.isEmpty else { return self }
+        guard let view = view(for: reader) else { return self }
         return narrowed.withLock { narrowed in
-            if let known = narrowed[hidden] { return known }
+            if let known = narrowed[view] { return known }
             let table = RecordTable(
                 name: name,
                 schema: schema,
                 identifier: identifier,
-                columns: columns.filter { !hidden.contains($0.field) },
+                columns: columns.filter { !view.hidden.contains($0.field) },
                 reservedCollations: reservedCollations,
                 indexes: indexes,
                 rules: rules,
-                hidden: hidden
+                view: view
             )
-            narrowed[hidden] = table
+            if narrowed.count >= Self.maximumViews { narrowed.removeAll(keepingCapacity: true) }
+            narrowed[view] = table
             return table
         }
+    }
+
+    /// How rows with all columns of this table are sent to a reader: without the fields that are hidden from it.
+    ///
+    /// Statements that write return all columns, since what they do is about all of them.
+    package func plan(for reader: FieldAccess) -> RowPlan {
+        guard let view = view(for: reader) else { return wholeRow.plan }
+        return narrowedPlans.withLock { plans in
+            if let known = plans[view] { return known }
+            let reserved = wholeRow.plan.members.prefix(wholeRow.reservedWidth)
+            let fields = zip(columns, wholeRow.plan.members.dropFirst(wholeRow.reservedWidth)).compactMap {
+                column,
+                member -> RowPlan.Member? in
+                guard !view.hidden.contains(column.field) else { return nil }
+                var member = member
+                member.isForOwnersEyes = view.owned.contains(column.field)
+                return member
+            }
+            let plan = RowPlan(
+                members: reserved + fields,
+                idColumn: wholeRow.plan.idColumn,
+                ownerColumn: wholeRow.plan.ownerColumn
+            )
+            if plans.count >= Self.maximumViews { plans.removeAll(keepingCapacity: true) }
+            plans[view] = plan
+            return plan
+        }
+    }
+
+    /// What a reader sees where that is another form of the table than this one; nil where it is this one.
+    private func view(for reader: FieldAccess) -> FieldView? {
+        guard !rules.fields.isEmpty, !reader.isUnrestricted else { return nil }
+        var view = rules.fields.view(for: reader)
+        // Rules of fields that there are not make no difference.
+        view.owned = view.owned.filter { positions[$0] != nil }
+        if view.owned == self.view.owned, view.hidden.isSubset(of: hidden) { return nil }
+        return view
     }
 
     /// The column of a field, nil when the type has no such field.

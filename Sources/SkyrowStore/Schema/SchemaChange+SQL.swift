@@ -22,6 +22,7 @@ extension SchemaChange {
                 let newColumn = try SQLIdentifier(newName.rawValue)
                 others.append("ALTER TABLE \(try table(type, schema)) RENAME COLUMN \(column) TO \(newColumn)")
                 others.append(renameInIndexes(name, to: newName, of: type, in: schema))
+                others += renameInRules(name, to: newName, of: type, in: schema)
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
                 // The trigger is one of this column.
@@ -37,6 +38,7 @@ extension SchemaChange {
                     \(literal: newName.rawValue))
                     """
                 )
+                others += renameInRules(name, to: newName, of: type, in: schema)
             case .deleteRelation(let name, let type):
                 others.append(
                     "SELECT \(schema)._delete_relation(\(literal: type.rawValue), \(literal: name.rawValue))"
@@ -101,6 +103,26 @@ extension SchemaChange {
         )
         WHERE type = \(literal: type.rawValue)
         """
+    }
+
+    /// The rules of a field go along, so that it is not more open by another name. Those of a field that is deleted stay, for one
+    /// of its name that may come.
+    private static func renameInRules(
+        _ name: FieldName,
+        to newName: FieldName,
+        of type: RecordTypeName,
+        in schema: SQLIdentifier
+    ) -> [SQL] {
+        [
+            """
+            DELETE FROM \(schema)._field_rule \
+            WHERE type = \(literal: type.rawValue) AND field = \(literal: newName.rawValue)
+            """,
+            """
+            UPDATE \(schema)._field_rule SET field = \(literal: newName.rawValue) \
+            WHERE type = \(literal: type.rawValue) AND field = \(literal: name.rawValue)
+            """,
+        ]
     }
 
     /// Drops the indexes of the kind `text` that a field was given, which an ``IndexBuilder`` then builds of its present words.

@@ -271,7 +271,8 @@ package struct BatchPlan: Sendable {
                 values: operated?.values ?? set.values,
                 round: before.map { writes[$0.last].round + 1 } ?? 0,
                 operators: operated?.operators ?? [],
-                insertRefusal: access?.of(table.rules).mayCreate ?? true ? operated?.insertRefusal : .writeDenied,
+                insertRefusal: access.flatMap { table.rules.refusalOfCreating(draft, with: $0) }
+                    ?? operated?.insertRefusal,
                 condition: condition
             )
         )

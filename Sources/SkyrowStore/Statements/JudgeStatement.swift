@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
@@ -49,7 +50,7 @@ struct JudgeStatement {
     /// What was found, by the id that clients see; what does not exist is not there.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
-        let rows = StoredRows(result, plan: table.wholeRow.plan, for: access.fields)
+        let rows = StoredRows(result, plan: table.plan(for: access.fields), for: access.fields)
         for row in 0..<result.rowCount {
             let stored = rows[row]
             guard let id = stored.storedID else { continue }
@@ -84,7 +85,8 @@ struct SaveIntent {
         isConditional = write.condition != nil
         let operated = Set(operators.map(\.column))
         fields = zip(write.columns, write.values).filter { !operated.contains($0.0) }.map {
-            (name: write.table.columns[$0].field, value: $1)
+            let column = write.table.columns[$0]
+            return (name: column.field, value: column.kept($1))
         }
     }
 
@@ -96,11 +98,19 @@ struct SaveIntent {
         self.access = draft.access
         isConditional = draft.condition != nil
         rules = table?.rules ?? .none
-        fields = draft.fields
+        fields = draft.fields.compactMap { field in
+            // Compared as the column takes it: `7` is what a column of numbers has as `7.0`.
+            guard let column = table?[field.name] else { return field }
+            do throws(SkyrowError) {
+                return try column.accepted(field.value).map { (name: field.name, value: column.kept($0)) }
+            } catch {
+                return field
+            }
+        }
         // Temporary ids are not resolved yet, and of fields that there are not yet only new records are judged. What does
         // not fit its field is refused by the save itself.
         var settled: [SettledOperator] = []
-        var refusal = access.of(rules).mayCreate ? nil : SkyrowError.writeDenied
+        var refusal = rules.refusalOfCreating(draft, with: access)
         for (name, change) in draft.operators {
             let type = table?[name]?.type ?? change.fieldType
             guard let type else { continue }
@@ -116,9 +126,18 @@ struct SaveIntent {
     /// The fields whose rules do not let the caller change them.
     fileprivate func refusedChanges(to record: Record, by caller: FieldAccess) -> [FieldName] {
         guard !rules.fields.isEmpty else { return [] }
-        let values = rules.fields.refusedChanges(fields, to: record, by: caller)
+        let values = rules.fields.refusedChanges(fields, to: record, by: caller, isSameJSON: Self.isSameJSON)
         guard !operators.isEmpty else { return values }
         return (values + rules.fields.refusedOperators(operators.map(\.field), on: record, by: caller)).sorted()
+    }
+
+    /// As `jsonb` is compared.
+    private static func isSameJSON(_ a: JSONText, _ b: JSONText) -> Bool {
+        if a == b { return true }
+        let isSame = try? JSONDocument(a.utf8).withRoot { a in
+            try JSONDocument(b.utf8).withRoot { b in a.isSameValue(as: b) }
+        }
+        return isSame ?? false
     }
 
     /// Whether the record that is stored has to be known.
@@ -192,7 +211,7 @@ enum SaveVerdict {
     ) {
         let denied = save.refusedChanges(to: current, by: caller)
         guard denied.isEmpty else {
-            self = .refused(.fieldsDenied(denied))
+            self = .refused(save.rules.fields.denial(of: denied, by: caller))
             return
         }
         let unreadable = save.operators.isEmpty ? [] : finding.row.unreadableFields
@@ -209,17 +228,25 @@ enum SaveVerdict {
     }
 }
 
+extension RecordColumn {
+    /// A value that the column takes, as it is read back: with the digits of a `real` that psql made.
+    fileprivate func kept(_ value: RecordValue) -> RecordValue {
+        guard oid == .float4, case .number(let number) = value else { return value }
+        return .number(Double(Float(number)))
+    }
+}
+
+extension TypeRules {
+    /// Why a save may make no new record of a draft, where it may change one; nil where it may.
+    func refusalOfCreating(_ draft: RecordDraft, with access: RecordAccess) -> SkyrowError? {
+        guard access.of(self).mayCreate else { return .writeDenied }
+        let denied = fields.refusedInNew(draft, by: access.fields)
+        return denied.isEmpty ? nil : .fieldsDenied(denied)
+    }
+}
+
 extension SkyrowError {
     static let writeDenied = SkyrowError(.permissionDenied, "You may not write this record.")
-    /// `123` for fields that only a record's owner changes.
-    static func fieldsDenied(_ fields: [FieldName]) -> SkyrowError {
-        SkyrowError(
-            .deniedArgument,
-            "Only the owner of this record may change these fields.",
-            info: ["arguments": .list(fields.map { .string($0.rawValue) })]
-        )
-    }
-
     /// `102` for an access list that only a record's owner changes.
     static let accessDenied = SkyrowError(
         .permissionDenied,

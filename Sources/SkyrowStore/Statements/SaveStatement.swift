@@ -36,6 +36,17 @@ struct SaveStatement {
         }
     }
 
+    /// Which of some records that all get the same the rules of fields and of access lists let the caller change so: their
+    /// stored ids; nil where these rules ask nothing of a record.
+    func guarding(_ group: BatchPlan.Group) -> SQL? {
+        let text = text(for: group)
+        guard text.guardsAccess || !text.guardedColumns.isEmpty else { return nil }
+        let members = WriteGroup(writes: plan.writes, positions: group.members)
+        return text.guardingTemplate(on: group.table).binding { parameter, values in
+            append(parameter, of: members, in: group, to: &values)
+        }
+    }
+
     /// What the text of the statement is made of.
     func text(for group: BatchPlan.Group) -> SaveText {
         let isPrivate: Bool
@@ -51,7 +62,7 @@ struct SaveStatement {
             isPrivate: isPrivate,
             update: open.update.shape,
             references: references(of: group),
-            ownersColumns: ownersColumns(of: group),
+            guardedColumns: guardedColumns(of: group),
             guardsAccess: group.shape.setsAccess && !isPrivate
                 && group.table.rules.fields.keepsAccess(from: access.fields),
             read: group.shape.isConditional ? open.read.shape : nil,
@@ -64,16 +75,20 @@ struct SaveStatement {
     private var database: DatabaseScope { access.database }
     private var namesUser: Bool { access.actor != nil }
 
-    private func ownersColumns(of group: BatchPlan.Group) -> [Int] {
+    private func guardedColumns(of group: BatchPlan.Group) -> [SaveText.GuardedColumn] {
         let rules = group.table.rules.fields
-        guard !rules.isEmpty else { return [] }
+        guard !rules.isEmpty, !access.passesEveryRule else { return [] }
         let operators = Set(group.shape.operators.map(\.place))
-        return group.shape.columns.enumerated().filter { place, column in
+        return group.shape.columns.enumerated().compactMap { place, column in
             let field = group.table.columns[column].field
-            return operators.contains(place)
-                ? rules.takesOperatorsOfOwners(field, from: access.fields)
-                : rules.isForOwners(field, of: access.fields)
-        }.map(\.element)
+            let update =
+                operators.contains(place)
+                ? rules.standingOfOperators(on: field, for: access.fields)
+                : rules.standing(.update, of: field, for: access.fields)
+            guard update != .all else { return nil }
+            let read = rules.standing(.read, of: field, for: access.fields)
+            return SaveText.GuardedColumn(place: column, update: update, read: read)
+        }
     }
 
     // MARK: Values

@@ -31,6 +31,16 @@ struct SaveText: Hashable, Sendable {
         var shared: AccessShape
     }
 
+    /// A column that the caller changes in records of its own only, or in none.
+    struct GuardedColumn: Hashable, Sendable {
+        /// Its place in the table.
+        var place: Int
+        var update: FieldStanding
+        /// In which records the caller sees the field: a value that is there already is no change, which it is not to learn of
+        /// others.
+        var read: FieldStanding
+    }
+
     /// How the statement is given its records.
     enum Rows: Hashable, Sendable {
         /// One record as values.
@@ -51,9 +61,8 @@ struct SaveText: Hashable, Sendable {
     var update: AccessShape
     /// nil when the foreign keys judge alone.
     var references: References?
-    /// The columns, by their place in the table, that only a record's owner changes and the caller may not change
-    /// otherwise.
-    var ownersColumns: [Int]
+    /// The columns that the caller may not change in every record.
+    var guardedColumns: [GuardedColumn]
     /// Only a record's owner changes its access list.
     var guardsAccess: Bool
     /// Who may ask about the stored record, where there is a condition on it.
@@ -81,6 +90,14 @@ struct SaveText: Hashable, Sendable {
                 update(table, if: condition)
             }
         return shape.operators.isEmpty ? save : relating(save, on: table)
+    }
+
+    /// The records that ``template(on:)`` would not refuse for what only their owners change, or none.
+    func guardingTemplate(on table: RecordTable) -> StatementTemplate {
+        """
+        SELECT "r"."_id" FROM \(table.qualifiedName) AS "r", \(source(table)) \
+        WHERE "r"."_id" = "i"."_id" AND \(writeCondition)\(ownerCondition(table, values: "i"))
+        """
     }
 
     // MARK: Insert
@@ -218,18 +235,57 @@ struct SaveText: Hashable, Sendable {
 
     /// That what only a record's owner changes keeps its value under all others: fields, and the access list.
     ///
-    /// Such fields are plain values and no references, so that what is sent is what would be stored. Lists are compared
+    /// What rules let no one change keeps its value under the owner, too. Lists are compared
     /// as they are written; one that says the same in another order is found out after the refusal (``SaveVerdict``).
     private func ownerCondition(_ table: RecordTable, values: SQLIdentifier) -> StatementTemplate {
-        // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
-        var same = ownersColumns.map { place -> SQL in
-            let column = table.columns[place]
-            return column.isForOwnersEyes || isOperated(place)
-                ? "false" : "\(given(column, as: values)) IS NOT DISTINCT FROM \"r\".\(column.identifier)"
+        let isOwner: StatementTemplate = "\"r\".\"_owner\" = \(parameter: .actor)"
+        // What must hold in records of others, and what in all of them.
+        var others: [StatementTemplate] = []
+        var all: [StatementTemplate] = []
+        for column in guardedColumns {
+            // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
+            switch (column.update, column.read) {
+            case (.all, _): break
+            case (.owned, .all): others.append(isSame(column.place, in: table, values: values))
+            case (.owned, .owned), (.owned, .none): others.append("false")
+            case (.none, .all): all.append(isSame(column.place, in: table, values: values))
+            case (.none, .owned): all.append("\(isOwner) AND \(isSame(column.place, in: table, values: values))")
+            case (.none, .none): all.append("false")
+            }
         }
-        if guardsAccess { same.append("\(values).\"_access\" = \"r\".\"_access\"") }
-        guard !same.isEmpty else { return "" }
-        return " AND (\"r\".\"_owner\" = \(parameter: .actor) OR \(same.joined(separator: " AND ")))"
+        if guardsAccess { others.append("\(values).\"_access\" = \"r\".\"_access\"") }
+        var condition: StatementTemplate = ""
+        for part in all { condition += " AND \(part)" }
+        if !others.isEmpty { condition += " AND (\(isOwner) OR \(others.joined(separator: " AND ")))" }
+        return condition
+    }
+
+    /// Whether what is sent for the column at a place in the table is what is stored there.
+    private func isSame(_ place: Int, in table: RecordTable, values: SQLIdentifier) -> StatementTemplate {
+        let column = table.columns[place]
+        guard !isOperated(place) else { return "false" }
+        // A collation may take other bytes for the same text.
+        let collation: SQL = column.collation.equatesByBytes ? "" : " COLLATE \"C\""
+        let stored: SQL = "\"r\".\(column.identifier)\(collation)"
+        switch column.type {
+        // The types of extensions have their operators elsewhere, and JSON may be of a type that has none.
+        case .location, .geometry, .json:
+            let type = column.type.column
+            return """
+                \(type.selection(given(column, as: values), oid: column.oid)) \
+                IS NOT DISTINCT FROM \(type.selection(stored, oid: column.oid))
+                """
+        case .relation: return "false"
+        // A double is compared as the column keeps it.
+        case .number where column.oid == .float4:
+            return "\(given(column, as: values))::real IS NOT DISTINCT FROM \(stored)"
+        default: break
+        }
+        // References are compared as they would be stored.
+        if values == "i", let number = shape.columns.firstIndex(of: place) {
+            return "\(inputs(table)[number].1) IS NOT DISTINCT FROM \(stored)"
+        }
+        return "\(given(column, as: values)) IS NOT DISTINCT FROM \(stored)"
     }
 
     /// Whether the column at a place in the table has an operator, which is a change whatever it makes of the value.

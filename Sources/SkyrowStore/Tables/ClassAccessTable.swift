@@ -16,8 +16,8 @@ package struct ClassAccessTable: Sendable {
 
     /// Changes the rules of a type, and returns what they are then; this process goes by them when it returns.
     ///
-    /// A type may have rules before it exists. Throws `108 InvalidArgument` for a field in which no ids of users stand, and
-    /// for a default list that no record may have.
+    /// A type and a field may have rules before they exist. Throws `108 InvalidArgument` for a field in which no ids of users stand, for
+    /// a default list that no record may have, and for more fields with rules than a type may have.
     package func change(_ change: ClassAccessChange) async throws(SkyrowError) -> ClassAccess {
         try await change.requireFields(of: store.table(of: change.type))
         try (change.defaultAccess ?? nil)?.requireDefault(maximumEntries: store.maximumAccessEntries)
@@ -26,6 +26,7 @@ package struct ClassAccessTable: Sendable {
                 // One change after the other: each is made of what the one before has left.
                 _ = try await transaction.query("SELECT FROM \(schema)._version WHERE name = 'rules' FOR UPDATE")
                 let access = try Self.access(in: try await transaction.query(question(change.type))).applying(change)
+                guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
                 for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
                 return access
             }
@@ -63,6 +64,26 @@ package struct ClassAccessTable: Sendable {
                 ON CONFLICT (type, action) DO UPDATE SET allow = EXCLUDED.allow, mode = EXCLUDED.mode
                 """
         }
+        for (field, uses) in change.fields.sorted(by: { $0.key < $1.key }) {
+            for use in uses.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                guard let allow = access.fields[field]?[use] else {
+                    statements.append(
+                        """
+                        DELETE FROM \(schema)._field_rule
+                        WHERE type = \(type) AND field = \(field.rawValue) AND action = \(use.rawValue)
+                        """
+                    )
+                    continue
+                }
+                statements.append(
+                    """
+                    INSERT INTO \(schema)._field_rule (type, field, action, allow)
+                    VALUES (\(type), \(field.rawValue), \(use.rawValue), \(allow.map(\.key)))
+                    ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
+                    """
+                )
+            }
+        }
         if change.changesOptions {
             let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
             statements.append(
@@ -77,6 +98,13 @@ package struct ClassAccessTable: Sendable {
         }
         return statements
     }
+}
+
+extension SkyrowError {
+    fileprivate static let tooManyRuledFields = SkyrowError.invalidArgument(
+        "At most \(ClassAccess.maximumFields) fields of a type have rules.",
+        "fields"
+    ).at("fields")
 }
 
 extension AccessList {

@@ -10,7 +10,7 @@ package struct UserTable: Sendable {
     /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
     ///
     /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
-    /// key is taken; `info.arguments` names the key.
+    /// key is taken; `info.arguments` names the key. Throws `123 DeniedArgument` for fields that one who signs up may not set.
     ///
     /// - Parameters:
     ///   - event: what is recorded of an account that is made without a session.
@@ -24,6 +24,14 @@ package struct UserTable: Sendable {
         try await store.reporting {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
+                // One who signs up has no roles and groups yet; an operator passes every rule.
+                let creator: FieldAccess =
+                    session == nil && event.actor == .operator
+                    ? .unrestricted
+                    : .audience(Audience(user: account.id, isRegistered: account.passwordHash != nil))
+                let given = account.profile.filter { $0.value != .null }.map(\.name)
+                let denied = table.rules.fields.refusedInNew(given, by: creator)
+                guard denied.isEmpty else { throw SkyrowError.fieldsDenied(denied) }
                 var names: [SQL] = ["_id, _owner, _created_by, _updated_by"]
                 var values: [SQL] = ["\(account.id), \(account.id), \(account.id), \(account.id)"]
                 for (name, value) in account.profile {
@@ -64,7 +72,7 @@ package struct UserTable: Sendable {
                     FROM "r"
                     """
                 do {
-                    return try SignedInAccount(try await store.client.write(statement), table.wholeRow)
+                    return try SignedInAccount(try await store.client.write(statement), table)
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
                     throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
                 }
@@ -265,7 +273,7 @@ package struct UserTable: Sendable {
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 )
-                return result.isEmpty ? nil : try SignedInAccount(result, table.wholeRow)
+                return result.isEmpty ? nil : try SignedInAccount(result, table)
             }
         }
     }
@@ -364,16 +372,21 @@ extension SchemaCatalog {
 extension SignedInAccount {
     /// Reads a row of the profile's columns, the roles, those held by way of them, whether an administrator's is among
     /// these, the groups, whether the account is not anonymous, and the times.
-    fileprivate init(_ result: PostgresResult, _ profile: RecordSelection) throws(PostgresError) {
-        let next = profile.width
+    fileprivate init(_ result: PostgresResult, _ table: RecordTable) throws(PostgresError) {
+        let next = table.wholeRow.width
+        let heldRoles: [RoleName] = try result.decode(row: 0, column: next + 1)
+        let groups: [GroupName] = try result.decode(row: 0, column: next + 3)
+        let id = StoredRows(result, plan: table.wholeRow.plan, for: .unrestricted)[0].storedID ?? ""
+        let isRegistered: Bool = try result.decode(row: 0, column: next + 4)
+        let user = Audience(user: UserID(id), roles: heldRoles, groups: groups, isRegistered: isRegistered)
         self.init(
-            // A login shows all of the profile, also one that has no owner.
-            profile: StoredRows(result, plan: profile.plan, for: .unrestricted)[0],
+            // A login shows all of the profile that rules let its user see, also of one that has no owner.
+            profile: StoredRows(result, plan: table.plan(for: .audience(user)), for: .unrestricted)[0],
             roles: try result.decode(row: 0, column: next),
-            heldRoles: try result.decode(row: 0, column: next + 1),
-            groups: try result.decode(row: 0, column: next + 3),
+            heldRoles: heldRoles,
+            groups: groups,
             isAdministrator: try result.decode(row: 0, column: next + 2),
-            isRegistered: try result.decode(row: 0, column: next + 4)
+            isRegistered: isRegistered
         )
         guard result.columnCount > next + 5 else { return }
         lastLoginAt = try Timestamp(result, row: 0, column: next + 5)

@@ -68,6 +68,7 @@ extension ClassAccessChange {
     fileprivate mutating func read(members json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         if let rules = try parameters.object("rules") { try read(rules: rules) }
+        if let fields = try parameters.object("fields") { try read(fields: fields) }
         if let list = json["default_access"] {
             do throws(SkyrowError) {
                 let known = try AccessList(list)
@@ -109,9 +110,71 @@ extension ClassAccessChange {
     }
 }
 
+extension ClassAccessChange {
+    private mutating func read(fields json: JSONView) throws(SkyrowError) {
+        for (key, value) in json.uniqueMembers {
+            let place = "fields.\(String(key.prefix(64)))"
+            guard !key.hasPrefix("_"), let field = try? FieldName(key) else {
+                throw SkyrowError.invalidArgument("This is no name of a field.", "fields").at(place)
+            }
+            if value.isNull {
+                for use in FieldUse.allCases { fields[field, default: [:]].updateValue(nil, forKey: use) }
+                continue
+            }
+            guard value.isObject else {
+                throw SkyrowError.invalidArgument("The rules of a field are an object.", "fields").at(place)
+            }
+            for (key, value) in value.uniqueMembers {
+                let place = "\(place).\(String(key.prefix(64)))"
+                guard let use = FieldUse(rawValue: key) else {
+                    throw SkyrowError.invalidArgument("A rule of a field is about create, read or update.", "fields")
+                        .at(place)
+                }
+                let allow = try value.isNull ? nil : [Subject](ofFieldRule: value, at: place)
+                fields[field, default: [:]].updateValue(allow, forKey: use)
+            }
+        }
+    }
+}
+
+extension [Subject] {
+    fileprivate init(ofFieldRule json: JSONView, at place: String) throws(SkyrowError) {
+        guard json.isArray, json.count <= ClassRule.maximumSubjects else {
+            throw SkyrowError.invalidArgument(
+                "A rule of a field is an array of at most \(ClassRule.maximumSubjects) subjects.",
+                "fields"
+            ).at(place)
+        }
+        self.init()
+        for (number, element) in json.elements.enumerated() {
+            let place = "\(place)[\(number)]"
+            let subject: Subject
+            do throws(SkyrowError) { subject = try Subject(named: element) } catch {
+                throw SkyrowError.invalidArgument(error.message, "fields").at(place)
+            }
+            guard subject.fitsField else {
+                throw SkyrowError.invalidArgument(
+                    "A rule of a field cannot name \"\(subject.member)\".",
+                    "fields"
+                ).at(place)
+            }
+            if subject == .verified {
+                throw SkyrowError.invalidArgument(
+                    "There are no verified addresses yet, so a rule cannot ask for one.",
+                    "fields"
+                ).at(place)
+            }
+            append(subject)
+        }
+        self = Set(self).sorted()
+    }
+}
+
 extension ClassAccess {
     /// The members of the rules of a type.
-    package static let memberNames = ["rules", "default_access", "list_by", "transfer_by", "private", "aggregate"]
+    package static let memberNames = [
+        "rules", "fields", "default_access", "list_by", "transfer_by", "private", "aggregate",
+    ]
 
     /// Reads what `schema:access:get` responds with, and the member `access` of a schema file: what is not there is as it is
     /// where nothing was set.
@@ -161,7 +224,7 @@ extension ClassRule {
 
 extension Subject {
     /// Reads `{"role": "editor"}`, `{"owner": true}`, `{"field": "members"}`.
-    fileprivate init(ofRule json: JSONView, for action: ClassAction) throws(SkyrowError) {
+    fileprivate init(named json: JSONView) throws(SkyrowError) {
         let members = json.isObject ? json.uniqueMembers : []
         guard members.count == 1, let (member, value) = members.first else {
             throw malformed("A subject of a rule is an object with one member.")
@@ -178,6 +241,12 @@ extension Subject {
         guard let subject, subject.member == member else {
             throw malformed("This is no subject: \"\(String(member.prefix(64)))\" with this value.")
         }
+        self = subject
+    }
+
+    fileprivate init(ofRule json: JSONView, for action: ClassAction) throws(SkyrowError) {
+        let subject = try Subject(named: json)
+        let member = subject.member
         guard subject.fits(action) else {
             throw malformed("A rule about \(action.rawValue) cannot name \"\(member)\".")
         }
@@ -207,17 +276,38 @@ extension JSONWriter {
     private func rule(_ rule: ClassRule, of action: ClassAction) {
         beginObject()
         key("allow")
+        subjects(rule.allow)
+        if action != .create {
+            key("mode")
+            string(rule.mode.rawValue)
+        }
+        endObject()
+    }
+
+    private func subjects(_ subjects: [Subject]) {
         beginArray()
-        for subject in rule.allow {
+        for subject in subjects {
             beginObject()
             key(subject.member)
             if let name = subject.name { string(name) } else { boolean(true) }
             endObject()
         }
         endArray()
-        if action != .create {
-            key("mode")
-            string(rule.mode.rawValue)
+    }
+
+    /// The member `fields`; nil in a rule takes it away.
+    private func rules(ofFields fields: [FieldName: [FieldUse: [Subject]?]]) {
+        key("fields")
+        beginObject()
+        for (field, uses) in fields.sorted(by: { $0.key < $1.key }) {
+            key(field.rawValue)
+            beginObject()
+            for use in FieldUse.allCases {
+                guard let allow = uses[use] else { continue }
+                key(use.rawValue)
+                if let allow { subjects(allow) } else { null() }
+            }
+            endObject()
         }
         endObject()
     }
@@ -230,6 +320,7 @@ extension JSONWriter {
             rule(access.rule(action), of: action)
         }
         endObject()
+        if !access.fields.isEmpty { rules(ofFields: access.fields.mapValues { $0.mapValues { .some($0) } }) }
         key("default_access")
         accessList(access.defaultAccess)
         key("list_by")
@@ -264,6 +355,7 @@ extension JSONWriter {
             }
             endObject()
         }
+        if !change.fields.isEmpty { rules(ofFields: change.fields) }
         if let list = change.defaultAccess {
             key("default_access")
             accessList(list)

@@ -176,6 +176,22 @@ import Testing
             "There are rules of the type gone, which there is not."
         ),
         (
+            "INSERT INTO _field_rule VALUES ('gone', 'a', 'read', '{}')", .rules,
+            "There are rules of the type gone, which there is not."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('note', 'gone', 'read', '{}')", .rules,
+            "There is a rule of the field gone of note, which there is not."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('note', 'title', 'read', '{public,Editors}')", .rules,
+            "The rule of the field title of note names 'Editors', which is no subject of it."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('note', 'title', 'update', '{role:gone}')", .rules,
+            "The rule of the field title of note names 'role:gone', which there is not."
+        ),
+        (
             "INSERT INTO _class_rule VALUES ('note', 'read', '{public,Editors}')", .rules,
             "The rule of note about read names 'Editors', which is no subject of it."
         ),

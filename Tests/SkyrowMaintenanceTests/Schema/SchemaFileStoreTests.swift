@@ -180,6 +180,7 @@ import Testing
                 .delete: ClassRule([], .override),
             ]
             access.defaultAccess = AccessList([AccessEntry(.role("it's"), .update)])
+            access.fields = [field("editors"): [.read: [.owner, .role("it's")], .update: []]]
             access.listWriters = .update
             access.transferrers = .owner
             access.allowsPrivate = false

@@ -12,6 +12,7 @@ import Testing
             {"record_type":"note","rules":{"create":{"allow":[{"role":"writer"}]},"read":null,
              "update":{"allow":[{"field":"editors"},{"owner":true},{"user_id":"u1"}],"mode":"require"},
              "delete":{"allow":[],"mode":"override"}},
+             "fields":{"score":{"update":[],"read":[{"role":"a"},{"owner":true},{"group":"golf"}],"create":null},"old":null,"same":{}},
              "default_access":[{"users":true,"level":"read"}],"list_by":"update","transfer_by":"owner","private":false,"aggregate":false}
             """
         ) { try ClassAccessChange(parameters: $0) }
@@ -22,6 +23,9 @@ import Testing
             .delete: ClassRule([], .override),
         ]
         expected.rules.updateValue(nil, forKey: .read)
+        expected.fields[field("score")] = [.update: .some([]), .read: [.owner, .role("a"), .group("golf")]]
+        expected.fields[field("score")]?.updateValue(nil, forKey: .create)
+        for use in FieldUse.allCases { expected.fields[field("old"), default: [:]].updateValue(nil, forKey: use) }
         expected.defaultAccess = .some(AccessList([AccessEntry(.users, .read)]))
         expected.listWriters = .some(.update)
         expected.transferrers = .owner
@@ -65,6 +69,14 @@ import Testing
         (#""rules":{"read":{"allow":[],"modes":"require"}}"#, "rules.read.modes"),
         (#""default_access":{}"#, "default_access"), (#""default_access":[{"level":"read"}]"#, "default_access[0]"),
         (#""default_access":[{"public":true,"level":"own"}]"#, "default_access[0].level"), (#""list_by":"all""#, nil),
+        (#""fields":[]"#, nil), (#""fields":{"_access":{"read":[]}}"#, "fields._access"),
+        (#""fields":{"a":[]}"#, "fields.a"), (#""fields":{"a":{"write":[]}}"#, "fields.a.write"),
+        (#""fields":{"a":{"read":{}}}"#, "fields.a.read"), (#""fields":{"a":{"read":["public"]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"public":true},{"verified":true}]}}"#, "fields.a.read[1]"),
+        (#""fields":{"a":{"read":[{"registered":"yes"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"field":"members"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"role":""}]}}"#, "fields.a.read[0]"),
         (#""private":1"#, nil), (#""transfer_by":"all""#, nil), (#""aggregate":"no""#, nil),
     ]
 
@@ -83,6 +95,8 @@ import Testing
             let subjects = (0..<count).map { "{\"role\":\"r\($0)\"}" }.joined(separator: ",")
             let rule = "{\"record_type\":\"note\",\"rules\":{\"read\":{\"allow\":[\(subjects)]}}}"
             let create = "{\"type\":\"note\",\"create_roles\":[\(roles)]}"
+            let ofField = "{\"record_type\":\"note\",\"fields\":{\"a\":{\"read\":[\(subjects)]}}}"
+            #expect(((try? readJSON(ofField) { try ClassAccessChange(parameters: $0) }) != nil) != isRefused)
             let isRuleRead = (try? readJSON(rule) { try ClassAccessChange(parameters: $0) }) != nil
             let isCreationRead = (try? readJSON(create) { try CreateRolesRequest(parameters: $0) }) != nil
             #expect(isRuleRead != isRefused && isCreationRead != isRefused, "\(count)")
@@ -107,6 +121,9 @@ import Testing
         access.rules = [
             .create: ClassRule([.role("writer"), .user("u1")]), .read: ClassRule([.users], .require),
             .delete: ClassRule([], .override),
+        ]
+        access.fields = [
+            field("score"): [.read: [], .update: [.owner, .role("a")]], field("a"): [.create: [.everyone]],
         ]
         access.defaultAccess = AccessList([])
         access.listWriters = .owner
