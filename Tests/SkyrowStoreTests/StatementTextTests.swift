@@ -21,15 +21,25 @@ import Testing
     static let scopes: [DatabaseScope] = [.everyone, .user("ann"), .user("bob"), .union]
 
     /// The catalog of ``SchemaCatalog/notes`` with tables that have built nothing yet.
-    private func freshCatalog() -> SchemaCatalog {
+    ///
+    /// - Parameters:
+    ///   - fields: rules of fields, by type and field.
+    ///   - missing: fields that `note` is without.
+    private func freshCatalog(
+        _ fields: [String: [String: [FieldUse: [Subject]]]] = [:],
+        without missing: Set<String> = []
+    ) -> SchemaCatalog {
         let tables = ["note", "category", "user"].map { name in
             let table = SchemaCatalog.notes[type(name)]!
+            var rules = table.rules
+            let applied = (fields[name] ?? [:]).map { (field($0.key), $0.value) }
+            rules.fields = rules.fields.applying(Dictionary(uniqueKeysWithValues: applied))
             return RecordTable(
                 name: table.name,
                 schema: table.schema,
                 identifier: table.identifier,
-                columns: table.columns,
-                rules: table.rules
+                columns: table.columns.filter { name != "note" || !missing.contains($0.field.rawValue) },
+                rules: rules
             )
         }
         return SchemaCatalog(schema: "app", version: 1, tables: tables)
@@ -139,6 +149,38 @@ import Testing
                 for (name, statement) in try statements(of: second.caller, in: scope, catalog) {
                     #expect(statement == expected[name], "\(first.name), then \(second.name): \(name)")
                 }
+            }
+        }
+    }
+
+    /// A type without rules of fields has the statements that it had, whatever rules other types have, and so has one whose rules
+    /// allow the caller everything. Fields that are hidden from a caller are as those that are not there.
+    @Test(arguments: scopes)
+    func rulesOfFieldsThatAreSettledForACallerChangeNoStatement(in scope: DatabaseScope) throws {
+        let elsewhere: [String: [String: [FieldUse: [Subject]]]] = [
+            "category": ["rank": [.read: [], .create: [.owner]]], "user": ["risk": [.read: [.owner], .update: []]],
+        ]
+        let open = ["title", "category", "next"].map {
+            ($0, [FieldUse.read: [Subject.everyone], .update: [.everyone]])
+        }
+        let hidden = ["done", "due", "serial"]
+        let closed = hidden.map { ($0, [FieldUse.read: [Subject.role("no one's")]]) }
+        for (name, caller) in Self.callers {
+            let expected = try statements(of: caller, in: scope, freshCatalog())
+            for rules in [elsewhere, ["note": Dictionary(uniqueKeysWithValues: open)]] {
+                let found = try statements(of: caller, in: scope, freshCatalog(rules))
+                for (name, statement) in expected { #expect(found[name] == statement, "\(name)") }
+            }
+            guard !caller.isMaster else { continue }
+            let without = try statements(of: caller, in: scope, freshCatalog(without: Set(hidden)))
+            let found = try statements(
+                of: caller,
+                in: scope,
+                freshCatalog(["note": Dictionary(uniqueKeysWithValues: closed)])
+            )
+            for (statement, expected) in without where statement.hasPrefix("fetch") || statement.hasPrefix("query") {
+                #expect(found[statement] == expected, "\(name): \(statement)")
+                #expect(expected.text != "" && !expected.text.contains("\"due\""))
             }
         }
     }

@@ -108,8 +108,8 @@ import Testing
 
 /// Asks the service about all records at once, on one way after the other, and compares each with the oracle.
 struct OracleRun {
-    private let world: OracleWorld
-    private var oracle: AccessOracle
+    let world: OracleWorld
+    private(set) var oracle: AccessOracle
     let seed: UInt64
     private(set) var cases = 0
     /// How often each row gave each answer.
@@ -163,7 +163,7 @@ struct OracleRun {
         guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
     }
 
-    private func call(_ client: OracleClient, _ method: String, _ parameters: String) async throws -> JSONValue {
+    func call(_ client: OracleClient, _ method: String, _ parameters: String) async throws -> JSONValue {
         try await world.service.call(method, parameters, key: client.key, token: client.token)
     }
 

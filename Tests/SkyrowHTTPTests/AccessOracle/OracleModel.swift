@@ -32,6 +32,13 @@ struct OracleRule {
     var mode = "default"
 }
 
+/// The rules of a field: subject keys, nil where the field is as open as its record.
+struct OracleFieldRule {
+    var create: Set<String>?
+    var read: Set<String>?
+    var update: Set<String>?
+}
+
 enum OracleAction: CaseIterable {
     case read, update, delete
 }
@@ -108,24 +115,43 @@ struct AccessOracle {
         return OracleDecision(row: write.row == 13 ? 15 : write.row, answer: write.holds ? .yes : .denied)
     }
 
-    /// The rows from 5 on, the first that applies.
-    private func judge(_ caller: OracleCaller, _ action: OracleAction, _ record: OracleRecord) -> (
-        row: Int, holds: Bool
-    ) {
-        let standard = OracleRule(allow: action == .read ? ["public"] : ["owner"])
-        let rule = rules[action] ?? standard
+    /// Whom a caller is, whatever the record.
+    private func subjects(_ caller: OracleCaller) -> Set<String> {
         var subjects: Set<String> = ["public"]
         if let user = caller.user {
             subjects.formUnion(["users", "user:\(user)"])
             if !caller.isAnonymous { subjects.insert("registered") }
             subjects.formUnion(held(caller.roles).map { "role:\($0)" })
             subjects.formUnion(caller.groups.map { "group:\($0)" })
-            if let owner = record.owner {
-                let (there, back) = (OracleEdge(from: user, to: owner), OracleEdge(from: owner, to: user))
-                if friends.contains(there), friends.contains(back) { subjects.insert("relation:friend") }
-                if follows.contains(there) { subjects.insert("relation:follower") }
-                if follows.contains(back) { subjects.insert("relation:followed") }
-            }
+        }
+        return subjects
+    }
+
+    /// Whether the rule of a field allows it to a caller in a record that is open to it.
+    func allows(_ allow: Set<String>?, _ caller: OracleCaller, _ record: OracleRecord) -> Bool {
+        guard let allow, !caller.isMaster else { return true }
+        if !allow.isDisjoint(with: subjects(caller)) { return true }
+        return allow.contains("owner") && caller.user != nil && caller.user == record.owner
+    }
+
+    /// Whether there may be a record in which a rule allows a field to a caller.
+    func mayAllow(_ allow: Set<String>?, _ caller: OracleCaller) -> Bool {
+        guard let allow, !caller.isMaster else { return true }
+        return !allow.isDisjoint(with: subjects(caller)) || allow.contains("owner") && caller.user != nil
+    }
+
+    /// The rows from 5 on, the first that applies.
+    private func judge(_ caller: OracleCaller, _ action: OracleAction, _ record: OracleRecord) -> (
+        row: Int, holds: Bool
+    ) {
+        let standard = OracleRule(allow: action == .read ? ["public"] : ["owner"])
+        let rule = rules[action] ?? standard
+        var subjects = subjects(caller)
+        if let user = caller.user, let owner = record.owner {
+            let (there, back) = (OracleEdge(from: user, to: owner), OracleEdge(from: owner, to: user))
+            if friends.contains(there), friends.contains(back) { subjects.insert("relation:friend") }
+            if follows.contains(there) { subjects.insert("relation:follower") }
+            if follows.contains(back) { subjects.insert("relation:followed") }
         }
         let isOwner = caller.user != nil && record.owner == caller.user
         let isMember = caller.user.map { record.members.contains($0) } ?? false

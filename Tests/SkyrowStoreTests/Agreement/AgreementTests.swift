@@ -66,7 +66,14 @@ import Testing
     }
 
     /// Judges all things by some predicates in one statement; answers how many pairs of the two that were.
-    private func judge(_ setting: Setting, predicates count: Int, _ random: inout SeededGenerator) async throws -> Int {
+    ///
+    /// - Parameter hidesFields: whether a predicate may be refused since it names a field that is hidden from the caller.
+    private func judge(
+        _ setting: Setting,
+        predicates count: Int,
+        _ random: inout SeededGenerator,
+        hidesFields: Bool = false
+    ) async throws -> Int {
         let (caller, scope) = random.element(Self.callers)
         let catalog = setting.catalog.visible(to: FieldAccess(caller))
         let root = try #require(catalog[AgreementWorld.thing])
@@ -78,14 +85,22 @@ import Testing
             generator.nears = 1
             let predicate = generator.predicate(size: size)
             resolver.use = PredicateUse()
+            let before = resolver
+            var refusal: SkyrowError?
             do throws(SkyrowError) {
                 predicates.append((predicate, try resolver.predicate(predicate)))
             } catch {
-                Issue.record("\(predicate) is refused: \(error)")
-                throw error
+                refusal = error
             }
+            guard let refusal else { continue }
+            guard hidesFields, refusal.code == .recordQueryDenied else {
+                Issue.record("\(predicate) is refused: \(refusal)")
+                throw refusal
+            }
+            resolver = before
         }
         random = generator.random
+        guard !predicates.isEmpty else { return 0 }
         let visibility = resolver.visibility
         let text = QueryText(
             root: root,
@@ -133,7 +148,7 @@ import Testing
                 }
             }
         }
-        return result.rowCount * count
+        return result.rowCount * predicates.count
     }
 
     @Test func queriesAnswerTheSameRecordsInTheSameOrder() async throws {
@@ -158,7 +173,20 @@ import Testing
         let catalog = setting.catalog.visible(to: FieldAccess(caller))
         let root = try #require(catalog[AgreementWorld.thing])
         var resolver = Resolver(schema: catalog, root: root, access: RecordAccess(caller, in: scope))
-        let interpreter = setting.interpreter(try resolver.resolve(query))
+        var resolution: ResolvedQuery?
+        var refusal: SkyrowError?
+        do throws(SkyrowError) { resolution = try resolver.resolve(query) } catch { refusal = error }
+        if let refusal {
+            // The service refuses it as well.
+            guard refusal.code == .recordQueryDenied else { throw refusal }
+            let refused = await #expect(throws: SkyrowError.self) {
+                try await setting.store.query(query, in: scope, caller: caller)
+            }
+            #expect(refused == refusal)
+            return
+        }
+        let resolved = try #require(resolution)
+        let interpreter = setting.interpreter(resolved)
         let expected = setting.world.all(AgreementWorld.thing).filter(interpreter.matches)
             .sorted(by: interpreter.isOrdered)
         let answer = try await setting.store.query(query, in: scope, caller: caller)
@@ -198,6 +226,47 @@ import Testing
                     for _ in 0..<4 { _ = try await judge(setting, predicates: 8, &random) }
                     for _ in 0..<8 { try await order(setting, &random) }
                 }
+            }
+        }
+    }
+
+    /// What a caller sees in its own records only is missing from others in both, and what it sees in none is asked about in neither.
+    @Test func underRulesOfFieldsTheSameIsAnswered() async throws {
+        try await withTemporaryDatabase { url in
+            var random = SeededGenerator.forTest()
+            try await withWorld(url, &random) { setting, random in
+                var pairs = 0
+                for _ in 0..<25 {
+                    for (name, fields) in [
+                        (
+                            AgreementWorld.thing,
+                            AgreementWorld.thingFields.map(\.name) + AgreementWorld.relations.map(\.name)
+                        ),
+                        (AgreementWorld.place, AgreementWorld.placeFields.map(\.name)),
+                    ] {
+                        var change = ClassAccessChange(type: name)
+                        for member in fields {
+                            let subjects: [Subject]? =
+                                switch Int.random(in: 0..<12, using: &random) {
+                                case 0..<6: [.owner]
+                                case 6: [.owner, .role("r1"), .group("golf")]
+                                case 7: [.users]
+                                case 8 where random.oneIn(4): []
+                                default: nil
+                                }
+                            change.fields[field(member), default: [:]].updateValue(subjects, forKey: .read)
+                        }
+                        change.rules.updateValue(
+                            random.oneIn(2)
+                                ? ClassRule([.field(field(name == AgreementWorld.thing ? "labels" : "title"))]) : nil,
+                            forKey: .read
+                        )
+                        _ = try await setting.store.classAccess.change(change)
+                    }
+                    for _ in 0..<4 { pairs += try await judge(setting, predicates: 8, &random, hidesFields: true) }
+                    for _ in 0..<8 { try await order(setting, &random) }
+                }
+                #expect(pairs > 10_000)
             }
         }
     }
