@@ -154,7 +154,7 @@ package struct FieldRules: Hashable, Sendable {
         standing(.read, of: field, for: caller) == .owned
     }
 
-    /// Whether owners alone see the field, whoever asks but the master key.
+    /// Whether owners alone see the field, and the master key.
     package func isForOwnersEyes(_ field: FieldName) -> Bool {
         rules[field].map { $0.readers == .owner && $0.allowed[.read] == nil } ?? false
     }
