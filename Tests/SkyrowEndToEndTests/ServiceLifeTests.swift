@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// libcurl and what it brings take 3 MB.
+    /// libcurl brings eight more libraries, which take more than 1 MB.
     @Test(arguments: [(["--development"], false), (["--development", "--mail", "smtp://127.0.0.1:9"], true)])
     func libcurlIsLoadedForMailServersAlone(_ arguments: [String], _ isLoaded: Bool) async throws {
         let mail = ["--mail-from", "no-reply@example.org", "--public-url", "http://127.0.0.1:9"]

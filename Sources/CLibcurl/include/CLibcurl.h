@@ -4,7 +4,7 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
-// libcurl is loaded when it is first needed: it brings nine more libraries and 3 MB, and most services send no mail.
+// libcurl is loaded when it is first needed: it brings eight more libraries and more than 1 MB, and most services send no mail.
 //
 // Loads libcurl and readies it, once before any other of these is called, and from one thread. NULL when it is there; else what is
 // wrong, to be read before the next call.
