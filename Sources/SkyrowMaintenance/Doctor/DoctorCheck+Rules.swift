@@ -100,22 +100,11 @@ extension DoctorCheck {
                 commands: [lookAtFields]
             )
         case "fieldSubject":
-            guard let known = Subject(key: subject), known.fitsField else {
-                return DoctorFinding(
-                    .error,
-                    "The rule of the field \(action) of \(type) names '\(subject)', which is no subject of it.",
-                    meaning: "A rule that is not understood allows no one, whatever else it names.",
-                    remedy:
-                        "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
-                    commands: [lookAtFields]
-                )
-            }
-            guard !row.flag("is_known") else { return nil }
-            return DoctorFinding(
-                .warning,
-                "The rule of the field \(action) of \(type) names '\(subject)', which there is not.",
-                meaning: "It allows no one by that, until there is one of the name.",
-                remedy: "Name another one, or take it out.",
+            return finding(
+                "The rule of the field \(action) of \(type)",
+                names: subject,
+                fits: Subject(key: subject)?.fitsField ?? false,
+                isKnown: row.flag("is_known"),
                 commands: [lookAtFields]
             )
         case "profiles":
@@ -128,26 +117,43 @@ extension DoctorCheck {
                 commands: [look]
             )
         default:
-            guard let known = Subject(key: subject), ClassAction(rawValue: action).map({ known.fits($0) }) ?? false
-            else {
-                return DoctorFinding(
-                    .error,
-                    "The rule of \(type) about \(action) names '\(subject)', which is no subject of it.",
-                    meaning: "A rule that is not understood allows no one, whatever else it names.",
-                    remedy:
-                        "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
-                    commands: [look]
-                )
-            }
-            guard !row.flag("is_known") else { return nil }
-            return DoctorFinding(
-                .warning,
-                "The rule of \(type) about \(action) names '\(subject)', which there is not.",
-                meaning:
-                    "It allows no one by that, until there is one of the name. A field must hold strings or references to users.",
-                remedy: "Name another one, or take it out.",
+            let known = Subject(key: subject)
+            return finding(
+                "The rule of \(type) about \(action)",
+                names: subject,
+                fits: ClassAction(rawValue: action).map { known?.fits($0) ?? false } ?? false,
+                isKnown: row.flag("is_known"),
+                note: " A field must hold strings or references to users.",
                 commands: [look]
             )
         }
+    }
+
+    /// What is wrong with a subject that a rule names; nil where nothing is.
+    private static func finding(
+        _ rule: String,
+        names subject: String,
+        fits: Bool,
+        isKnown: Bool,
+        note: String = "",
+        commands: [String]
+    ) -> DoctorFinding? {
+        guard fits else {
+            return DoctorFinding(
+                .error,
+                "\(rule) names '\(subject)', which is no subject of it.",
+                meaning: "A rule that is not understood allows no one, whatever else it names.",
+                remedy: "Correct it, or set the rule by schema:access:set, which refuses what it does not understand.",
+                commands: commands
+            )
+        }
+        guard !isKnown else { return nil }
+        return DoctorFinding(
+            .warning,
+            "\(rule) names '\(subject)', which there is not.",
+            meaning: "It allows no one by that, until there is one of the name.\(note)",
+            remedy: "Name another one, or take it out.",
+            commands: commands
+        )
     }
 }
