@@ -372,6 +372,38 @@ import Testing
         )
     }
 
+    @Test func keysAreMadeListedAndEnded() async throws {
+        let key =
+            #"{"id":"k7f3q9x2a","name":"ios","kind":"client","scopes":["read"],"networks":["10.0.0.0/8"],"created_at":"2000-01-01T00:00:00Z""#
+        let issued = key + #","key":"sky_k7f3q9x2a_secret"}"#
+        let scripted = ScriptedClient([
+            .result(issued), .result(#"{"keys":[\#(key),"revoked_at":"2000-01-01T00:00:01Z"}]}"#), .result(issued),
+            .result(#"{"status":"OK"}"#),
+        ])
+        let client = scripted.client
+        let made = try await client.createKey("ios", scopes: ["read"], networks: ["10.0.0.0/8"])
+        #expect(made.text == "sky_k7f3q9x2a_secret")
+        #expect(made.key.kind == .client && made.key.scopes == ["read"] && made.key.networks == ["10.0.0.0/8"])
+        #expect(!"\(made) \(String(reflecting: made))".contains("secret"))
+        let listed = try await client.keys()
+        #expect(listed.map(\.id) == ["k7f3q9x2a"])
+        #expect(listed.first?.revokedAt == Timestamp(microseconds: 1_000_000))
+        _ = try await client.rotateKey("k7f3q9x2a", overlap: .seconds(60))
+        try await client.revokeKey("k7f3q9x2a")
+        #expect(
+            (0..<4).map { parameters(scripted, $0) } == [
+                #"key:create {"name":"ios","kind":"client","scopes":["read"],"networks":["10.0.0.0/8"]}"#,
+                "key:list -", #"key:rotate {"id":"k7f3q9x2a","overlap":60}"#, #"key:revoke {"id":"k7f3q9x2a"}"#,
+            ]
+        )
+    }
+
+    @Test(arguments: [#"{}"#, #"{"key":"x"}"#, #"{"key":"x","id":"k1","name":"n","kind":"other"}"#])
+    func aKeyThatLacksAMemberIsNone(result: String) async {
+        let scripted = ScriptedClient([.result(result)])
+        await #expect(throws: ClientError.self) { try await scripted.client.createKey("ios") }
+    }
+
     @Test func schemasAreSentAndRead() async throws {
         let response = #"{"record_types":{"note":{"fields":[{"name":"stars","type":"integer"}]}}}"#
         let scripted = ScriptedClient(Array(repeating: .result(response), count: 4))

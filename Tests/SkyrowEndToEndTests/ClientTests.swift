@@ -9,6 +9,30 @@ import Testing
 
 /// The client against the built service: what an application does, from its accounts to its private notes.
 @Suite struct ClientTests {
+    @Test func aKeyOpensWhatItIsForUntilItIsRevoked() async throws {
+        try await withService { service in
+            let operatorsClient = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_MASTER_KEY"))
+            _ = try await operatorsClient.publicDatabase.save(RecordDraft("note/1", ["title": "Milk"]))
+            let issued = try await operatorsClient.createKey("kiosk", scopes: ["read", "type:note"])
+            let kiosk = SkyrowClient(endpoint: service.address, apiKey: issued.text)
+            let note = try RecordID("note/1")
+            #expect(try await kiosk.publicDatabase.fetch(note)["title"] == "Milk")
+            let refused = await #expect(throws: ClientError.self) {
+                try await kiosk.publicDatabase.query(RecordQuery("film"))
+            }
+            #expect(refused?.serverError?.code == .permissionDenied)
+
+            let renewed = try await operatorsClient.rotateKey(issued.key.id, overlap: .zero)
+            let renewedKiosk = SkyrowClient(endpoint: service.address, apiKey: renewed.text)
+            #expect(try await renewedKiosk.publicDatabase.fetch(note)["title"] == "Milk")
+
+            try await operatorsClient.revokeKey(issued.key.id)
+            let ended = await #expect(throws: ClientError.self) { try await renewedKiosk.publicDatabase.fetch(note) }
+            #expect(ended?.serverError?.code == .accessKeyNotAccepted)
+            #expect(try await operatorsClient.keys().map(\.revokedAt).contains { $0 != nil })
+        }
+    }
+
     @Test func anApplicationsDay() async throws {
         try await withService { service in
             let key = try service.key("SKYROW_API_KEY")

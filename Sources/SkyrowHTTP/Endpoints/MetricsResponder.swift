@@ -11,10 +11,17 @@ package struct MetricsResponder: HTTPResponder {
 
     private let page: MetricsPage
     private let applications: Applications
+    private let clients: ClientIdentification
 
-    package init(page: MetricsPage, applications: Applications) {
+    /// - Parameter clients: from where the master key counts.
+    package init(
+        page: MetricsPage,
+        applications: Applications,
+        clients: ClientIdentification = ClientIdentification()
+    ) {
         self.page = page
         self.applications = applications
+        self.clients = clients
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -31,7 +38,11 @@ package struct MetricsResponder: HTTPResponder {
                 return RequestOutcome.readiness(isReady: applications.isReady, heldBack: applications.heldBack).response
             }
             let headers = RequestHeaders(request.head.headers)
-            return await page.respond(headers: headers, isMasterKey: applications.isMasterKey).response
+            let client = clients.client(of: request.peer, headers: request.head.headers)
+            let outcome = await page.respond(headers: headers) { key in
+                clients.admitsMasterKey(client) && applications.isMasterKey(key)
+            }
+            return outcome.response
         }
     }
 

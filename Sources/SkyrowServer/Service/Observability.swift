@@ -77,9 +77,11 @@ struct Observability: Sendable {
     }
 
     /// The server on the address that metrics have to themselves; nil when they have none.
-    func server(page: MetricsPage?, applications: Applications) -> MetricsServer? {
+    ///
+    /// - Parameter clients: from where the master key opens them.
+    func server(page: MetricsPage?, applications: Applications, clients: ClientIdentification) -> MetricsServer? {
         guard case .address(let host, let port) = access, let page else { return nil }
-        let responder = MetricsResponder(page: page, applications: applications)
+        let responder = MetricsResponder(page: page, applications: applications, clients: clients)
         return MetricsServer(host: host, port: port, responder: responder, logger: logger)
     }
 

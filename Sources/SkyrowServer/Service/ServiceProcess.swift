@@ -116,7 +116,10 @@ package struct ServiceProcess: Sendable {
         var services: [any Service] = []
         if let embedded = ground.embedded { services.append(embedded) }
         services.append(client)
-        if let metrics = observability.server(page: page, applications: applications) { services.append(metrics) }
+        let clients = ClientIdentification(settings)
+        if let metrics = observability.server(page: page, applications: applications, clients: clients) {
+            services.append(metrics)
+        }
         services += [prepared, PreparedService(server, after: prepared)]
         if let certificate = ground.certificate { services.append(certificate) }
         services += [drain, MemoryTrimming()]

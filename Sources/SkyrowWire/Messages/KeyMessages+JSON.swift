@@ -75,6 +75,46 @@ extension KeyID {
 }
 
 extension JSONWriter {
+    /// The parameters of `key:create`.
+    package func keyCreateParameters(
+        name: String,
+        kind: String,
+        scopes: [String],
+        networks: [String],
+        expiresAt: Timestamp?
+    ) {
+        beginObject()
+        key("name")
+        string(name)
+        key("kind")
+        string(kind)
+        if !scopes.isEmpty {
+            key("scopes")
+            strings(scopes)
+        }
+        if !networks.isEmpty {
+            key("networks")
+            strings(networks)
+        }
+        if let expiresAt {
+            key("expires_at")
+            timestamp(expiresAt)
+        }
+        endObject()
+    }
+
+    /// The parameters of `key:rotate` and `key:revoke`.
+    package func keyIDParameters(_ id: String, overlap: Duration? = nil) {
+        beginObject()
+        key("id")
+        string(id)
+        if let overlap {
+            key("overlap")
+            integer(overlap.components.seconds)
+        }
+        endObject()
+    }
+
     /// The result of an action on keys.
     package func keys(_ result: KeyResult) {
         beginObject()

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowActions
+import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
@@ -112,6 +113,34 @@ import Testing
         #expect(refused.status == .unauthorized)
         let header = [("Authorization", "Bearer \(Self.metricsKey)")]
         #expect(await responder.respond(to: Self.request("GET", "/metrics", headers: header)).status == .ok)
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1", nil, 200), ("::1", nil, 200), (nil, nil, 200), ("192.0.2.7", nil, 401),
+            // Who asks through a trusted proxy is not on the machine because the proxy is.
+            ("127.0.0.2", "192.0.2.7", 401), ("127.0.0.2", "127.0.0.1", 200),
+        ] as [(String?, String?, UInt)]
+    )
+    func anAddressOfItsOwnTakesTheMasterKeyFromWhereItCounts(
+        peer: String?,
+        forwarded: String?,
+        status: UInt
+    ) async throws {
+        let proxy = try #require(AddressRange("127.0.0.2"))
+        let responder = MetricsResponder(
+            page: MetricsPage(access: .keyHolders(Secret(Self.metricsKey))) { "m 1\n" },
+            applications: Applications(of: Self.unconnectedService()),
+            clients: ClientIdentification(proxies: TrustedProxies([proxy], header: .forwardedFor))
+        )
+        for (key, expected) in [(TestService.masterKey, status), (Self.metricsKey, 200)] {
+            var headers = [("Authorization", "Bearer \(key)")]
+            if let forwarded { headers.append(("X-Forwarded-For", forwarded)) }
+            var request = Self.request("GET", "/metrics", headers: headers)
+            request.peer = Client(address: peer.flatMap { ClientAddress($0) }, isSecure: false)
+            let response = await responder.respond(to: request)
+            #expect(response.status.code == expected)
+        }
     }
 
     @Test func anAddressOfItsOwnTellsItsOwnLimits() async throws {
