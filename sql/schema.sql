@@ -864,7 +864,9 @@ CREATE TABLE _session (
     device_name text,
     address inet,
     user_agent text,
-    created_with text
+    created_with text,
+    level smallint NOT NULL DEFAULT 1 CHECK (level IN (1, 2)),
+    elevated_until timestamptz
 );
 CREATE INDEX ON _session (user_id);
 CREATE INDEX ON _session (expires_at);
@@ -884,6 +886,9 @@ COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user
 COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
 COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
 COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset or master.';
+COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: with a second factor besides.';
+COMMENT ON COLUMN _session.elevated_until IS
+    'Until when it may do what takes step-up: for ten minutes after a sign-up or auth:stepup; NULL: neither.';
 
 CREATE FUNCTION _bind_session() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$

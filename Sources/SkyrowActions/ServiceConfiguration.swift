@@ -18,6 +18,8 @@ package struct ServiceConfiguration: Sendable {
     ///
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
+    /// What takes step-up besides what always does.
+    package var stepUp: Set<ActionName>
     /// How long what happened to accounts is kept; nil means for ever.
     package var auditRetention: Duration?
     package var passwords: PasswordConfiguration
@@ -44,6 +46,7 @@ package struct ServiceConfiguration: Sendable {
         sessionRotation: Duration? = nil,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
+        stepUp: Set<ActionName> = [],
         auditRetention: Duration? = .seconds(400 * 86_400),
         passwords: PasswordConfiguration = PasswordConfiguration(),
         accounts: AccountPolicy = AccountPolicy(),
@@ -62,6 +65,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionRotation = sessionRotation
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
+        self.stepUp = stepUp
         self.auditRetention = auditRetention
         self.passwords = passwords
         self.accounts = accounts

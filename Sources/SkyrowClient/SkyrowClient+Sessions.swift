@@ -25,19 +25,38 @@ extension SkyrowClient {
         }
     }
 
+    /// Proves once more who the user is, for what takes that (138), and returns until when it counts for the session.
+    ///
+    /// ```swift
+    /// try await client.stepUp(password: "correct horse")
+    /// try await client.revokeOtherSessions()
+    /// ```
+    @discardableResult
+    public func stepUp(password: String) async throws(ClientError) -> Timestamp {
+        let request = StepUpRequest(password: password)
+        return try await call(.authStepUp) {
+            $0.stepUpParameters(request)
+        } read: { json throws(SkyrowError) in
+            guard let end = json["elevated_until"]?.string else {
+                throw SkyrowError(.badRequest, "The result says until when the proof counts.")
+            }
+            return try Timestamp(rfc3339: end)
+        }
+    }
+
     /// Ends sessions of the logged-in user; returns how many of them there were.
     @discardableResult
     public func revokeSessions(_ ids: [String]) async throws(ClientError) -> Int {
         try await revoke(.ids(ids))
     }
 
-    /// Ends all sessions of the logged-in user but this one; returns how many there were.
+    /// Ends all sessions of the logged-in user but this one; returns how many there were. It takes ``stepUp(password:)``.
     @discardableResult
     public func revokeOtherSessions() async throws(ClientError) -> Int {
         try await revoke(.all(exceptCurrent: true))
     }
 
-    /// Ends all sessions of the logged-in user, this one too; returns how many there were.
+    /// Ends all sessions of the logged-in user, this one too; returns how many there were. It takes ``stepUp(password:)``.
     @discardableResult
     public func revokeAllSessions() async throws(ClientError) -> Int {
         let count = try await revoke(.all(exceptCurrent: false))

@@ -30,6 +30,7 @@ package enum ActionCatalog {
         case .authLogIn: authLogIn
         case .authLogOut: authLogOut
         case .authPassword: authPassword
+        case .authStepUp: authStepUp
         case .authDisableSet: authDisableSet
         case .authDefaultAccessSet: authDefaultAccessSet
         case .authVerifyRequest: authVerifyRequest

@@ -5,6 +5,7 @@ extension ActionCatalog {
         .recordSave,
         "Creates records and merges fields into existing ones.",
         requirement: .userOrMaster,
+        stepUp: .when("for another value of a login key"),
         parameters: [
             ActionParameter(
                 "records",

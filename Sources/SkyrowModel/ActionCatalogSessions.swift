@@ -22,6 +22,17 @@ extension ActionCatalog {
         changesData: true
     )
 
+    static let authStepUp = ActionDescription(
+        .authStepUp,
+        "Proves once more who the user is, for what takes that; it counts for ten minutes of this session.",
+        requirement: .user,
+        parameters: [ActionParameter("password", "The password of the account.", .string(), isRequired: true)],
+        result: .object([JSONMember("elevated_until", .dateTime, isRequired: true)]),
+        errors: [.invalidCredentials, .userDisabled],
+        cost: .password,
+        changesData: true
+    )
+
     static let sessionList = ActionDescription(
         .sessionList,
         "Returns the sessions of the user, those used last first.",
@@ -36,6 +47,7 @@ extension ActionCatalog {
         .sessionRevoke,
         "Ends sessions of the user: some by their ids, or all.",
         requirement: .user,
+        stepUp: .when("with \"all\""),
         parameters: [
             ActionParameter("ids", "The ids of sessions.", .nullable(.array(of: .string(maximum: 36)))),
             ActionParameter("all", "Whether all sessions end, in place of ids.", .nullable(.boolean)),
@@ -75,6 +87,7 @@ extension ActionCatalog {
         JSONMember("last_used_at", .dateTime, isRequired: true),
         JSONMember("expires_at", .dateTime),
         JSONMember("created_with", .string()),
+        JSONMember("level", .integer(minimum: 1, maximum: 2), isRequired: true),
         JSONMember("current", .boolean, isRequired: true),
     ])
 }

@@ -9,6 +9,8 @@ package final class ActionDescription: Sendable {
     /// One sentence.
     package let summary: String
     package let requirement: ActionRequirement
+    /// Whether a user must have proved within the last minutes who it is.
+    package let stepUp: StepUp
     /// Named parameters, those that must be there first.
     package let parameters: [ActionParameter]
     package let result: JSONShape
@@ -28,6 +30,7 @@ package final class ActionDescription: Sendable {
         _ name: ActionName,
         _ summary: String,
         requirement: ActionRequirement,
+        stepUp: StepUp = .none,
         parameters: [ActionParameter] = [],
         result: JSONShape,
         included: JSONShape? = nil,
@@ -40,6 +43,7 @@ package final class ActionDescription: Sendable {
         self.name = name
         self.summary = summary
         self.requirement = requirement
+        self.stepUp = stepUp
         self.parameters = parameters
         self.result = result
         self.included = included
@@ -49,6 +53,23 @@ package final class ActionDescription: Sendable {
         self.changesData = changesData
         self.narrowing = narrowing
     }
+}
+
+/// When an action takes step-up: its user has to have proved within the last minutes who it is, since what it does gives an account
+/// away, or cannot be undone. A token that is stolen is not enough for it.
+///
+/// The master key passes.
+package enum StepUp: Hashable, Sendable {
+    /// For no call, unless the setting `step-up` names the action.
+    case none
+    /// For some calls; the words end the sentence "Needs step-up …".
+    case when(String)
+    case always
+}
+
+extension ActionDescription {
+    /// Whether the setting `step-up` may name the action: there is a session, and it is not the way to prove who one is.
+    package var mayTakeStepUp: Bool { requirement.looksAtToken && name != .authStepUp }
 }
 
 /// What a call costs the service most, which decides what it has to wait for and how often it may come.

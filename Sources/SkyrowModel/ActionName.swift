@@ -22,6 +22,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authLogIn = "auth:login"
     case authLogOut = "auth:logout"
     case authPassword = "auth:password"
+    case authStepUp = "auth:stepup"
     case authDisableSet = "auth:disable:set"
     case authDefaultAccessSet = "auth:default_access:set"
     case authVerifyRequest = "auth:verify:request"
@@ -82,4 +83,14 @@ package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
     case masterOrDevelopment
     /// The master key.
     case master
+}
+
+extension ActionRequirement {
+    /// Whether a token that comes along says who calls.
+    package var looksAtToken: Bool {
+        switch self {
+        case .key, .master, .masterOrDevelopment: false
+        case .keyOrToken, .user, .userOrMaster, .administrator: true
+        }
+    }
 }

@@ -17,6 +17,8 @@ public struct Caller: Hashable, Sendable {
     public var isAdministrator: Bool
     /// True when the user's account is not anonymous.
     public var isRegistered: Bool
+    /// True when the user has proved within the last minutes who it is, as step-up asks.
+    package var isElevated = false
     /// The key with scopes that the request came with, if it has one that limits it.
     package var key: KeyGrant?
 

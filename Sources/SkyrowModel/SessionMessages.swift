@@ -55,8 +55,10 @@ public struct AccountSession: Hashable, Sendable {
     public var lastUsedAt: Timestamp
     /// When it ends by its age; nil means never.
     public var expiresAt: Timestamp?
-    /// What opened it: `signup`, `login`, `password` or `master`.
+    /// What opened it: `signup`, `login`, `password`, `reset` or `master`.
     public var createdWith: String?
+    /// 1 for a session that was opened with one proof, such as a password; 2 for one with a second factor besides.
+    public var level: Int
     /// Whether it is the one of the request that asked.
     public var isCurrent: Bool
 
@@ -69,6 +71,7 @@ public struct AccountSession: Hashable, Sendable {
         lastUsedAt: Timestamp,
         expiresAt: Timestamp? = nil,
         createdWith: String? = nil,
+        level: Int = 1,
         isCurrent: Bool = false
     ) {
         self.id = id
@@ -79,6 +82,7 @@ public struct AccountSession: Hashable, Sendable {
         self.lastUsedAt = lastUsedAt
         self.expiresAt = expiresAt
         self.createdWith = createdWith
+        self.level = level
         self.isCurrent = isCurrent
     }
 
@@ -91,6 +95,13 @@ package enum RevokeSessionsRequest: Hashable, Sendable {
     /// These; an id of no session of the user is passed over.
     case ids([String])
     case all(exceptCurrent: Bool)
+
+    package var endsAll: Bool {
+        switch self {
+        case .ids: false
+        case .all: true
+        }
+    }
 }
 
 /// `auth:become`, decoded.
@@ -99,5 +110,33 @@ package struct BecomeRequest: Hashable, Sendable {
 
     package init(token: String) {
         self.token = token
+    }
+}
+
+/// `auth:stepup`, decoded.
+package struct StepUpRequest: Hashable, Sendable {
+    package var password: String
+
+    package init(password: String) {
+        self.password = password
+    }
+}
+
+/// How long what a user has proved counts, and how it is asked for.
+package enum Elevation {
+    /// In seconds.
+    package static let lifetime: Int64 = 600
+
+    /// `138 StepUpRequired`.
+    ///
+    /// - Parameter methods: by which the user may prove who it is; none for an account that has nothing but its session.
+    package static func required(_ methods: [String]) -> SkyrowError {
+        SkyrowError(
+            .stepUpRequired,
+            methods.isEmpty
+                ? "This takes a proof of who you are, and the account has none to ask for."
+                : "Prove first who you are: call auth:stepup.",
+            info: ["max_age": .integer(lifetime), "methods": .list(methods.map { .string($0) })]
+        )
     }
 }

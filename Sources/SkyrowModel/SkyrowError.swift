@@ -48,6 +48,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let overloaded = ErrorCode(rawValue: 135)
     /// The connection was lost after a write was sent: it may or may not have been committed.
     public static let outcomeUnknown = ErrorCode(rawValue: 136)
+    /// The session is good, but what was asked takes that its user has proved within the last minutes who it is.
+    public static let stepUpRequired = ErrorCode(rawValue: 138)
 
     // The server's own faults
     public static let unexpectedError = ErrorCode(rawValue: 10000)
@@ -104,6 +106,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .invalidToken: "InvalidToken",
         .overloaded: "Overloaded",
         .outcomeUnknown: "OutcomeUnknown",
+        .stepUpRequired: "StepUpRequired",
         .unexpectedError: "UnexpectedError",
         .unexpectedAuthInfoNotFound: "UnexpectedAuthInfoNotFound",
         .unexpectedUnableToOpenDatabase: "UnexpectedUnableToOpenDatabase",

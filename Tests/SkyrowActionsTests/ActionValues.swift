@@ -113,3 +113,12 @@ func expectError<Success>(
         return error
     }
 }
+
+extension Caller {
+    /// The same user in a session that proves nothing more than its token, unlike that of a sign-up.
+    var unproved: Caller {
+        var caller = self
+        caller.isElevated = false
+        return caller
+    }
+}

@@ -126,7 +126,7 @@ import Testing
             by: caller
         )
         let token = Credentials.token(changed.accessToken)
-        #expect(try await service.authenticate(token, for: .user) == caller)
+        #expect(try await service.authenticate(token, for: .user) == caller.unproved)
         let second = LogInRequest(authData: first.authData, password: "battery staple")
         for isDisabled in [true, false] {
             try await service.setDisabled(

@@ -31,7 +31,7 @@ import Testing
             try await expectError(.accessTokenNotAccepted) {
                 try await fixture.service.authenticate(.token(first.accessToken), for: .keyOrToken)
             }
-            #expect(try await fixture.service.authenticate(.token(second.accessToken), for: .user) == caller)
+            #expect(try await fixture.service.authenticate(.token(second.accessToken), for: .user) == caller.unproved)
             // Without a token there is nothing to end.
             try await fixture.service.logOut(ServiceFixture.key)
         }

@@ -94,6 +94,15 @@ import Testing
         )
     }
 
+    @Test func aProofSaysUntilWhenItCounts() async throws {
+        let ann = Session(userID: "u1", accessToken: "t1")
+        let scripted = ScriptedClient([.result(#"{"elevated_until":"2000-01-01T00:10:00Z"}"#)], session: ann)
+        let end = try await scripted.client.stepUp(password: "pw")
+        #expect(end == (try Timestamp(rfc3339: "2000-01-01T00:10:00Z")))
+        #expect(parameters(scripted, 0) == #"auth:stepup {"password":"pw"}"#)
+        #expect(scripted.client.session == ann)
+    }
+
     /// It says nothing about the session that the client has.
     @Test func aTokenThatIsNotAcceptedLeavesTheOwnSession() async throws {
         let ann = Session(userID: "u1", accessToken: "t1")

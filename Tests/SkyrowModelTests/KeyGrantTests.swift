@@ -25,6 +25,7 @@ import Testing
             ("read", .client, .recordUpdate, "write"), ("read", .client, .recordTransfer, "write"),
             ("read", .client, .me, nil), ("read", .client, .sessionList, nil),
             ("read", .client, .sessionRevoke, "write"), ("read", .client, .authPassword, "write"),
+            ("read", .client, .authStepUp, "write"), ("type:user", .client, .authStepUp, nil),
             ("read", .client, .authSignUp, "signup"), ("read", .client, .authLogIn, "signup"),
             ("read", .client, .authLogOut, nil), ("read", .client, .roleList, "action:role:list"),
             ("write", .client, .recordSave, nil), ("write", .client, .recordFetch, nil),

@@ -215,7 +215,8 @@ extension ActionService {
                 groups: account.groups,
                 isAdministrator: account.isAdministrator,
                 isRegistered: account.isRegistered,
-                expiresAt: expiresAt
+                expiresAt: expiresAt,
+                isElevated: opening.by == .signUp
             ),
             for: token.hash,
             loadedAt: moment

@@ -7,10 +7,13 @@ extension ActionService {
     /// In this order: a caller who may not write at all is refused, items that may not be saved are refused one by one,
     /// and the store saves the others; where types and fields are missing, these are made first.
     ///
-    /// - Parameter encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
+    /// - Parameters:
+    ///   - own: those of the request, by which a save that changes login keys is judged.
+    ///   - encode: makes the bytes of the result; called only with an idempotency key, inside the transaction.
     package func save(
         _ request: SaveRequest,
         by caller: Caller,
+        with own: Credentials = Credentials(),
         encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
     ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         try await observed(.recordSave) { () async throws(SkyrowError) in
@@ -27,7 +30,14 @@ extension ActionService {
                 request: request.fingerprintSource,
                 caller: caller
             )
-            let judged = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
+            let permitted = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
+            let judged = try await keepingLoginKeys(
+                of: permitted,
+                with: access,
+                by: caller,
+                own,
+                isAtomic: request.isAtomic
+            )
             // Whether the types and fields are there is found out with the first attempt, which writes nothing where they are
             // not. A field can be dropped between making it and saving, so that may be so more than once.
             var items = judged

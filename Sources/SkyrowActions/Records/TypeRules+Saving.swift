@@ -71,11 +71,12 @@ extension TypeRules {
 }
 
 extension RecordValue {
-    fileprivate func isSameText(as other: RecordValue?) -> Bool {
-        if case .string(let text) = self, case .string(let stored)? = other {
-            text.isSameText(as: stored)
-        } else {
-            false
+    /// Whether both are the same text, byte by byte, or none.
+    func isSameText(as other: RecordValue?) -> Bool {
+        switch (self, other ?? .null) {
+        case (.string(let text), .string(let stored)): text.isSameText(as: stored)
+        case (.null, .null): true
+        default: false
         }
     }
 }

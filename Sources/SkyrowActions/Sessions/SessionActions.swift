@@ -124,13 +124,3 @@ extension Credentials {
         return accessToken
     }
 }
-
-extension ActionRequirement {
-    /// Whether a token that comes along says who calls.
-    fileprivate var looksAtToken: Bool {
-        switch self {
-        case .key, .master, .masterOrDevelopment: false
-        case .keyOrToken, .user, .userOrMaster, .administrator: true
-        }
-    }
-}

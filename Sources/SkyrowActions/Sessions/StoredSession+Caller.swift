@@ -4,13 +4,15 @@ import SkyrowStore
 extension StoredSession {
     /// The caller this session makes.
     var caller: Caller {
-        Caller(
+        var caller = Caller(
             kind: .user(userID),
             roles: roles,
             groups: groups,
             isAdministrator: isAdministrator,
             isRegistered: isRegistered
         )
+        caller.isElevated = isElevated
+        return caller
     }
 
     func isExpired(at now: Timestamp) -> Bool {

@@ -19,9 +19,15 @@ struct ActionCall: Sendable {
         var origin: RequestOrigin { sender.origin(of: requestID) }
     }
 
+    /// Whether it takes step-up by what it asks for, besides what its action says.
+    let takesStepUp: Bool
     private let perform: @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult
 
-    private init(_ perform: @escaping @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult) {
+    private init(
+        takingStepUp takesStepUp: Bool = false,
+        _ perform: @escaping @Sendable (ActionService, Context) async throws(SkyrowError) -> ActionResult
+    ) {
+        self.takesStepUp = takesStepUp
         self.perform = perform
     }
 
@@ -37,7 +43,11 @@ struct ActionCall: Sendable {
             let request = try SaveRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
                 let id = context.requestID
-                return ActionResult(try await service.save(request, by: context.caller) { encode($0, id: id) }, id: id)
+                let own = context.sender.credentials
+                return ActionResult(
+                    try await service.save(request, by: context.caller, with: own) { encode($0, id: id) },
+                    id: id
+                )
             }
         case .recordFetch:
             let request = try RecordIDsRequest(parameters: parameters)
@@ -169,6 +179,20 @@ struct ActionCall: Sendable {
                     )
                 )
             }
+        case .authStepUp:
+            let request = try StepUpRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .elevatedUntil(
+                    try await service.stepUp(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        origin: context.origin
+                    )
+                )
+            }
         case .authDisableSet:
             let request = try SetDisabledRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
@@ -237,7 +261,7 @@ struct ActionCall: Sendable {
             }
         case .sessionRevoke:
             let request = try RevokeSessionsRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
+            self.init(takingStepUp: request.endsAll) { service, context async throws(SkyrowError) in
                 .revokedSessions(
                     try await service.revokeSessions(
                         request,

@@ -141,6 +141,17 @@ struct ActionDispatcher: Sendable {
             return (.refused(error.reported(as: id)), nil)
         }
         do throws(SkyrowError) {
+            try await service.requireStepUp(
+                for: call.description,
+                isAsked: (try? call.call.get())?.takesStepUp ?? false,
+                by: caller,
+                with: sender.credentials
+            )
+        } catch {
+            service.noteRefusal(error)
+            return (.refused(error.reported(as: id)), caller.userID)
+        }
+        do throws(SkyrowError) {
             let action = try call.call.get()
             let result = try await action(
                 service,

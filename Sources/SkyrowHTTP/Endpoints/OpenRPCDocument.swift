@@ -43,7 +43,7 @@ extension JSONWriter {
         beginObject()
         member("name", action.name.rawValue)
         member("summary", action.summary)
-        member("description", action.requirement.sentence)
+        member("description", action.requirement.sentence + action.stepUp.sentence)
         key("tags")
         beginArray()
         beginObject()
@@ -63,7 +63,10 @@ extension JSONWriter {
         endObject()
         key("errors")
         beginArray()
-        for code in Set(action.errors + ActionCatalog.commonErrors).sorted(by: { $0.rawValue < $1.rawValue }) {
+        // Also where the action takes no step-up by itself, since a setting may name it.
+        let further: [ErrorCode] = action.mayTakeStepUp ? [.stepUpRequired] : []
+        for code in Set(action.errors + further + ActionCatalog.commonErrors).sorted(by: { $0.rawValue < $1.rawValue })
+        {
             error(code)
         }
         endArray()
@@ -202,6 +205,16 @@ extension ActionDescription {
         guard let info else { return result }
         let table = included.map { [JSONMember("included", $0)] } ?? []
         return .object([JSONMember("records", result, isRequired: true)] + table + [JSONMember("info", info)])
+    }
+}
+
+extension StepUp {
+    fileprivate var sentence: String {
+        switch self {
+        case .none: ""
+        case .when(let words): " Needs step-up \(words)."
+        case .always: " Needs step-up."
+        }
     }
 }
 

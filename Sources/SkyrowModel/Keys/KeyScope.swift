@@ -177,7 +177,8 @@ extension ActionName {
             .signUp
         case .me, .authBecome, .sessionList, .relationQuery, .relationRequests, .roleGet, .groupList:
             .account(.reading)
-        case .authPassword, .authRotate, .authDefaultAccessSet, .sessionRevoke, .relationAdd, .relationRemove,
+        case .authPassword, .authStepUp, .authRotate, .authDefaultAccessSet, .sessionRevoke, .relationAdd,
+            .relationRemove,
             .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,

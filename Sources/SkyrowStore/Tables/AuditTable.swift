@@ -16,6 +16,8 @@ package struct AuditEvent: Hashable, Sendable {
         case reset
         /// A code of a mail proved an address.
         case verify
+        /// The user of a session has proved once more who it is.
+        case stepUp = "stepup"
         /// Sessions were ended by `session:revoke`.
         case session
         /// A session was ended since its previous token was used.

@@ -23,6 +23,8 @@ package struct StoredSession: Hashable, Sendable {
     package var tokenGivenAt: Timestamp?
     /// Which of the session's tokens found it.
     package var token: Token
+    /// Whether its user has proved within the last minutes who it is.
+    package var isElevated: Bool
 
     package enum Token: Hashable, Sendable {
         case current
@@ -43,7 +45,8 @@ package struct StoredSession: Hashable, Sendable {
         suspension: AccountSuspension? = nil,
         isRevoked: Bool = false,
         tokenGivenAt: Timestamp? = nil,
-        token: Token = .current
+        token: Token = .current,
+        isElevated: Bool = false
     ) {
         self.userID = userID
         self.roles = roles
@@ -56,6 +59,7 @@ package struct StoredSession: Hashable, Sendable {
         self.isRevoked = isRevoked
         self.tokenGivenAt = tokenGivenAt
         self.token = token
+        self.isElevated = isElevated
     }
 }
 
@@ -89,7 +93,7 @@ package struct SessionTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    ), \(UserTable.isRegistered("account"))
+                    ), \(UserTable.isRegistered("account")), \(SessionTable.isElevated)
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (
@@ -117,7 +121,8 @@ package struct SessionTable: Sendable {
                 suspension: try AccountSuspension(result, row: 0, column: 2),
                 isRevoked: try result.decode(row: 0, column: 7),
                 tokenGivenAt: try Timestamp(result, row: 0, column: 9),
-                token: !isPrevious ? .current : isOver ? .reused : .previous
+                token: !isPrevious ? .current : isOver ? .reused : .previous,
+                isElevated: try result.decode(row: 0, column: 14)
             )
         }
     }
@@ -197,7 +202,7 @@ package struct SessionTable: Sendable {
                 """
                 SELECT session.id::text, session.device_id, session.device_name, host(session.address),
                     session.user_agent, session.created_at, session.last_used_at, session.expires_at,
-                    session.created_with, coalesce(\(isCurrent), false)
+                    session.created_with, coalesce(\(isCurrent), false), session.level
                 FROM \(schema)._session AS session JOIN \(schema)._user AS account ON account.id = session.user_id
                 WHERE account.id = \(user) AND session.epoch = account.epoch
                     AND (session.expires_at IS NULL OR session.expires_at > \(PostgresTimestamp(now)))
@@ -220,6 +225,7 @@ package struct SessionTable: Sendable {
                         lastUsedAt: try Timestamp(result, row: row, column: 6) ?? .negativeInfinity,
                         expiresAt: try Timestamp(result, row: row, column: 7),
                         createdWith: try result.decode(row: row, column: 8),
+                        level: Int(try result.decode(row: row, column: 10, as: Int16.self)),
                         isCurrent: try result.decode(row: row, column: 9)
                     )
                 )

@@ -292,14 +292,17 @@ package struct UserTable: Sendable {
                 "coalesce(\(session.device.id as String?), session.device_id)",
                 "coalesce(\(session.device.name as String?), session.device_name)"
             )
+        // One who has just signed up has nothing more to prove.
+        let elevatedUntil: SQL = session.createdWith == .signUp ? SessionTable.elevation : "NULL"
         return """
             INSERT INTO \(schema)._session (
-                token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with
+                token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with,
+                elevated_until
             )
             SELECT \(session.tokenHash), account.id,
                 \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch,
                 \(id), \(name), \(session.origin.address as String?)::inet, \(session.origin.userAgent as String?),
-                \(session.createdWith?.rawValue as String?)
+                \(session.createdWith?.rawValue as String?), \(elevatedUntil)
             FROM account\(replaced)
             RETURNING id
             """

@@ -29,6 +29,8 @@ package enum ActionResult: Sendable {
     case sessions([AccountSession])
     /// `session:revoke`
     case revokedSessions(Int)
+    /// `auth:stepup`
+    case elevatedUntil(Timestamp)
     /// `role:default`, `role:admin`
     case roles([RoleName])
     /// `role:get`
@@ -80,7 +82,8 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .status,
-                .done, .sessions, .revokedSessions, .roles, .rolesByUser, .membership, .schema, .index, .indexes,
+                .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema, .index,
+                .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
                 self.result(result)
             }
@@ -140,6 +143,7 @@ extension JSONWriter {
         case .done: string("OK")
         case .sessions(let sessions): self.sessions(sessions)
         case .revokedSessions(let count): revokedSessions(count)
+        case .elevatedUntil(let end): elevatedUntil(end)
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .membership(let result): membership(result)

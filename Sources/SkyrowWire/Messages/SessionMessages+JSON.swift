@@ -22,6 +22,14 @@ extension BecomeRequest {
     }
 }
 
+extension StepUpRequest {
+    /// Reads `auth:stepup`.
+    package init(parameters json: JSONView) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(password: try parameters.required("password", parameters.string("password")))
+    }
+}
+
 extension RevokeSessionsRequest {
     /// Reads `session:revoke`, `{"ids": ["…"]}` or `{"all": true, "except_current": true}`.
     package init(parameters json: JSONView) throws(SkyrowError) {
@@ -74,6 +82,7 @@ extension AccountSession {
             createdAt: try Timestamp(rfc3339: created),
             lastUsedAt: try Timestamp(rfc3339: used),
             createdWith: json["created_with"]?.string,
+            level: json["level"]?.wholeNumber.flatMap { Int(exactly: $0) } ?? 1,
             isCurrent: json["current"]?.boolean ?? false
         )
         if let text = json["expires_at"]?.string { expiresAt = try Timestamp(rfc3339: text) }
@@ -105,6 +114,8 @@ extension JSONWriter {
             timestamp(expiresAt)
         }
         optional("created_with", session.createdWith)
+        key("level")
+        integer(session.level)
         key("current")
         boolean(session.isCurrent)
         endObject()
@@ -115,6 +126,22 @@ extension JSONWriter {
         beginObject()
         key("revoked")
         integer(count)
+        endObject()
+    }
+
+    /// The result of `auth:stepup`.
+    package func elevatedUntil(_ end: Timestamp) {
+        beginObject()
+        key("elevated_until")
+        timestamp(end)
+        endObject()
+    }
+
+    /// The parameters of `auth:stepup`.
+    package func stepUpParameters(_ request: StepUpRequest) {
+        beginObject()
+        key("password")
+        string(request.password)
         endObject()
     }
 

@@ -132,6 +132,25 @@ package struct AccountSettings: SettingGroup {
         }
     }.ofApplications
 
+    package let stepUp = Setting<Set<ActionName>>(
+        "step-up",
+        [],
+        shown: "none",
+        .text("actions"),
+        mustBe:
+            "none, or names of actions with a user, such as record:transfer,relation:block, with commas between them",
+        """
+        What takes that its user has proved within ten minutes who it is (`auth:stepup`), besides what always does, such as a change \
+        of a login key.
+        """
+    ) { text in
+        if text == "none" { return [] }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        let actions = names.compactMap { ActionName(rawValue: String($0)) }
+        guard actions.count == names.count, actions.allSatisfy({ ActionCatalog[$0].mayTakeStepUp }) else { return nil }
+        return Set(actions)
+    }.ofApplications
+
     package let auditRetention = Setting<Duration?>(
         "audit-retention",
         .seconds(400 * 86_400),

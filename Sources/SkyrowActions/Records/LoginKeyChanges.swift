@@ -1,0 +1,54 @@
+import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// Puts `138 StepUpRequired` in the place of every draft that would give a profile another login key, unless the user has
+    /// proved within the last minutes who it is: who has the address has the account.
+    ///
+    /// A key that the profile has already is taken out of its draft: clients send back whole profiles, and what is not written
+    /// puts back no key that was changed meanwhile. Only where a draft has a key is the database asked.
+    ///
+    /// Throws `115 AtomicOperationFailure` when the request is atomic and a draft is refused.
+    func keepingLoginKeys(
+        of items: [SaveRequest.Item],
+        with access: RecordAccess,
+        by caller: Caller,
+        _ credentials: Credentials,
+        isAtomic: Bool
+    ) async throws(SkyrowError) -> [SaveRequest.Item] {
+        guard !caller.isMaster, !caller.isElevated else { return items }
+        let rules = store.rules
+        let named = items.compactMap { item in
+            item.draft.flatMap { draft in rules[draft.id.type]?.namesLoginKey(draft) == true ? draft.id : nil }
+        }
+        guard !named.isEmpty else { return items }
+        let ids = Array(Set(named))
+        var profiles: [RecordID: Record] = [:]
+        for (id, outcome) in zip(ids, try await store.fetch(ids, with: access)) {
+            // The owner alone changes login keys; others are refused by the rules of fields.
+            guard case .record(let source) = outcome, let profile = source.collected(),
+                profile.owner == caller.userID
+            else { continue }
+            profiles[id] = profile
+        }
+        let kept = items.map { item -> SaveRequest.Item in
+            guard case .draft(var draft) = item, let profile = profiles[draft.id],
+                let keys = rules[draft.id.type]?.loginKeys
+            else { return item }
+            draft.fields.removeAll { keys.contains($0.name) && $0.value.isSameText(as: profile.fields[$0.name]) }
+            return .draft(draft)
+        }
+        func changesKey(_ draft: RecordDraft) -> Bool {
+            profiles[draft.id] != nil && rules[draft.id.type]?.namesLoginKey(draft) == true
+        }
+        guard kept.contains(where: { $0.draft.map(changesKey) ?? false }) else { return kept }
+        guard let refusal = try await stepUpRefusal(of: caller, with: credentials) else { return items }
+        return try kept.refusing(isAtomic: isAtomic) { changesKey($0) ? refusal : nil }
+    }
+}
+
+extension TypeRules {
+    fileprivate func namesLoginKey(_ draft: RecordDraft) -> Bool {
+        draft.fields.contains { loginKeys.contains($0.name) }
+    }
+}

@@ -1,0 +1,90 @@
+package import SkyrowModel
+import SkyrowStore
+
+extension ActionService {
+    /// Refuses what takes step-up where the user has not proved within the last minutes who it is.
+    ///
+    /// Throws `138 StepUpRequired`, `101 NotAuthenticated` where there is no user who could, and `104 AccessTokenNotAccepted`
+    /// when the session has ended.
+    ///
+    /// - Parameter isAsked: whether this call takes it by what it asks for.
+    package func requireStepUp(
+        for action: ActionDescription,
+        isAsked: Bool,
+        by caller: Caller,
+        with credentials: Credentials
+    ) async throws(SkyrowError) {
+        guard isAsked || action.stepUp == .always || isNamed(action.name) else { return }
+        if let refusal = try await stepUpRefusal(of: caller, with: credentials) { throw refusal }
+    }
+
+    private func isNamed(_ action: ActionName) -> Bool {
+        !configuration.stepUp.isEmpty && configuration.stepUp.contains(action)
+    }
+
+    /// Why a caller may not do what takes step-up; nil where it may.
+    ///
+    /// Throws as ``requireStepUp(for:isAsked:by:with:)`` does besides.
+    func stepUpRefusal(of caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> SkyrowError? {
+        guard !caller.isMaster, !caller.isElevated else { return nil }
+        let user = try caller.requiredUserID
+        let hash = credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes }
+        // What is remembered of the session may be older than the proof, which another process may have taken.
+        guard let standing = try await store.sessions.stepUpStanding(of: user, tokenHash: hash) else {
+            if let hash { forget(.token(hash: hash)) }
+            throw CredentialCheck.tokenNotAccepted
+        }
+        guard !standing.isElevated else { return nil }
+        return Elevation.required(standing.hasPassword ? ["password"] : [])
+    }
+
+    /// `auth:stepup`: has the user prove once more who it is, and returns until when that counts for the session.
+    ///
+    /// Throws `105 InvalidCredentials` for another password, after exactly one hash; `131 RateLimited` when too many were
+    /// tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has ended.
+    package func stepUp(
+        _ request: StepUpRequest,
+        by caller: Caller,
+        with credentials: Credentials,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> Timestamp {
+        try await observed(.authStepUp) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
+            let hash = TokenHash(of: token).bytes
+            let account: AccountCredentials
+            do throws(SkyrowError) {
+                account = try await accountProved(by: request, user, from: client)
+            } catch {
+                let actor = AuditEvent.Actor(caller)
+                await audit(.stepUp, refusedWith: error, of: user, by: actor, from: origin)
+                throw error
+            }
+            // Also where it is unknown whether the proof was stored.
+            defer { forget(.token(hash: hash)) }
+            let event = AuditEvent(.stepUp, by: .itself, from: origin)
+            guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
+                throw CredentialCheck.tokenNotAccepted
+            }
+            return end
+        }
+    }
+
+    private func accountProved(
+        by request: StepUpRequest,
+        _ user: UserID,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> AccountCredentials {
+        let password = try Password.checked(request.password, argument: "password")
+        let guess = Guess(user: user, from: client)
+        let (found, verdict) = try await judge(password, guess, replacingWeak: false) {
+            () async throws(SkyrowError) in
+            try await self.store.users.credentials(of: user)
+        }
+        guard let found, verdict.isRight else {
+            throw SkyrowError(.invalidCredentials, "The password is not the account's.")
+        }
+        return found
+    }
+}
