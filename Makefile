@@ -20,10 +20,12 @@ run: setup ## Build the release and serve on http://127.0.0.1:3000, data in ./da
 	@$(BUILD) $(BUILD_OPTIONS)
 	@exec $(SKYROW) serve --development $(ARGS)
 
-test: setup ## Build and run every test; ARGS="--filter Name" is passed on
+test: ## Build and run every test; ARGS="--filter Name" is passed on
+	@scripts/setup test
 	@scripts/test $(ARGS)
 
-test-tsan: setup ## Run the tests of what threads share under the thread sanitizer; a data race fails
+test-tsan: ## Run the tests of what threads share under the thread sanitizer; a data race fails
+	@scripts/setup test
 	@scripts/test-tsan $(ARGS)
 
 attack: ## Attack a release build as strangers would, and check that others notice nothing (Documentation/Security.md)
@@ -31,7 +33,7 @@ attack: ## Attack a release build as strangers would, and check that others noti
 	@$(BUILD) $(BUILD_OPTIONS)
 	@Tests/Attack/run --binary $(SKYROW) $(ARGS)
 
-setup: ## Install the system packages that are missing (run and test do this)
+setup: ## Install the system packages that are missing for a build (run and build do this)
 	@scripts/setup
 
 build: setup ## Build the release
@@ -95,7 +97,8 @@ docs: setup ## Build the documentation of the public modules, without a warning
 check-client-only: setup ## That SkyrowClient alone resolves no other package
 	@scripts/check-client-only
 
-fuzz: setup ## Fuzz the JSON parser, and run the tests that draw values with random seeds
+fuzz: ## Fuzz the JSON parser, and run the tests that draw values with random seeds
+	@scripts/setup test
 	@scripts/fuzz $(ARGS)
 
 bench: ## Measure beside pgbench, write Benchmarks/Results.md

@@ -49,7 +49,9 @@ import Testing
     }
 
     private func key(_ fixture: ServiceFixture) async throws -> String {
-        try await fixture.psql(#"SELECT username || ' ' || coalesce(email, '-') FROM "user" ORDER BY _created_at LIMIT 1"#)
+        try await fixture.psql(
+            #"SELECT username || ' ' || coalesce(email, '-') FROM "user" ORDER BY _created_at LIMIT 1"#
+        )
     }
 
     @Test func aTokenAloneGivesAnAccountNoOtherLoginKey() async throws {
