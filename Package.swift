@@ -75,6 +75,7 @@ let package = Package(
             name: "SkyrowRemote",
             dependencies: [
                 .target(name: "CLibcurl", condition: server),
+                "SkyrowModel",
                 .product(name: "Mustache", package: "swift-mustache", condition: server),
             ]
         ),
@@ -136,7 +137,7 @@ let package = Package(
             name: "SkyrowServer",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
                 "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
@@ -185,7 +186,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ]
         ),
-        .testTarget(name: "SkyrowRemoteTests", dependencies: ["SkyrowRemote", "SkyrowTestSupport"]),
+        .testTarget(name: "SkyrowRemoteTests", dependencies: ["SkyrowModel", "SkyrowRemote", "SkyrowTestSupport"]),
         .testTarget(
             name: "SkyrowStoreTests",
             dependencies: [
@@ -197,8 +198,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowActionsTests",
             dependencies: [
-                "SkyrowActions", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
-                "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]
@@ -238,10 +239,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowServerTests",
             dependencies: [
-                "SkyrowActions", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowServer",
-                "SkyrowStore",
-                "SkyrowSystem",
-                "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
+                "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),

@@ -826,7 +826,7 @@ CREATE TABLE _user (
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
-COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: nobody can log in with one.';
+COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: the account has none.';
 COMMENT ON COLUMN _user.token_valid_since IS 'When the access tokens were last revoked; setting it revokes them.';
 COMMENT ON COLUMN _user.disabled IS 'Whether the account is disabled.';
 COMMENT ON COLUMN _user.disabled_message IS 'The message for the user of a disabled account.';
@@ -885,7 +885,7 @@ COMMENT ON COLUMN _session.device_id IS 'What the application that opened it cal
 COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user.';
 COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
 COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
-COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset or master.';
+COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, provider, custom_token or master.';
 COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: with a second factor besides.';
 COMMENT ON COLUMN _session.elevated_until IS
     'Until when it may do what takes step-up: for ten minutes after a sign-up or auth:stepup; NULL: neither.';
@@ -1045,7 +1045,7 @@ CREATE INDEX ON _audit (at);
 COMMENT ON TABLE _audit IS 'What happened to accounts: logins, refusals, changes of passwords, ended sessions.';
 COMMENT ON COLUMN _audit.id IS 'Counts up.';
 COMMENT ON COLUMN _audit.at IS 'When it happened.';
-COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, session, reuse, disable, enable, master, lockout, key.create, key.rotate, key.revoke or key (a refused use).';
+COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, session, reuse, disable, enable, master, lockout, provider.link, provider.unlink, key.create, key.rotate, key.revoke or key (a refused use).';
 COMMENT ON COLUMN _audit.outcome IS 'ok, or the name of the error that the caller got.';
 COMMENT ON COLUMN _audit.user_id IS 'Whose account it is; NULL: there is none.';
 COMMENT ON COLUMN _audit.actor IS 'Who did it: user:<id>, key:<id>, master for the master key, operator for a command.';
@@ -1539,6 +1539,33 @@ COMMENT ON COLUMN _mail.created_at IS 'When it was asked for.';
 COMMENT ON COLUMN _mail.next_at IS 'When it is tried next; while it is being sent, when another process takes it over.';
 COMMENT ON COLUMN _mail.failure IS 'Why the last attempt failed.';
 
+CREATE TABLE _identity (
+    provider text COLLATE "C" NOT NULL CHECK (octet_length(provider) BETWEEN 1 AND 64),
+    subject text COLLATE "C" NOT NULL CHECK (octet_length(subject) BETWEEN 1 AND 255),
+    user_id text COLLATE "C" NOT NULL REFERENCES _user (id) ON DELETE CASCADE,
+    profile jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(profile) = 'object' AND pg_column_size(profile) <= 16384),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_used_at timestamptz,
+    PRIMARY KEY (provider, subject),
+    UNIQUE (user_id, provider)
+);
+COMMENT ON TABLE _identity IS 'By which accounts of providers users log in.';
+COMMENT ON COLUMN _identity.provider IS 'The name of the provider in the settings; custom-token: tokens of the application''s own server.';
+COMMENT ON COLUMN _identity.subject IS 'What the provider calls the user: the claim sub.';
+COMMENT ON COLUMN _identity.user_id IS 'Who logs in by it.';
+COMMENT ON COLUMN _identity.profile IS 'What the provider last said of the user; nothing here relies on it.';
+COMMENT ON COLUMN _identity.created_at IS 'When it was linked.';
+COMMENT ON COLUMN _identity.last_used_at IS 'When the user last logged in by it; NULL: not yet.';
+
+CREATE TABLE _used_token (
+    hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX ON _used_token (expires_at);
+COMMENT ON TABLE _used_token IS 'The tokens of providers and of the application''s own server that were used and are not to be used again.';
+COMMENT ON COLUMN _used_token.hash IS 'SHA-256 of the provider''s name and of the nonce or the id of the token.';
+COMMENT ON COLUMN _used_token.expires_at IS 'When the token ends by itself; the row is removed an hour later.';
+
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them
 -- are rare, which is why NOTIFY is affordable here and is not for records. A notice about sessions names its schema, since
@@ -1608,6 +1635,23 @@ CREATE TRIGGER _announce_all AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON _ro
 CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_group
     FOR EACH ROW EXECUTE FUNCTION _announce_user_role();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _user_group
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
+
+-- Whether an account is anonymous depends on it. A login writes down its time without a notice.
+CREATE FUNCTION _announce_identity() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || OLD.user_id);
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        PERFORM pg_notify('skyrow_session', TG_TABLE_SCHEMA || '/user:' || NEW.user_id);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_identity() IS 'Notifies every process that a user logs in by other providers now.';
+CREATE TRIGGER _announce AFTER INSERT OR DELETE OR UPDATE OF user_id ON _identity
+    FOR EACH ROW EXECUTE FUNCTION _announce_identity();
+CREATE TRIGGER _announce_all AFTER TRUNCATE ON _identity
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
 
 CREATE TABLE _key (

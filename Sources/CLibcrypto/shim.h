@@ -4,5 +4,15 @@
 // state of each hash.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
+#include <openssl/bn.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
+
+// Swift imports no macro that is made of others.
+static const int skyrow_public_key_selection = EVP_PKEY_PUBLIC_KEY;

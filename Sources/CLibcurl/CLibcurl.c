@@ -94,6 +94,18 @@ CURLcode skyrow_curl_set_progress(CURL *handle, curl_xferinfo_callback progress,
     return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_XFERINFODATA, context);
 }
 
+CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_write_callback header, void *context) {
+    CURLcode code = curl.easy_setopt(handle, CURLOPT_WRITEFUNCTION, write);
+    if (code == CURLE_OK) code = curl.easy_setopt(handle, CURLOPT_WRITEDATA, context);
+    if (code == CURLE_OK) code = curl.easy_setopt(handle, CURLOPT_HEADERFUNCTION, header);
+    return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_HEADERDATA, context);
+}
+
+CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open, void *context) {
+    CURLcode code = curl.easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open);
+    return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
+}
+
 CURLcode skyrow_curl_response_code(CURL *handle, long *code) {
     return curl.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, code);
 }

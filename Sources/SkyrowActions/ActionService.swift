@@ -2,6 +2,7 @@ package import Logging
 package import Metrics
 import ServiceLifecycle
 package import SkyrowModel
+import SkyrowRemote
 package import SkyrowStore
 import Synchronization
 
@@ -28,6 +29,8 @@ package final class ActionService: Service, Sendable {
     let sessions: Mutex<SessionCache>
     let sessionUses: Mutex<SessionUses>
     let passwords: PasswordHasher
+    /// By whose word users log in, with their keys.
+    let providers: [OpenIDProvider]
     let auditLog = Mutex(AuditLog())
     /// How many rows guesses were counted in at the last sweep.
     let throttleRows = Atomic(0)
@@ -70,6 +73,11 @@ package final class ActionService: Service, Sendable {
         sessionUses = Mutex(SessionUses(capacity: max(configuration.sessionCacheSize, 1000)))
         let shared = shared ?? SharedCapacity(configuration, clock: clock, observe: observe)
         passwords = shared.passwords
+        providers = configuration.providers.map { provider in
+            OpenIDProvider(provider, instant: clock.instant) { failure in
+                observe(.providerKeysFetched(provider.name, failure: failure?.description))
+            }
+        }
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
     }

@@ -27,6 +27,10 @@ package enum Observation: Sendable, Hashable {
     case mail(MailResult, count: Int = 1)
     /// Why a mail was not accepted, or the queue could not be read; safe to show.
     case mailFailed(String)
+    /// The keys of a provider were fetched, or why not; safe to show.
+    case providerKeysFetched(String, failure: String?)
+    /// A token of a provider was not accepted.
+    case tokenRefused(String, TokenFault)
     case purged(sessions: Int, idempotencyKeys: Int)
     /// Why what has expired could not be removed; safe to show.
     case purgeFailed(String)

@@ -16,6 +16,7 @@ package final class ObservationRecorder: Sendable {
     private let sessionsPurged: Counter
     private let keysPurged: Counter
     private let mails: [MailResult: Counter]
+    private let providerKeys: [Bool: Counter]
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -42,6 +43,13 @@ package final class ObservationRecorder: Sendable {
                 return (result, Counter(label: "skyrow_mail_total", dimensions: labels, factory: factory))
             }
         )
+        providerKeys = Dictionary(
+            uniqueKeysWithValues: [true, false].map { isFetched in
+                let labels = label + [("outcome", isFetched ? "fetched" : "failed")]
+                let counter = Counter(label: "skyrow_provider_keys_total", dimensions: labels, factory: factory)
+                return (isFetched, counter)
+            }
+        )
     }
 
     package func record(_ observation: Observation) {
@@ -63,7 +71,8 @@ package final class ObservationRecorder: Sendable {
             sessionsPurged.increment(by: sessions)
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
-        case .listening, .mailFailed, .purgeFailed, .usesLost, .auditLost: break
+        case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
+        case .listening, .tokenRefused, .mailFailed, .purgeFailed, .usesLost, .auditLost: break
         }
     }
 
@@ -91,6 +100,16 @@ package final class ObservationRecorder: Sendable {
             logger.error("Mails were given up", metadata: ["count": "\(count)"])
         case .mailFailed(let reason):
             logger.warning("Mail could not be sent", metadata: ["error": "\(reason)"])
+        case .providerKeysFetched(let provider, let failure?):
+            logger.warning(
+                "The keys of a provider could not be fetched",
+                metadata: ["provider": "\(provider)", "error": "\(failure)"]
+            )
+        case .tokenRefused(let provider, let fault):
+            logger.info(
+                "A token was not accepted",
+                metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
+            )
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):
@@ -100,7 +119,7 @@ package final class ObservationRecorder: Sendable {
             )
         case .usesLost(let reason):
             logger.warning("The last use of sessions or keys could not be recorded", metadata: ["error": "\(reason)"])
-        case .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
+        case .providerKeysFetched, .mail, .passwordHashed, .guessRefused, .sessionLoaded, .sessionsForgotten:
             break
         }
     }

@@ -29,6 +29,10 @@ package struct ServiceConfiguration: Sendable {
     package var mail: MailConfiguration?
     /// Whether addresses are verified, which takes mail.
     package var verification: AddressVerification
+    /// By whose word users log in.
+    package var providers: [ProviderConfiguration]
+    /// What a server of the application's own signs tokens with.
+    package var customTokenKeys: [CustomTokenKey]
     /// What is let through at the start; ``ActionService/rateLimiter`` changes it later.
     package var rateLimits: RateLimits
     package var reads: ReadLimits
@@ -52,6 +56,8 @@ package struct ServiceConfiguration: Sendable {
         accounts: AccountPolicy = AccountPolicy(),
         mail: MailConfiguration? = nil,
         verification: AddressVerification = .off,
+        providers: [ProviderConfiguration] = [],
+        customTokenKeys: [CustomTokenKey] = [],
         rateLimits: RateLimits = .none,
         reads: ReadLimits = ReadLimits(),
         scans: ScanPolicy = .allow,
@@ -71,6 +77,8 @@ package struct ServiceConfiguration: Sendable {
         self.accounts = accounts
         self.mail = mail
         self.verification = verification
+        self.providers = providers
+        self.customTokenKeys = customTokenKeys
         self.rateLimits = rateLimits
         self.reads = reads
         self.scans = scans

@@ -11,6 +11,8 @@ public struct Account: Hashable, Sendable {
     /// When the user logged in before this time.
     public var lastLoginAt: Timestamp?
     public var lastSeenAt: Timestamp?
+    /// Whether a login by a provider or a custom token has just made it.
+    public var isNew = false
 }
 
 extension SkyrowClient {
@@ -150,7 +152,8 @@ private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account
         profile: try Record(profile),
         roles: roles,
         lastLoginAt: try json["last_login_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
-        lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) }
+        lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
+        isNew: json["is_new"]?.boolean ?? false
     )
     return (account, Session(userID: userID, accessToken: token))
 }

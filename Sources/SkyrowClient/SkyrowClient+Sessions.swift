@@ -33,8 +33,22 @@ extension SkyrowClient {
     /// ```
     @discardableResult
     public func stepUp(password: String) async throws(ClientError) -> Timestamp {
-        let request = StepUpRequest(password: password)
-        return try await call(.authStepUp) {
+        try await stepUp(StepUpRequest(password: password))
+    }
+
+    /// The same by a provider by which the user logs in, and with which the user has just signed in again.
+    ///
+    /// - Parameters:
+    ///   - provider: its name in the settings of the service.
+    ///   - idToken: what the provider gave the application within the last ten minutes.
+    ///   - nonce: what the application drew for this sign-in and sent to the provider.
+    @discardableResult
+    public func stepUp(provider: String, idToken: String, nonce: String) async throws(ClientError) -> Timestamp {
+        try await stepUp(StepUpRequest(token: ProviderToken(provider: provider, idToken: idToken, nonce: nonce)))
+    }
+
+    private func stepUp(_ request: StepUpRequest) async throws(ClientError) -> Timestamp {
+        try await call(.authStepUp) {
             $0.stepUpParameters(request)
         } read: { json throws(SkyrowError) in
             guard let end = json["elevated_until"]?.string else {

@@ -56,3 +56,12 @@ package struct SHA256Digest: Equatable, Sendable {
         }
     }
 }
+
+/// SHA-512 (FIPS 180-4) of bytes.
+package enum SHA512 {
+    package static func hash(of bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 64)
+        CLibcrypto.SHA512(bytes, bytes.count, &digest)
+        return digest
+    }
+}

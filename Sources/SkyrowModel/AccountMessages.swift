@@ -91,7 +91,8 @@ package struct SetDisabledRequest: Sendable {
     }
 }
 
-/// The one result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate` and `me`.
+/// The one result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me` and the logins by others'
+/// word.
 package struct AuthResult: Sendable {
     package var userID: UserID
     package var profile: any RecordSource
@@ -101,6 +102,8 @@ package struct AuthResult: Sendable {
     /// The values before this call, so both are absent at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?
+    /// Whether a login by another's word has made the account; nil for what is no such login.
+    package var isNew: Bool?
 
     package init(
         userID: UserID,
@@ -108,7 +111,8 @@ package struct AuthResult: Sendable {
         roles: [RoleName],
         accessToken: String,
         lastLoginAt: Timestamp? = nil,
-        lastSeenAt: Timestamp? = nil
+        lastSeenAt: Timestamp? = nil,
+        isNew: Bool? = nil
     ) {
         self.userID = userID
         self.profile = profile
@@ -116,6 +120,7 @@ package struct AuthResult: Sendable {
         self.accessToken = accessToken
         self.lastLoginAt = lastLoginAt
         self.lastSeenAt = lastSeenAt
+        self.isNew = isNew
     }
 }
 

@@ -1,6 +1,6 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogSessions, ActionCatalogMembership,
-/// ActionCatalogRelations and ActionCatalogKeys).
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogProviders, ActionCatalogSessions,
+/// ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -38,6 +38,11 @@ package enum ActionCatalog {
         case .authResetRequest: authResetRequest
         case .authResetConfirm: authResetConfirm
         case .authResetPassword: authResetPassword
+        case .authProviderLogIn: authProviderLogIn
+        case .authProviderLink: authProviderLink
+        case .authProviderUnlink: authProviderUnlink
+        case .authProviderList: authProviderList
+        case .ssoCustomTokenLogIn: ssoCustomTokenLogIn
         case .me: me
         case .authBecome: authBecome
         case .authRotate: authRotate

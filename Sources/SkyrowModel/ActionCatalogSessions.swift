@@ -26,7 +26,9 @@ extension ActionCatalog {
         .authStepUp,
         "Proves once more who the user is, for what takes that; it counts for ten minutes of this session.",
         requirement: .user,
-        parameters: [ActionParameter("password", "The password of the account.", .string(), isRequired: true)],
+        parameters: [
+            ActionParameter("password", "The password of the account; or the token of a provider.", .nullable(.string()))
+        ] + providerToken.map { $0.optional },
         result: .object([JSONMember("elevated_until", .dateTime, isRequired: true)]),
         errors: [.invalidCredentials, .userDisabled],
         cost: .password,

@@ -103,6 +103,12 @@ package struct ActionParameter: Hashable, Sendable {
         self.shape = shape
         self.isRequired = isRequired
     }
+
+    /// The same, which need not be there.
+    var optional: ActionParameter {
+        let isNullable = if case .nullable = shape { true } else { false }
+        return ActionParameter(name, summary, isNullable ? shape : .nullable(shape))
+    }
 }
 
 /// The shape of a JSON value, as much of JSON Schema as the catalog needs.

@@ -30,6 +30,11 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authResetRequest = "auth:reset:request"
     case authResetConfirm = "auth:reset:confirm"
     case authResetPassword = "auth:reset_password"
+    case authProviderLogIn = "auth:provider:login"
+    case authProviderLink = "auth:provider:link"
+    case authProviderUnlink = "auth:provider:unlink"
+    case authProviderList = "auth:provider:list"
+    case ssoCustomTokenLogIn = "sso:custom_token:login"
     case me
     case authBecome = "auth:become"
     case authRotate = "auth:rotate"

@@ -116,5 +116,6 @@ extension ActionCatalog {
         JSONMember("access_token", .string(), isRequired: true),
         JSONMember("last_login_at", .dateTime),
         JSONMember("last_seen_at", .dateTime),
+        JSONMember("is_new", .boolean),
     ])
 }

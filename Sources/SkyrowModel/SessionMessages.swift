@@ -55,7 +55,7 @@ public struct AccountSession: Hashable, Sendable {
     public var lastUsedAt: Timestamp
     /// When it ends by its age; nil means never.
     public var expiresAt: Timestamp?
-    /// What opened it: `signup`, `login`, `password`, `reset` or `master`.
+    /// What opened it: `signup`, `login`, `password`, `reset`, `provider`, `custom_token` or `master`.
     public var createdWith: String?
     /// 1 for a session that was opened with one proof, such as a password; 2 for one with a second factor besides.
     public var level: Int
@@ -115,10 +115,16 @@ package struct BecomeRequest: Hashable, Sendable {
 
 /// `auth:stepup`, decoded.
 package struct StepUpRequest: Hashable, Sendable {
-    package var password: String
+    package var password: String?
+    /// The id token of a provider by which the user logs in.
+    package var token: ProviderToken?
 
     package init(password: String) {
         self.password = password
+    }
+
+    package init(token: ProviderToken) {
+        self.token = token
     }
 }
 

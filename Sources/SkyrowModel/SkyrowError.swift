@@ -34,6 +34,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let responseTimeout = ErrorCode(rawValue: 122)
     public static let deniedArgument = ErrorCode(rawValue: 123)
     public static let recordQueryDenied = ErrorCode(rawValue: 124)
+    public static let notConfigured = ErrorCode(rawValue: 125)
     public static let passwordPolicyViolated = ErrorCode(rawValue: 126)
     public static let userDisabled = ErrorCode(rawValue: 127)
     public static let verificationRequired = ErrorCode(rawValue: 128)
@@ -96,6 +97,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .responseTimeout: "ResponseTimeout",
         .deniedArgument: "DeniedArgument",
         .recordQueryDenied: "RecordQueryDenied",
+        .notConfigured: "NotConfigured",
         .passwordPolicyViolated: "PasswordPolicyViolated",
         .userDisabled: "UserDisabled",
         .verificationRequired: "VerificationRequired",

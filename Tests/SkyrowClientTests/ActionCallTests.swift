@@ -407,6 +407,35 @@ import Testing
         )
     }
 
+    @Test func tokensOfProvidersAreSent() async throws {
+        let new = String(ActionCallTests.account.dropLast()) + #","is_new":true}"#
+        let identity =
+            #"{"provider":"google","subject":"1","profile":{"name":"Ann"},"created_at":"2000-01-01T00:00:00Z"}"#
+        let scripted = ScriptedClient([
+            .result(new), .result(ActionCallTests.account), .result(#"{"status":"OK"}"#), .result(#"{"status":"OK"}"#),
+            .result("[\(identity)]"),
+        ])
+        let client = scripted.client
+        let account = try await client.logIn(provider: "google", idToken: "a.b.c", nonce: "n", accessToken: "at")
+        #expect(account.isNew && client.session?.accessToken == "t2")
+        let device = SessionDevice(id: "d1")
+        let known = try await client.logIn(customToken: "d.e.f", device: device)
+        #expect(!known.isNew)
+        try await client.linkProvider("google", idToken: "a.b.c", nonce: "n")
+        try await client.unlinkProvider("google")
+        let identities = try await client.identities()
+        #expect(identities.map(\.provider) == ["google"] && identities[0].lastUsedAt == nil)
+        #expect(String(decoding: identities[0].profile.utf8, as: UTF8.self) == #"{"name":"Ann"}"#)
+        #expect(
+            (0..<5).map { parameters(scripted, $0) } == [
+                #"auth:provider:login {"provider":"google","id_token":"a.b.c","nonce":"n","provider_access_token":"at"}"#,
+                #"sso:custom_token:login {"token":"d.e.f","device_id":"d1"}"#,
+                #"auth:provider:link {"provider":"google","id_token":"a.b.c","nonce":"n"}"#,
+                #"auth:provider:unlink {"provider":"google"}"#, "auth:provider:list -",
+            ]
+        )
+    }
+
     @Test(arguments: [#"{}"#, #"{"key":"x"}"#, #"{"key":"x","id":"k1","name":"n","kind":"other"}"#])
     func aKeyThatLacksAMemberIsNone(result: String) async {
         let scripted = ScriptedClient([.result(result)])

@@ -25,7 +25,9 @@ import Testing
 
     @Test(arguments: ActionCatalog.all)
     func aCallWithEveryParameterOfTheCatalogIsDecoded(action: ActionDescription) throws {
-        _ = try decode(action, action.parameters.map { ($0.name, example(of: $0, for: action)) })
+        // Two ways to prove who one is exclude each other.
+        let parameters = action.parameters.filter { action.name != .authStepUp || $0.name != "password" }
+        _ = try decode(action, parameters.map { ($0.name, example(of: $0, for: action)) })
     }
 
     @Test(arguments: ActionCatalog.all)
@@ -65,7 +67,8 @@ import Testing
     /// Whether the least call has it: what is required, and one of what is required in the place of each other.
     private func isNeeded(_ parameter: ActionParameter, by action: ActionDescription) -> Bool {
         switch (action.name, parameter.name) {
-        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"), (.sessionRevoke, "ids"):
+        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"), (.sessionRevoke, "ids"),
+            (.authStepUp, "provider"), (.authStepUp, "id_token"), (.authStepUp, "nonce"):
             true
         default: parameter.isRequired
         }

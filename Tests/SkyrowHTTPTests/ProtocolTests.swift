@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
+import SkyrowRemote
 import SkyrowTestSupport
 import Testing
 
@@ -17,23 +18,31 @@ import Testing
 
     @Test func everyExampleIsAnsweredAsTheManualShows() async throws {
         let transport = MemoryMailTransport()
-        try await withService(mail: .toMemory(transport), verification: .optional) { service in
-            var placeholders = ProtocolPlaceholders()
-            for example in manual.examples {
-                // The six digits of the mail that an example before has asked for.
-                for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
-                    guard let number = Int(name.dropFirst(5)) else { continue }
-                    placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+        try await withIdentityProvider { provider in
+            let keys = [CustomTokenKey(TemporaryIdentityProvider.sharedKey)].compactMap(\.self)
+            try await withService(
+                mail: .toMemory(transport),
+                verification: .optional,
+                providers: [try .known(as: "example", provider)],
+                customTokenKeys: keys
+            ) { service in
+                var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
+                for example in manual.examples {
+                    // The six digits of the mail that an example before has asked for.
+                    for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
+                        guard let number = Int(name.dropFirst(5)) else { continue }
+                        placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                    }
+                    let response = try await service.v1(
+                        example.path,
+                        placeholders.fill(example.request),
+                        key: key(of: example.caller, placeholders),
+                        token: try token(of: example.caller, placeholders)
+                    )
+                    let differences = try placeholders.differences(response.body, from: example.response)
+                    #expect(response.status == example.status, "Protocol.md:\(example.line)")
+                    #expect(differences.isEmpty, "Protocol.md:\(example.line)")
                 }
-                let response = try await service.v1(
-                    example.path,
-                    placeholders.fill(example.request),
-                    key: key(of: example.caller, placeholders),
-                    token: try token(of: example.caller, placeholders)
-                )
-                let differences = try placeholders.differences(response.body, from: example.response)
-                #expect(response.status == example.status, "Protocol.md:\(example.line)")
-                #expect(differences.isEmpty, "Protocol.md:\(example.line)")
             }
         }
     }
@@ -133,6 +142,40 @@ extension ProtocolManual {
             return (1...level).contains(count) && line.dropFirst(count).first == " "
         }
         return rest[..<(end ?? rest.endIndex)].joined(separator: "\n")
+    }
+}
+
+extension ProviderConfiguration {
+    /// A provider as clients know it, which knows the application as `app-1`.
+    static func known(as name: String, _ provider: TemporaryIdentityProvider) throws -> ProviderConfiguration {
+        let source = ProviderKeySource(
+            issuer: provider.issuer,
+            address: nil,
+            allowsLoopback: true,
+            fetcher: try WebFetcher(timeout: .seconds(60))
+        )
+        return ProviderConfiguration(
+            name: name,
+            issuers: [provider.issuer],
+            clientIDs: ["app-1"],
+            fetchKeys: { await source.keys() }
+        )
+    }
+}
+
+extension ProtocolPlaceholders {
+    /// Knows the tokens that the manual's examples send.
+    fileprivate init(tokensOf provider: TemporaryIdentityProvider) async throws {
+        self.init()
+        let now = Int(Date().timeIntervalSince1970)
+        let times = #""iat":\#(now),"exp":\#(now + 600)"#
+        let own = #""iss":"\#(provider.issuer)","aud":"app-1",\#(times)"#
+        let kim = #"{"sub":"248289761001","nonce":"n-0S6_WzA2Mj","name":"Kim",\#(own)}"#
+        let mia = #"{"sub":"248289761002","nonce":"Ytr5nV0xBwc",\#(own)}"#
+        let custom = #"{"sub":"staff-7","skyprofile":{"city":"Graz"},\#(times)}"#
+        learn("id-token-1", .string(try await provider.token(kim)))
+        learn("id-token-2", .string(try await provider.token(mia)))
+        learn("custom-token", .string(try await provider.token(custom, "HS256", key: "shared")))
     }
 }
 

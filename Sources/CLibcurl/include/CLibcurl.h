@@ -4,7 +4,8 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
-// libcurl is loaded when it is first needed: it brings eight more libraries and more than 1 MB, and most services send no mail.
+// libcurl is loaded when it is first needed: it brings eight more libraries and more than 1 MB, and most services send no mail
+// and have no providers.
 //
 // Loads libcurl and readies it, once before any other of these is called, and from one thread. NULL when it is there; else what is
 // wrong, to be read before the next call.
@@ -24,4 +25,6 @@ CURLcode skyrow_curl_set_number(CURL *handle, CURLoption option, long value);
 CURLcode skyrow_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
 CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *context);
 CURLcode skyrow_curl_set_progress(CURL *handle, curl_xferinfo_callback progress, void *context);
+CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_write_callback header, void *context);
+CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open, void *context);
 CURLcode skyrow_curl_response_code(CURL *handle, long *code);

@@ -167,17 +167,21 @@ extension ActionService {
     /// What is stored with a session that is opened.
     struct Opening {
         let by: SessionOpening
+        /// By whose word.
+        let provider: String?
         let device: SessionDevice
         let origin: RequestOrigin
         let replaced: [UInt8]?
 
         init(
             _ by: SessionOpening,
+            provider: String? = nil,
             device: SessionDevice = SessionDevice(),
             origin: RequestOrigin,
             replaced: [UInt8]? = nil
         ) {
             self.by = by
+            self.provider = provider
             self.device = device
             self.origin = origin
             self.replaced = replaced
@@ -199,6 +203,7 @@ extension ActionService {
                 expiresAt: expiresAt,
                 limit: configuration.sessionLimit,
                 createdWith: opening.by,
+                provider: opening.provider,
                 device: opening.device,
                 origin: opening.origin,
                 replaced: opening.replaced

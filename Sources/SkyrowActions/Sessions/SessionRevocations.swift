@@ -56,6 +56,7 @@ extension ActionService {
             try await store.keys.purgeRevoked()
             try await purgeAudit()
             try await store.codes.purgeExpired()
+            try await store.identities.purgeUsedTokens()
             let mails = try await store.mails.purge()
             if mails > 0 { observe(.mail(.dead, count: mails)) }
             observe(.purged(sessions: sessions, idempotencyKeys: keys))

@@ -35,13 +35,13 @@ extension ActionService {
             throw CredentialCheck.tokenNotAccepted
         }
         guard !standing.isElevated else { return nil }
-        return Elevation.required(standing.hasPassword ? ["password"] : [])
+        return Elevation.required((standing.hasPassword ? ["password"] : []) + (standing.hasProvider ? ["provider"] : []))
     }
 
     /// `auth:stepup`: has the user prove once more who it is, and returns until when that counts for the session.
     ///
-    /// Throws `105 InvalidCredentials` for another password, after exactly one hash; `131 RateLimited` when too many were
-    /// tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has ended.
+    /// Throws `105 InvalidCredentials` for another password, after exactly one hash, and for the token of a provider that does not
+    /// count, is another user's or was issued longer ago than a proof counts; `131 RateLimited` when too many were tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has ended.
     package func stepUp(
         _ request: StepUpRequest,
         by caller: Caller,
@@ -76,7 +76,10 @@ extension ActionService {
         _ user: UserID,
         from client: ClientKey
     ) async throws(SkyrowError) -> AccountCredentials {
-        let password = try Password.checked(request.password, argument: "password")
+        if let token = request.token {
+            return try await accountProved(by: token, user, from: client)
+        }
+        let password = try Password.checked(request.password ?? "", argument: "password")
         let guess = Guess(user: user, from: client)
         let (found, verdict) = try await judge(password, guess, replacingWeak: false) {
             () async throws(SkyrowError) in

@@ -239,6 +239,50 @@ struct ActionCall: Sendable {
                     )
                 )
             }
+        case .authProviderLogIn:
+            let request = try ProviderLogInRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
+            }
+        case .authProviderLink:
+            let token = try ProviderToken(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                try await service.linkProvider(
+                    token,
+                    by: context.caller,
+                    with: sender.credentials,
+                    from: sender.client,
+                    origin: context.origin
+                )
+                return .status
+            }
+        case .authProviderUnlink:
+            let provider = try ProviderToken.provider(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                try await service.unlinkProvider(
+                    provider,
+                    by: context.caller,
+                    with: context.sender.credentials,
+                    origin: context.origin
+                )
+                return .status
+            }
+        case .authProviderList:
+            self.init { service, context async throws(SkyrowError) in
+                .identities(try await service.identities(by: context.caller))
+            }
+        case .ssoCustomTokenLogIn:
+            let request = try CustomTokenRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(
+                    try await service.logIn(request, from: context.sender.client, origin: context.origin) {
+                        json throws(SkyrowError) in
+                        guard json.isObject else { return [] }
+                        return try ProfileFields.read(json, rules: rules)
+                    }
+                )
+            }
         case .me:
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender

@@ -25,6 +25,9 @@ extension DoctorCheck {
                 SELECT 'one-time codes', count(*)::text FROM \(scope.schema)._code
                 WHERE link_expires_at < now() - interval '2 days'
                 UNION ALL
+                SELECT 'used tokens of providers', count(*)::text FROM \(scope.schema)._used_token
+                WHERE expires_at < now() - interval '1 day'
+                UNION ALL
                 SELECT 'mails', count(*)::text FROM \(scope.schema)._mail
                 WHERE state IN ('sent', 'dropped') AND created_at < now() - interval '25 hours'
                     OR state = 'waiting' AND created_at < now() - interval '50 hours'

@@ -7,12 +7,9 @@ package final class SMTPTransport: MailTransport {
     private let server: SMTPServer
     private let thread = DispatchQueue(label: "skyrow.mail")
 
-    /// What is wrong with libcurl, which is loaded once in the life of the process; nil when it can be used.
-    private static let fault = skyrow_curl_load().map { String(cString: $0) }
-
     /// Throws ``MailFailure`` where libcurl cannot be loaded.
     package init(_ server: SMTPServer) throws(MailFailure) {
-        if let fault = SMTPTransport.fault {
+        if let fault = Libcurl.fault {
             throw MailFailure(
                 .transient,
                 "Mail is sent with libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
@@ -59,7 +56,7 @@ private final class SMTPTransfer: Sendable {
         defer { skyrow_curl_free(handle) }
         let failed = setUp(handle, recipients)
         guard failed == CURLE_OK else {
-            return .failure(MailFailure(.transient, "libcurl refused an option: \(SMTPTransfer.text(failed))"))
+            return .failure(MailFailure(.transient, "libcurl refused an option: \(Libcurl.text(failed))"))
         }
         // This object outlives the call, in which alone libcurl uses the pointers to it.
         let outcome = withExtendedLifetime(self) { skyrow_curl_perform(handle) }
@@ -148,12 +145,8 @@ private final class SMTPTransfer: Sendable {
         let said = response > 0 ? " The server responded with \(response)." : ""
         return MailFailure(
             isRefused ? .permanent : .transient,
-            "Mail is not accepted by \(server.host):\(server.port): \(SMTPTransfer.text(code)).\(said)"
+            "Mail is not accepted by \(server.host):\(server.port): \(Libcurl.text(code)).\(said)"
         )
-    }
-
-    private static func text(_ code: CURLcode) -> String {
-        skyrow_curl_text(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 }
 

@@ -216,6 +216,12 @@ enum MetricCatalog {
             ["application", "outcome"],
             "Mails by what became of them: `sent`, `dropped` (no account has the address), `retried`, `dead`."
         ),
+        Entry(
+            "skyrow_provider_keys_total",
+            .counter,
+            ["application", "outcome"],
+            "Times that the keys of a provider were `fetched`, or that this `failed`."
+        ),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
         Entry(
             "skyrow_purged_idempotency_keys_total",

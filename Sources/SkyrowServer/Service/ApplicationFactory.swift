@@ -91,6 +91,8 @@ struct ApplicationFactory: Sendable {
         try await store.prepare()
         var configuration = ServiceConfiguration(name == .default ? keys : nil, settings)
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
+        configuration.providers = try settings.providers.configuration(isDevelopment: settings.records.isDevelopment)
+        configuration.customTokenKeys = settings.providers.customTokenKeys
         let actions = ActionService(
             store: store,
             configuration: configuration,

@@ -49,6 +49,13 @@ package struct Setting<Value: Sendable>: AnySetting {
         return copy
     }
 
+    /// This setting, of which each application has its own value or none: that of the service is the default application's alone.
+    var ofEachApplication: Setting {
+        var copy = ofApplications
+        copy.row.isInherited = false
+        return copy
+    }
+
     /// This setting, never printed, and read from a file as well.
     package func secret(hasFlag: Bool) -> Setting {
         var copy = self
@@ -89,6 +96,8 @@ package struct SettingRow: Hashable, Sendable {
     package var reloads = false
     /// Whether each application may have a value of its own.
     package var isOfApplications = false
+    /// Whether the service's value holds for the applications that have none of their own.
+    var isInherited = true
 
     /// `--maximum-body`
     package var flag: String? { hasFlag ? "--\(name)" : nil }
@@ -101,13 +110,16 @@ package struct SettingRow: Hashable, Sendable {
     /// What names the file that holds a secret; nil for all other settings.
     package var fileRow: SettingRow? {
         guard isSecret else { return nil }
-        return SettingRow(
+        var row = SettingRow(
             name: "\(name)-file",
             kind: .file,
             expectation: "the path of a file",
             defaultValue: "",
             sentence: "A file that holds `\(name)` and nothing else, such as a secret of Docker or Kubernetes."
         )
+        row.isOfApplications = isOfApplications
+        row.isInherited = isInherited
+        return row
     }
 }
 

@@ -73,6 +73,7 @@ package struct SettingSources: Sendable {
             }
             if let text = application.stored[row.name] { return (Found(text: text, origin: .table(name)), 0) }
         }
+        guard application == nil || row.isInherited else { return nil }
         let texts: [(text: String?, origin: SettingOrigin)] = [
             (flags[row.name], .flag("--\(row.name)")),
             (environment[row.variable], .environment(row.variable)),

@@ -12,6 +12,7 @@ package struct SettingsTable: Sendable {
     package let records = RecordSettings()
     package let accounts = AccountSettings()
     package let mail = MailSettings()
+    package let providers = ProviderSettings()
     package let rateLimits = RateLimitSettings()
     package let pools = PoolSettings()
     package let times = TimeSettings()

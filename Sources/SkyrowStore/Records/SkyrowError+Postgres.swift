@@ -92,7 +92,7 @@ extension SkyrowError {
     }
 
     static let databaseUnavailable = SkyrowError(.overloaded, "The database is not available; try again in a moment.")
-    static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
+    package static let unexpected = SkyrowError(.unexpectedError, "The service failed; its log says why.")
 
     /// The schema is not the one that a statement was made for.
     package static let schemaMoved = SkyrowError(

@@ -7,12 +7,23 @@ package struct NewAccount: Sendable {
     package var passwordHash: String?
     /// The fields of the `user` record, login keys among them.
     package var profile: [(name: FieldName, value: RecordValue)]
+    /// By which account of a provider the user logs in, if by any.
+    package var identity: ProvenIdentity?
 
-    package init(id: UserID, passwordHash: String?, profile: [(name: FieldName, value: RecordValue)]) {
+    package init(
+        id: UserID,
+        passwordHash: String?,
+        profile: [(name: FieldName, value: RecordValue)],
+        identity: ProvenIdentity? = nil
+    ) {
         self.id = id
         self.passwordHash = passwordHash
         self.profile = profile
+        self.identity = identity
     }
+
+    /// Whether it is not anonymous.
+    var isRegistered: Bool { passwordHash != nil || identity != nil }
 }
 
 /// A session to be stored; its token is known by its hash alone.
@@ -24,6 +35,8 @@ package struct NewSession: Sendable {
     package var limit: Int
     /// What opens it; nil where it does not matter.
     package var createdWith: SessionOpening?
+    /// By whose word, for the audit log.
+    package var provider: String?
     package var device: SessionDevice
     package var origin: RequestOrigin
     /// The session in whose place it comes: its device is that of the new one, unless that has one of its own.
@@ -34,6 +47,7 @@ package struct NewSession: Sendable {
         expiresAt: Timestamp?,
         limit: Int = .max,
         createdWith: SessionOpening? = nil,
+        provider: String? = nil,
         device: SessionDevice = SessionDevice(),
         origin: RequestOrigin = RequestOrigin(),
         replaced: [UInt8]? = nil
@@ -42,6 +56,7 @@ package struct NewSession: Sendable {
         self.expiresAt = expiresAt
         self.limit = limit
         self.createdWith = createdWith
+        self.provider = provider
         self.device = device
         self.origin = origin
         self.replaced = replaced
@@ -56,6 +71,10 @@ package enum SessionOpening: String, Hashable, Sendable {
     case password
     /// A new password, set by a code of a mail.
     case reset
+    /// The id token of a provider.
+    case provider
+    /// A token of the application's own server.
+    case customToken = "custom_token"
     /// The master key, for a user.
     case master
 }

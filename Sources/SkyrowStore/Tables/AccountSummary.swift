@@ -10,6 +10,8 @@ package struct AccountSummary: Hashable, Sendable {
     package var roles: [RoleName]
     package var isAdministrator: Bool
     package var hasPassword: Bool
+    /// The providers by which it logs in, sorted.
+    package var providers: [String]
     /// Whether it is disabled at this moment.
     package var isDisabled: Bool
     /// Also one that is over.
@@ -26,6 +28,7 @@ package struct AccountSummary: Hashable, Sendable {
         roles: [RoleName] = [],
         isAdministrator: Bool = false,
         hasPassword: Bool = true,
+        providers: [String] = [],
         isDisabled: Bool = false,
         suspension: AccountSuspension? = nil,
         createdAt: Timestamp? = nil,
@@ -38,6 +41,7 @@ package struct AccountSummary: Hashable, Sendable {
         self.roles = roles
         self.isAdministrator = isAdministrator
         self.hasPassword = hasPassword
+        self.providers = providers
         self.isDisabled = isDisabled
         self.suspension = suspension
         self.createdAt = createdAt
@@ -111,7 +115,11 @@ extension UserTable {
                         AND NOT (\(UserTable.isDisabled))
                 ),
                 ARRAY[\(keys.joined(separator: ", "))]::text[],
-                \(UserTable.isDisabled)
+                \(UserTable.isDisabled),
+                ARRAY(
+                    SELECT identity.provider FROM \(schema)._identity AS identity
+                    WHERE identity.user_id = account.id ORDER BY identity.provider
+                )
             FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
             WHERE \(condition)
             ORDER BY account.created_at DESC, account.id
@@ -130,6 +138,7 @@ extension AccountSummary {
             roles: try result.decode(row: row, column: 1),
             isAdministrator: try result.decode(row: row, column: 2),
             hasPassword: try result.decode(row: row, column: 3),
+            providers: try result.decode(row: row, column: 13),
             isDisabled: try result.decode(row: row, column: 12),
             suspension: try AccountSuspension(result, row: row, column: 4),
             createdAt: try Timestamp(result, row: row, column: 7),

@@ -28,6 +28,8 @@ package struct AuditEvent: Hashable, Sendable {
         case master
         /// A password was not judged because too many were tried before.
         case lockout
+        case providerLink = "provider.link"
+        case providerUnlink = "provider.unlink"
         case keyCreate = "key.create"
         case keyRotate = "key.rotate"
         case keyRevoke = "key.revoke"

@@ -314,7 +314,8 @@ extension UserTable {
     /// Sets the password of the account that a code of the kind `reset` is for, which uses the code, ends every session and
     /// proves the address; nil when the code does not count.
     ///
-    /// The account's epoch moves, so of two statements with one code the later one finds it void.
+    /// The account's epoch moves, so of two statements with one code the later one finds it void. Where nothing had proved the
+    /// address before, providers that were linked are so no more: who linked them need not be who has the address.
     ///
     /// - Parameters:
     ///   - session: opened, if there is one; it says what is recorded.
@@ -356,6 +357,17 @@ extension UserTable {
                     FROM \(schema)._code AS code JOIN account ON account.id = code.user_id
                     WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
                     """
+                ),
+                ("unlinked", store.identities.removalOfUnproven(proof)),
+                (
+                    "unlinking",
+                    AuditEvent(.providerUnlink, by: .itself, from: session?.origin ?? event?.origin ?? RequestOrigin())
+                        .insertion(
+                            into: schema,
+                            from: "unlinked",
+                            user: "unlinked.user_id",
+                            data: "jsonb_build_object('provider', unlinked.provider)"
+                        )
                 ),
             ] + [recorded].compactMap(\.self)
         )

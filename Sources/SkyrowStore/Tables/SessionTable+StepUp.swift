@@ -5,6 +5,8 @@ internal import SkyrowPostgres
 package struct StepUpStanding: Hashable, Sendable {
     package let isElevated: Bool
     package let hasPassword: Bool
+    /// Whether the user logs in by a provider.
+    package let hasProvider: Bool
 }
 
 extension SessionTable {
@@ -25,7 +27,10 @@ extension SessionTable {
             let schema = store.schema
             let result = try await store.client.read(
                 """
-                SELECT \(SessionTable.isElevated), account.password_hash IS NOT NULL
+                SELECT \(SessionTable.isElevated), account.password_hash IS NOT NULL, EXISTS (
+                    SELECT FROM \(schema)._identity AS identity
+                    WHERE identity.user_id = account.id AND identity.provider <> \(AccountIdentity.customToken)
+                )
                 FROM \(schema)._user AS account LEFT JOIN \(schema)._session AS session
                     ON session.user_id = account.id AND session.epoch = account.epoch
                         AND \(SessionTable.has(tokenHash ?? []))
@@ -35,7 +40,8 @@ extension SessionTable {
             guard !result.isEmpty else { return nil }
             return StepUpStanding(
                 isElevated: try result.decode(row: 0, column: 0),
-                hasPassword: try result.decode(row: 0, column: 1)
+                hasPassword: try result.decode(row: 0, column: 1),
+                hasProvider: try result.decode(row: 0, column: 2)
             )
         }
     }

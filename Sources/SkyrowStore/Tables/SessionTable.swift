@@ -93,7 +93,7 @@ package struct SessionTable: Sendable {
                     ARRAY(
                         SELECT carried.name FROM \(schema)._user_group AS carried
                         WHERE carried.user_id = account.id ORDER BY carried.name
-                    ), \(UserTable.isRegistered("account")), \(SessionTable.isElevated)
+                    ), \(UserTable.isRegistered("account", in: schema)), \(SessionTable.isElevated)
                 FROM \(schema)._session AS session
                 JOIN \(schema)._user AS account ON account.id = session.user_id
                 LEFT JOIN LATERAL (

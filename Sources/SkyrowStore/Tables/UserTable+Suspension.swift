@@ -8,22 +8,23 @@ extension UserTable {
 
     /// Disables an account and revokes its sessions; false when there is none of that id.
     ///
-    /// The sessions of an account without a password are kept: they are refused while it is disabled, and no new one could be opened
+    /// The sessions of an anonymous account are kept: they are refused while it is disabled, and no new one could be opened
     /// afterwards. Triggers notify every process.
     package func suspend(
         _ id: UserID,
         _ suspension: AccountSuspension,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
+        let isRegistered = UserTable.isRegistered("account", in: store.schema)
+        return try await store.reporting {
             try await !store.client.write(
                 """
                 WITH account AS (
                 UPDATE \(store.schema)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
-                    token_valid_since = CASE WHEN account.password_hash IS NULL THEN account.token_valid_since ELSE now() END,
-                    epoch = CASE WHEN account.password_hash IS NULL THEN account.epoch ELSE account.epoch + 1 END
+                    token_valid_since = CASE WHEN \(isRegistered) THEN now() ELSE account.token_valid_since END,
+                    epoch = CASE WHEN \(isRegistered) THEN account.epoch + 1 ELSE account.epoch END
                 WHERE account.id = \(id) RETURNING account.id
                 )\(recording(event))
                 SELECT FROM account

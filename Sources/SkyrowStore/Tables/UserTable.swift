@@ -10,7 +10,7 @@ package struct UserTable: Sendable {
     /// Makes an account with its profile, its default roles and a first session if it is to have one, in one statement.
     ///
     /// The profile's fields must exist (``RecordStore/createMissingSchema(for:)``). Throws `109 Duplicated` when the id or a login
-    /// key is taken; `info.arguments` names the key. Throws `123 DeniedArgument` for fields that one who signs up may not set.
+    /// key is taken; `info.arguments` names the key, and there is none for an identity. Throws `123 DeniedArgument` for fields that one who signs up may not set.
     ///
     /// - Parameters:
     ///   - event: what is recorded of an account that is made without a session.
@@ -28,7 +28,7 @@ package struct UserTable: Sendable {
                 let creator: FieldAccess =
                     session == nil && event.actor == .operator
                     ? .unrestricted
-                    : .audience(Audience(user: account.id, isRegistered: account.passwordHash != nil))
+                    : .audience(Audience(user: account.id, isRegistered: account.isRegistered))
                 let given = account.profile.filter { $0.value != .null }.map(\.name)
                 let denied = table.rules.fields.refusedInNew(given, by: creator)
                 guard denied.isEmpty else { throw SkyrowError.fieldsDenied(denied) }
@@ -45,14 +45,15 @@ package struct UserTable: Sendable {
                 }
                 // Signing up logs in, so that the first login has a time before it.
                 let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
-                let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
+                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, isNew: true)))" } ?? ""
                 let recorded: SQL
                 if let session {
-                    recorded = recording(of: session)
+                    recorded = recording(of: session, isNew: true)
                 } else {
                     let insertion = event.insertion(into: schema, from: "account", user: "account.id")
                     recorded = ", recorded AS (\(insertion))"
                 }
+                let linked: SQL = account.identity.map { ", linked AS (\(store.identities.insertion(of: $0)))" } ?? ""
                 let statement: SQL =
                     """
                     WITH "r" AS (
@@ -61,18 +62,20 @@ package struct UserTable: Sendable {
                     ), account AS (
                         INSERT INTO \(schema)._user (id, password_hash, last_login_at, last_seen_at)
                         VALUES (\(account.id), \(account.passwordHash as String?), \(loggedIn)) RETURNING id, epoch
-                    )\(opened)\(recorded), given AS (
+                    )\(linked)\(opened)\(recorded), given AS (
                         INSERT INTO \(schema)._user_role (user_id, role)
                         SELECT \(account.id), role.name FROM \(schema)._role AS role
                         WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
                     SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
-                        \(account.passwordHash != nil)
+                        \(account.isRegistered)
                     FROM "r"
                     """
                 do {
                     return try SignedInAccount(try await store.client.write(statement), table)
+                } catch let error as PostgresError where error.isTakenIdentity {
+                    throw SkyrowError.identityTaken
                 } catch let error as PostgresError where error.sqlState == .uniqueViolation {
                     throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
                 }
@@ -138,6 +141,37 @@ package struct UserTable: Sendable {
             updating: """
                 UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
                 WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
+                """,
+            isLogIn: true,
+            session: session,
+            ended: surplus(beyond: session.limit)
+        )
+    }
+
+    /// Opens a session for one whom a provider has named; nil when the identity is the account's no more, or the account is
+    /// disabled.
+    ///
+    /// Whatever unlinks an identity locks the account first, as this does, so that of both the later one sees what the other has
+    /// done.
+    package func logIn(
+        with identity: ProvenIdentity,
+        as id: UserID,
+        session: NewSession
+    ) async throws(SkyrowError) -> SignedInAccount? {
+        try await signIn(
+            after: [
+                (
+                    "locked",
+                    """
+                    SELECT account.id FROM \(schema)._user AS account
+                    WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled)) FOR NO KEY UPDATE
+                    """
+                ),
+                ("used", store.identities.use(of: identity, where: "identity.user_id = locked.id", from: "locked")),
+            ],
+            updating: """
+                UPDATE \(schema)._user AS account SET last_login_at = now(), last_seen_at = now()
+                FROM used WHERE account.id = used.user_id
                 """,
             isLogIn: true,
             session: session,
@@ -229,8 +263,11 @@ package struct UserTable: Sendable {
     /// Of statements that change one account at once, each waits for the one before and then looks at the row as that
     /// left it, so a condition on `account` holds at the moment of the commit.
     ///
-    /// - Parameter further: what else is done to `account`, each part under a name.
+    /// - Parameters:
+    ///   - former: parts that the update refers to, each under a name.
+    ///   - further: what else is done to `account`, each part under a name.
     func signIn(
+        after former: [(name: SQL, part: SQL)] = [],
         updating update: SQL,
         isLogIn: Bool,
         session: NewSession?,
@@ -251,14 +288,16 @@ package struct UserTable: Sendable {
                     } else {
                         "SELECT profile.* FROM \(table.qualifiedName) AS profile JOIN account ON profile._id = account.id"
                     }
-                let opened: SQL = session.map { ", session AS (\(insertion(of: $0)))" } ?? ""
+                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, isNew: false)))" } ?? ""
                 var closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
                 for (name, part) in further { closed += ", \(name) AS (\(part))" }
-                let recorded: SQL = session.map { recording(of: $0) } ?? ""
+                let recorded: SQL = session.map { recording(of: $0, isNew: false) } ?? ""
+                var begun: SQL = ""
+                for (name, part) in former { begun += "\(name) AS (\(part)), " }
                 // Every part sees the account as it was before the statement.
                 let result = try await store.client.write(
                     """
-                    WITH account AS (
+                    WITH \(begun)account AS (
                         \(update) RETURNING account.id, account.epoch
                     ), "r" AS (
                         \(profile)
@@ -269,7 +308,7 @@ package struct UserTable: Sendable {
                             SELECT carried.name FROM \(schema)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
-                        \(UserTable.isRegistered("before")), before.last_login_at, before.last_seen_at
+                        \(UserTable.isRegistered("before", in: schema)), before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
                 )
@@ -279,7 +318,9 @@ package struct UserTable: Sendable {
     }
 
     /// Inserts a session of `account`, a part of the statement that holds the account's row.
-    private func insertion(of session: NewSession) -> SQL {
+    ///
+    /// - Parameter isNew: whether the account is made with it.
+    private func insertion(of session: NewSession, isNew: Bool) -> SQL {
         // What a deletion in the same statement takes away is still to be seen here.
         let replaced: SQL =
             session.replaced.map {
@@ -293,7 +334,7 @@ package struct UserTable: Sendable {
                 "coalesce(\(session.device.name as String?), session.device_name)"
             )
         // One who has just signed up has nothing more to prove.
-        let elevatedUntil: SQL = session.createdWith == .signUp ? SessionTable.elevation : "NULL"
+        let elevatedUntil: SQL = isNew ? SessionTable.elevation : "NULL"
         return """
             INSERT INTO \(schema)._session (
                 token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with,
@@ -309,7 +350,9 @@ package struct UserTable: Sendable {
     }
 
     /// Stores with what a session of `account` was opened.
-    private func recording(of session: NewSession) -> SQL {
+    ///
+    /// - Parameter isNew: whether the account is made with it.
+    private func recording(of session: NewSession, isNew: Bool) -> SQL {
         guard let opening = session.createdWith else { return "" }
         let event: AuditEvent =
             switch opening {
@@ -317,13 +360,15 @@ package struct UserTable: Sendable {
             case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .password: AuditEvent(.password, by: .itself, from: session.origin)
             case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
+            case .provider, .customToken: AuditEvent(isNew ? .signUp : .logIn, by: .itself, from: session.origin)
             case .master: AuditEvent(.master, by: .master, from: session.origin)
             }
         let insertion = event.insertion(
             into: schema,
             from: "account CROSS JOIN session",
             user: "account.id",
-            session: "session.id"
+            session: "session.id",
+            data: session.provider.map { "jsonb_build_object('provider', \($0)::text)" } ?? "NULL"
         )
         return ", recorded AS (\(insertion))"
     }
@@ -341,12 +386,17 @@ package struct UserTable: Sendable {
             """
     }
 
-    /// The sorted names, the same with those of the roles that contain them, and whether one of these is an administrator's.
-    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password.
-    static func isRegistered(_ account: SQLIdentifier) -> SQL {
-        "\(account).password_hash IS NOT NULL"
+    /// Whether an account, a row of `_user`, is not anonymous: an anonymous one has its token alone, until it gets a password or
+    /// is linked with a provider.
+    static func isRegistered(_ account: SQLIdentifier, in schema: SQLIdentifier) -> SQL {
+        """
+        (\(account).password_hash IS NOT NULL OR EXISTS (
+            SELECT FROM \(schema)._identity AS identity WHERE identity.user_id = \(account).id
+        ))
+        """
     }
 
+    /// The sorted names, the same with those of the roles that contain them, and whether one of these is an administrator's.
     private func roles(_ given: SQL) -> SQL {
         let held = store.roles.held(from: given)
         return """

@@ -21,7 +21,9 @@ package enum ActionResult: Sendable {
     case auth(AuthResult)
     /// `auth:verify:request`, `auth:reset:request`
     case codeTicket(CodeTicket)
-    /// `{"status":"OK"}`: `auth:logout`, `role:delete`, `key:revoke`
+    /// `auth:provider:list`
+    case identities([AccountIdentity])
+    /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
@@ -81,9 +83,9 @@ extension JSONWriter {
             case .membership(.relationPage(let page)):
                 relationOutcomes(page.users)
                 relationInfo(page)
-            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .status,
-                .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema, .index,
-                .indexes,
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
+                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema,
+                .index, .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
                 self.result(result)
             }
@@ -135,6 +137,7 @@ extension JSONWriter {
         case .explanation(let explanation): self.explanation(explanation)
         case .auth(let auth): authResult(auth)
         case .codeTicket(let ticket): codeTicket(ticket)
+        case .identities(let identities): self.identities(identities)
         case .status:
             beginObject()
             key("status")

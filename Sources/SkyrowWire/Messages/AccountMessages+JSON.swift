@@ -22,21 +22,34 @@ extension SignUpRequest {
     package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
         try refuseProvider(parameters)
-        var fields = DraftFields()
-        if let profile = try parameters.object("profile") {
-            guard profile.source.count <= WireLimits.recordBytes else {
-                throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
-            }
-            for (key, value) in profile.members where key.firstByte != UInt8(ascii: "_") {
-                if let name = key.string, !name.isEmpty { try fields.append(name, value, rules: rules) }
-            }
-        }
         self.init(
             authData: try loginData(parameters) ?? [:],
             password: try parameters.string("password"),
-            profile: fields.list,
+            profile: try parameters.object("profile").map { json throws(SkyrowError) in
+                try ProfileFields.read(json, rules: rules)
+            } ?? [],
             device: try SessionDevice(parameters)
         )
+    }
+}
+
+/// The fields of profiles as they come with sign-ups and in tokens.
+package enum ProfileFields {
+    /// Reads an object; members that are empty or begin with `_` are dropped.
+    ///
+    /// Throws `132 PayloadTooLarge` and `108 InvalidArgument`.
+    package static func read(
+        _ json: JSONView,
+        rules: ReadingRules
+    ) throws(SkyrowError) -> [(name: FieldName, value: RecordValue)] {
+        guard json.source.count <= WireLimits.recordBytes else {
+            throw SkyrowError(.payloadTooLarge, "A record is at most \(WireLimits.recordBytes) bytes of JSON.")
+        }
+        var fields = DraftFields()
+        for (key, value) in json.members where key.firstByte != UInt8(ascii: "_") {
+            if let name = key.string, !name.isEmpty { try fields.append(name, value, rules: rules) }
+        }
+        return fields.list
     }
 }
 

@@ -115,6 +115,10 @@ extension JSONWriter {
             key("last_seen_at")
             timestamp(lastSeenAt)
         }
+        if let isNew = result.isNew {
+            key("is_new")
+            boolean(isNew)
+        }
         endObject()
     }
 

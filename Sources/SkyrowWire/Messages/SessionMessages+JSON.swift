@@ -23,10 +23,19 @@ extension BecomeRequest {
 }
 
 extension StepUpRequest {
-    /// Reads `auth:stepup`.
+    /// Reads `auth:stepup`: a password, or the token of a provider.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        self.init(password: try parameters.required("password", parameters.string("password")))
+        let password = try parameters.string("password")
+        guard parameters["provider"] != nil || parameters["id_token"] != nil else {
+            self.init(password: try parameters.required("password", password))
+            return
+        }
+        let token = try ProviderToken(parameters: json)
+        guard password == nil else {
+            throw .invalidArgument("Send either a password or the token of a provider.", "password", "id_token")
+        }
+        self.init(token: token)
     }
 }
 
@@ -139,9 +148,15 @@ extension JSONWriter {
 
     /// The parameters of `auth:stepup`.
     package func stepUpParameters(_ request: StepUpRequest) {
+        if let token = request.token {
+            providerTokenParameters(token)
+            return
+        }
         beginObject()
-        key("password")
-        string(request.password)
+        if let password = request.password {
+            key("password")
+            string(password)
+        }
         endObject()
     }
 

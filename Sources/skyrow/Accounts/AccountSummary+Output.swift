@@ -17,6 +17,7 @@ extension AccountSummary {
                 ? "none" : roles.map(\.rawValue).joined(separator: ", ") + (isAdministrator ? " (administrator)" : ""),
         ])
         rows.append(["state", state])
+        if !providers.isEmpty { rows.append(["providers", providers.joined(separator: ", ")]) }
         if isDisabled, let message = suspension?.message { rows.append(["message", message]) }
         rows.append(["sessions", decimal(sessionCount)])
         for (name, instant) in [("created", createdAt), ("last login", lastLoginAt), ("last seen", lastSeenAt)] {
@@ -63,6 +64,8 @@ extension AccountSummary {
         writer.boolean(isAdministrator)
         writer.key("has_password")
         writer.boolean(hasPassword)
+        writer.key("providers")
+        writer.strings(providers)
         writer.key("disabled")
         writer.boolean(isDisabled)
         if isDisabled, let message = suspension?.message {

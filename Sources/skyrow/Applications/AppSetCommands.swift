@@ -28,7 +28,8 @@ struct AppSetCommand: AsyncParsableCommand {
             try application.requireOwnSettings()
             let setting = try ownSetting(setting)
             guard setting.read(value) != nil else {
-                throw ToolError.usage("\(setting.row.name) must be \(setting.row.expectation); it is '\(value)'.")
+                let given = setting.row.isSecret ? "" : "; it is '\(value)'"
+                throw ToolError.usage("\(setting.row.name) must be \(setting.row.expectation)\(given).")
             }
             try await application.change { registry, name throws(SkyrowError) in
                 try await registry.set(setting.row.name, to: value, of: name)

@@ -78,6 +78,11 @@ enum ApplicationText {
         application.isDisabled ? "disabled" : "enabled"
     }
 
+    /// The value of a setting, unless it is a secret.
+    static func shown(_ value: String, of setting: String) -> String {
+        SettingsTable.rows.contains { $0.name == setting && $0.isSecret } ? "<secret>" : value
+    }
+
     static func text(_ application: RegisteredApplication, _ settings: [String: String]) -> String {
         var rows = [
             ["name", application.name.rawValue], ["schema", application.schema.name], ["state", state(application)],
@@ -87,7 +92,7 @@ enum ApplicationText {
             let end = key.expiresAt.map { ", ends \($0.rfc3339)" } ?? ""
             rows.append(["\(key.kind.rawValue) key", "\(key.hint)…, made \(key.createdAt.rfc3339)\(end)"])
         }
-        for (name, value) in settings.sorted(by: { $0.key < $1.key }) { rows.append([name, value]) }
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) { rows.append([name, shown(value, of: name)]) }
         return textTable(rows)
     }
 
@@ -136,7 +141,9 @@ extension RegisteredApplication {
         writer.endArray()
         writer.key("settings")
         writer.beginObject()
-        for (name, value) in settings.sorted(by: { $0.key < $1.key }) { writer.member(name, value) }
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
+            writer.member(name, ApplicationText.shown(value, of: name))
+        }
         writer.endObject()
     }
 }

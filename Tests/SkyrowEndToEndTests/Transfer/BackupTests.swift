@@ -60,6 +60,8 @@ import Testing
         INSERT INTO _code (
             kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
         ) VALUES ('reset', '\x01', '\x02', 'ann', 0, 'ann@example.org', '', '\x03', '\x04', now() + '1 h', now() + '15 min');
+        INSERT INTO _identity (provider, subject, user_id, profile) VALUES ('google', '1', 'ann', '{"name": "Ann"}');
+        INSERT INTO _used_token VALUES (sha256('1'), now() + interval '1 h');
         INSERT INTO _mail (kind, user_id, target, language, digits) VALUES ('reset', 'ann', 'ann@example.org', '', '012345');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';

@@ -23,6 +23,8 @@ import Testing
                 INSERT INTO _code (
                     kind, address_key, id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
                 ) VALUES ('reset', '1', '1', 0, '', '', '1', '1', now() - interval '3 days', now() - interval '3 days');
+                INSERT INTO _used_token VALUES
+                    (sha256('1'), now() - interval '2 days'), (sha256('2'), now() - interval '2 hours');
                 INSERT INTO _mail (kind, language, state, created_at) VALUES
                     ('reset', '', 'sent', now() - interval '2 days'), ('reset', '', 'waiting', now() - interval '3 days'),
                     ('reset', '', 'dead', now() - interval '3 days'), ('reset', '', 'sent', now());
@@ -35,6 +37,7 @@ import Testing
                     "1 counts of guesses were not removed for a day.",
                     "1 places of former logins were not removed for a day.",
                     "1 one-time codes were not removed for a day.",
+                    "1 used tokens of providers were not removed for a day.",
                     "2 mails were not removed for a day.",
                 ]
             )

@@ -1,0 +1,108 @@
+package import SkyrowCrypto
+import SkyrowJSON
+import SkyrowModel
+
+/// A key that a server of the application's own signs tokens with.
+package struct CustomTokenKey: Sendable {
+    /// nil where tokens need not name it.
+    package let id: String?
+    /// The one algorithm that it is for, whatever a token says.
+    package let algorithm: SignatureAlgorithm
+    package let key: VerificationKey
+
+    /// The algorithms that keys are for.
+    package static let algorithms: [SignatureAlgorithm] = [.hs256, .rs256, .es256]
+
+    /// Reads `HS256:<base64>` or `name=ES256:<base64>`: the secret, or the public key as a PEM file has it between its first line and
+    /// its last. nil for any other text, and for a key of another kind or a weak one.
+    package init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let head = text[..<colon].split(separator: "=", omittingEmptySubsequences: false)
+        guard (1...2).contains(head.count), let name = head.last, let algorithm = SignatureAlgorithm(rawValue: String(name)),
+            Self.algorithms.contains(algorithm), let bytes = decodeBase64(Array(text[text.index(after: colon)...].utf8))
+        else { return nil }
+        if head.count == 2 {
+            let isName = (1...64).contains(head[0].utf8.count) && head[0].utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            guard isName else { return nil }
+            id = String(head[0])
+        } else {
+            id = nil
+        }
+        guard
+            let key = algorithm == .hs256
+                ? VerificationKey(secret: bytes) : VerificationKey(subjectPublicKeyInfo: bytes),
+            key.fits(algorithm)
+        else { return nil }
+        self.algorithm = algorithm
+        self.key = key
+    }
+
+    /// Whether the token is signed with this key, by its algorithm.
+    func hasSigned(_ token: SignedToken) -> Bool {
+        guard token.algorithm == algorithm.rawValue else { return false }
+        if let id, let named = token.keyID, !id.isSameText(as: named) { return false }
+        return key.isSignature(token.signature, of: token.message, algorithm)
+    }
+}
+
+/// What a custom token claims.
+struct CustomTokenClaims: Sendable {
+    /// How long a token may count, in seconds.
+    static let maximumLifetime = 3600.0
+
+    var subject: String
+    /// In seconds since 1970, as the other.
+    var expires: Double
+    var issued: Double
+    /// The token's own id, with which it counts once.
+    var id: String?
+    /// The fields of `skyprofile`.
+    var profile: [(name: FieldName, value: RecordValue)]
+
+    /// Reads the claims and judges them; throws ``TokenFault``, and what `readProfile` throws in the place of its result.
+    ///
+    /// - Parameter now: in seconds since 1970.
+    init(
+        _ json: JSONView,
+        at now: Double,
+        readProfile: (JSONView) throws(TokenFault) -> [(name: FieldName, value: RecordValue)]
+    ) throws(TokenFault) {
+        subject = try json.claim("sub") { $0.string.flatMap { $0.isName ? $0 : nil } }
+        expires = try json.claim("exp", \.numericDate)
+        issued = try json.claim("iat", \.numericDate)
+        id = try json.optionalClaim("jti") { $0.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil } }
+        profile = try json["skyprofile"].map(readProfile) ?? []
+        guard now < expires + IDTokenRules.skew else { throw .expired }
+        guard issued <= now + IDTokenRules.skew else { throw .early }
+        guard expires - issued <= Self.maximumLifetime else { throw .age }
+    }
+
+    /// What stands for a token that is used.
+    static func useHash(of id: String) -> [UInt8] {
+        SHA256.hash(of: "jti\u{0}\(id)").bytes
+    }
+}
+
+extension TokenFault {
+    /// What a caller gets of a custom token: as in Skygear, 107 for a text that is no token that counts, 105 for claims that it has not.
+    var customTokenError: SkyrowError {
+        switch self {
+        case .undecodable, .algorithm, .key, .signature, .expired, .early:
+            SkyrowError(
+                .badRequest,
+                "This is no token that counts: it cannot be read, is not signed with a key of the service, or has expired.",
+                info: ["arguments": .list([.string("token")])]
+            )
+        case .claim, .issuer, .audience, .authorizedParty, .age, .nonce, .accessToken, .used:
+            SkyrowError(
+                .invalidCredentials,
+                "A token has the claims sub, iat and exp, counts for an hour at most, and with jti once."
+            )
+        }
+    }
+
+    /// What a caller gets of a provider's token, whatever is wrong with it.
+    var idTokenError: SkyrowError {
+        SkyrowError(.invalidCredentials, "This sign-in is not accepted; sign in with the provider again.")
+    }
+}

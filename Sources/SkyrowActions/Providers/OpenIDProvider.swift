@@ -1,0 +1,169 @@
+package import SkyrowCrypto
+import SkyrowJSON
+import SkyrowModel
+package import SkyrowRemote
+import SkyrowStore
+
+/// A provider of OpenID Connect whose word counts.
+package struct ProviderConfiguration: Sendable {
+    /// What clients call it.
+    package var name: String
+    /// By which of these names it calls itself.
+    package var issuers: [String]
+    /// By which of these it knows the application.
+    package var clientIDs: [String]
+    /// What it may sign with; never HS256, whose key would be its public one.
+    package var algorithms: [SignatureAlgorithm]
+    /// Whether users log in by it.
+    package var allowsLogIn: Bool
+    /// Whether accounts are made by it.
+    package var allowsSignUp: Bool
+    /// Fetches its keys.
+    package var fetchKeys: @Sendable () async -> Result<FetchedKeys, WebFailure>
+
+    package init(
+        name: String,
+        issuers: [String],
+        clientIDs: [String],
+        algorithms: [SignatureAlgorithm] = [.rs256],
+        allowsLogIn: Bool = true,
+        allowsSignUp: Bool = true,
+        fetchKeys: @escaping @Sendable () async -> Result<FetchedKeys, WebFailure>
+    ) {
+        self.name = name
+        self.issuers = issuers
+        self.clientIDs = clientIDs
+        self.algorithms = algorithms.filter { $0 != .hs256 }
+        self.allowsLogIn = allowsLogIn
+        self.allowsSignUp = allowsSignUp
+        self.fetchKeys = fetchKeys
+    }
+}
+
+/// Where a provider has its keys.
+package struct ProviderKeySource: Sendable {
+    private let issuer: String
+    private let address: WebAddress?
+    private let allowsLoopback: Bool
+    private let fetcher: WebFetcher
+
+    /// - Parameters:
+    ///   - issuer: what the document of the provider has to call it.
+    ///   - address: that of the keys; nil where the provider's document says it (OpenID Connect Discovery 1.0).
+    ///   - allowsLoopback: whether the keys may be on the machine itself, for development.
+    package init(issuer: String, address: WebAddress?, allowsLoopback: Bool, fetcher: WebFetcher) {
+        self.issuer = issuer
+        self.address = address
+        self.allowsLoopback = allowsLoopback
+        self.fetcher = fetcher
+    }
+
+    /// Fetches the keys, and before them the provider's document where that says where they are.
+    package func keys() async -> Result<FetchedKeys, WebFailure> {
+        do throws(WebFailure) {
+            let place: WebAddress
+            if let address { place = address } else { place = try await discovered() }
+            return .success(try FetchedKeys(try await fetcher.document(at: place)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func discovered() async throws(WebFailure) -> WebAddress {
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        guard let place = WebAddress("\(base)/.well-known/openid-configuration", allowsLoopback: allowsLoopback) else {
+            throw WebFailure("The issuer \(issuer) is no address of a document.")
+        }
+        let document = try await fetcher.document(at: place)
+        guard let json = try? JSONDocument(document.bytes, depthLimit: 16) else {
+            throw WebFailure("\(place) is not JSON.")
+        }
+        let (named, keys) = json.withRoot { ($0["issuer"]?.string, $0["jwks_uri"]?.string) }
+        // What another says of this provider is not its word.
+        guard let named, named.isSameText(as: issuer) else { throw WebFailure("\(place) is of another issuer.") }
+        guard let keys, let address = WebAddress(keys, allowsLoopback: allowsLoopback) else {
+            throw WebFailure("\(place) does not say at which https address the keys are.")
+        }
+        return address
+    }
+}
+
+/// A provider with its keys.
+struct OpenIDProvider: Sendable {
+    let configuration: ProviderConfiguration
+    private let keys: KeySetCache
+
+    init(
+        _ configuration: ProviderConfiguration,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant,
+        observe: @escaping @Sendable (WebFailure?) -> Void
+    ) {
+        self.configuration = configuration
+        keys = KeySetCache(instant: instant, observe: observe, fetch: configuration.fetchKeys)
+    }
+
+    /// What a token has proved, and what stands for it as a used one.
+    struct Proof: Hashable, Sendable {
+        var identity: ProvenIdentity
+        var useHash: [UInt8]
+        var end: Timestamp
+    }
+
+    /// Verifies a token; that it was not used before is for the database to say.
+    ///
+    /// Returns what is wrong with it, and throws `10002` while the keys cannot be had.
+    ///
+    /// - Parameter maximumAge: how old the token may be, in seconds.
+    func prove(
+        _ token: ProviderToken,
+        within maximumAge: Double,
+        at now: Timestamp
+    ) async throws(SkyrowError) -> Result<Proof, TokenFault> {
+        guard let signed = SignedToken(token.idToken, maximumBytes: ProviderToken.maximumBytes) else {
+            return .failure(.undecodable)
+        }
+        // What the token says of its algorithm only chooses among those that the settings allow.
+        guard let algorithm = configuration.algorithms.first(where: { $0.rawValue == signed.algorithm }) else {
+            return .failure(.algorithm)
+        }
+        let held = try await keys.keys(for: signed.keyID)
+        do throws(TokenFault) {
+            try held.haveSigned(signed, algorithm)
+            let claims = try signed.withClaims { json throws(TokenFault) in try IDTokenClaims(json) }
+            let rules = IDTokenRules(issuers: configuration.issuers, clientIDs: configuration.clientIDs)
+            try rules.check(
+                claims,
+                nonce: token.nonce,
+                accessToken: token.accessToken,
+                algorithm,
+                within: maximumAge,
+                at: now.secondsSince1970
+            )
+            return .success(
+                Proof(
+                    identity: ProvenIdentity(
+                        provider: configuration.name,
+                        subject: claims.subject,
+                        profile: claims.profile
+                    ),
+                    useHash: IDTokenRules.useHash(of: configuration.name, nonce: claims.nonce ?? ""),
+                    // By its age or by itself, whichever is later.
+                    end: Timestamp(
+                        secondsSince1970: claims.issued + IDTokenRules.maximumAge + 2 * IDTokenRules.skew
+                    )
+                )
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension Timestamp {
+    var secondsSince1970: Double { Double(microseconds + Timestamp.unixEpochOffset) / 1_000_000 }
+
+    /// An instant that a claim names, which was compared with the present one, so that it is not far from it.
+    init(secondsSince1970 seconds: Double) {
+        self.init(microseconds: Int64(seconds * 1_000_000) - Timestamp.unixEpochOffset)
+    }
+}

@@ -1,0 +1,385 @@
+package import SkyrowJSON
+package import SkyrowModel
+import SkyrowStore
+
+// MARK: - Logging in
+
+extension ActionService {
+    /// `auth:provider:login`: logs in with the id token of a provider, and makes the account where there is none yet.
+    ///
+    /// An account is found by what the provider calls the user, never by an address.
+    ///
+    /// Throws `108 InvalidArgument` for a provider that there is not, or by which users do not log in; `105 InvalidCredentials` for a token that
+    /// does not count, whatever the reason, and for an unknown user where the provider makes no accounts; `127 UserDisabled`; `10002` while
+    /// the provider's keys cannot be had.
+    package func logIn(
+        _ request: ProviderLogInRequest,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.authProviderLogIn) { () async throws(SkyrowError) in
+            let provider = try provider(request.token.provider)
+            let identity: ProvenIdentity
+            do throws(SkyrowError) {
+                identity = try await proven(request.token, by: provider, from: client)
+            } catch {
+                await audit(.logIn, refusedWith: error, of: nil, from: origin)
+                throw error
+            }
+            return try await logIn(
+                identity,
+                Opening(.provider, provider: identity.provider, device: request.device, origin: origin),
+                makesAccounts: provider.configuration.allowsSignUp
+            )
+        }
+    }
+
+    /// `sso:custom_token:login`: logs in with a token that a server of the application's own has signed.
+    ///
+    /// The fields of `skyprofile` that the user may set are merged into the profile; login keys are not among them.
+    ///
+    /// Throws `125 NotConfigured` where there are no keys, `107 BadRequest` for a token that cannot be read, is not signed with one of
+    /// them or has expired, `105 InvalidCredentials` for its claims, and `127 UserDisabled`.
+    ///
+    /// - Parameter readProfile: reads the fields of an object.
+    package func logIn(
+        _ request: CustomTokenRequest,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin(),
+        readProfile: (JSONView) throws(SkyrowError) -> [(name: FieldName, value: RecordValue)]
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.ssoCustomTokenLogIn) { () async throws(SkyrowError) in
+            let keys = configuration.customTokenKeys
+            guard !keys.isEmpty else {
+                throw SkyrowError(.notConfigured, "This service has no keys for custom tokens.")
+            }
+            let claim = try await claim(tokenOf: client)
+            var misfit: SkyrowError?
+            let claims: CustomTokenClaims
+            do throws(SkyrowError) {
+                claims = try await custom(request.token, keys) { json throws(TokenFault) in
+                    do throws(SkyrowError) {
+                        return try readProfile(json)
+                    } catch {
+                        misfit = error
+                        throw .claim
+                    }
+                }
+            } catch {
+                let error = misfit ?? error
+                await audit(.logIn, refusedWith: error, of: nil, from: origin)
+                throw error
+            }
+            if let claim { try? await store.throttle.withdraw(claim) }
+            let identity = ProvenIdentity(
+                provider: AccountIdentity.customToken,
+                subject: claims.subject,
+                profile: JSONText(validated: Array("{}".utf8))
+            )
+            return try await logIn(
+                identity,
+                Opening(.customToken, provider: identity.provider, device: request.device, origin: origin),
+                makesAccounts: true,
+                merging: claims.profile
+            )
+        }
+    }
+
+    /// The claims of a custom token, which is used with that.
+    private func custom(
+        _ text: String,
+        _ keys: [CustomTokenKey],
+        readProfile: (JSONView) throws(TokenFault) -> [(name: FieldName, value: RecordValue)]
+    ) async throws(SkyrowError) -> CustomTokenClaims {
+        func refused(_ fault: TokenFault) -> SkyrowError {
+            observe(.tokenRefused(AccountIdentity.customToken, fault))
+            return fault.customTokenError
+        }
+        let claims: CustomTokenClaims
+        do throws(TokenFault) {
+            guard let token = SignedToken(text, maximumBytes: CustomTokenRequest.maximumBytes) else { throw .undecodable }
+            guard keys.contains(where: { $0.hasSigned(token) }) else { throw .signature }
+            claims = try token.withClaims { json throws(TokenFault) in
+                try CustomTokenClaims(json, at: clock.now().secondsSince1970, readProfile: readProfile)
+            }
+        } catch {
+            throw refused(error)
+        }
+        if let id = claims.id {
+            let end = Timestamp(secondsSince1970: claims.expires + 2 * IDTokenRules.skew)
+            guard try await store.identities.use(CustomTokenClaims.useHash(of: id), until: end) else { throw refused(.used) }
+        }
+        return claims
+    }
+
+    /// Opens a session for an identity, and makes its account where there is none.
+    private func logIn(
+        _ identity: ProvenIdentity,
+        _ opening: Opening,
+        makesAccounts: Bool,
+        merging profile: [(name: FieldName, value: RecordValue)] = []
+    ) async throws(SkyrowError) -> AuthResult {
+        var known: UserID?
+        do throws(SkyrowError) {
+            let fields = mergeable(profile)
+            // Of two first logins at once one makes the account, and the other finds it.
+            for _ in 0..<3 {
+                let found = try await store.identities.account(of: identity.provider, subject: identity.subject)
+                known = found?.id
+                if let found { return try await logIn(found, by: identity, opening, merging: fields) }
+                guard makesAccounts else { throw .signInRefused }
+                do throws(SkyrowError) {
+                    return try await signUp(identity, opening, profile: fields)
+                } catch {
+                    guard error == .identityTaken else { throw error }
+                }
+            }
+            throw .signInRefused
+        } catch {
+            await audit(.logIn, refusedWith: error, of: known, from: opening.origin)
+            throw error
+        }
+    }
+
+    private func logIn(
+        _ found: IdentifiedAccount,
+        by identity: ProvenIdentity,
+        _ opening: Opening,
+        merging fields: [(name: FieldName, value: RecordValue)]
+    ) async throws(SkyrowError) -> AuthResult {
+        if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+        try await requireVerifiedAddress(of: found.id)
+        if !fields.isEmpty { try await merge(fields, into: found) }
+        var result = try await openSession(for: found.id, opening) { session throws(SkyrowError) in
+            // It was unlinked or disabled a moment ago.
+            guard let account = try await store.users.logIn(with: identity, as: found.id, session: session) else {
+                throw .signInRefused
+            }
+            return account
+        }
+        result.isNew = false
+        return result
+    }
+
+    private func signUp(
+        _ identity: ProvenIdentity,
+        _ opening: Opening,
+        profile: [(name: FieldName, value: RecordValue)]
+    ) async throws(SkyrowError) -> AuthResult {
+        let id = UserID(UUIDText().description)
+        let rules = try await profileRules()
+        let creator = FieldAccess.audience(Audience(user: id, isRegistered: true))
+        let denied = rules.fields.refusedInNew(profile.map(\.name), by: creator)
+        let fields = profile.filter { !denied.contains($0.name) }
+        let draft = RecordDraft(id: try RecordID(type: .user, id: id.rawValue), fields: fields)
+        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
+        let account = NewAccount(id: id, passwordHash: nil, profile: fields, identity: identity)
+        var result = try await openSession(for: id, opening) { session throws(SkyrowError) in
+            try await store.users.create(account, session: session)
+        }
+        result.isNew = true
+        return result
+    }
+
+    /// The fields that a token may set at all: neither login keys, which are proved or chosen by the user, nor what the service keeps.
+    private func mergeable(
+        _ profile: [(name: FieldName, value: RecordValue)]
+    ) -> [(name: FieldName, value: RecordValue)] {
+        let kept = TypeRules.ofProfiles(loginKeys: store.loginKeys)
+        return profile.filter { !kept.loginKeys.contains($0.name) && !kept.requiredFields.contains($0.name) }
+    }
+
+    /// Merges fields into a profile, those that its user may change.
+    private func merge(
+        _ fields: [(name: FieldName, value: RecordValue)],
+        into account: IdentifiedAccount
+    ) async throws(SkyrowError) {
+        let rules = try await profileRules()
+        let user = FieldAccess.audience(
+            Audience(user: account.id, roles: account.roles, groups: account.groups, isRegistered: true)
+        )
+        let allowed = fields.filter { rules.fields.standing(.update, of: $0.name, for: user) != .none }
+        guard !allowed.isEmpty else { return }
+        let draft = RecordDraft(id: try RecordID(type: .user, id: account.id.rawValue), fields: allowed)
+        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
+        // The rules of records are for what users ask for; this the application's own server has signed.
+        let access = try recordAccess(
+            to: .everyone,
+            for: .writing,
+            by: Caller(kind: .master(actingAs: account.id))
+        )
+        for outcome in try await store.save([.draft(draft)], with: access, atomic: true) {
+            if case .failure(let error, _) = outcome { throw error }
+        }
+    }
+
+    private func profileRules() async throws(SkyrowError) -> TypeRules {
+        guard let table = try await store.table(of: .user) else { throw .unexpected }
+        return table.rules
+    }
+}
+
+// MARK: - Tokens
+
+extension ActionService {
+    /// The provider of that name by which users log in; throws `108 InvalidArgument` where there is none.
+    private func provider(_ name: String) throws(SkyrowError) -> OpenIDProvider {
+        guard let provider = providers.first(where: { $0.configuration.name.isSameText(as: name) }),
+            provider.configuration.allowsLogIn
+        else { throw .invalidArgument("This service has no provider of this name.", "provider") }
+        return provider
+    }
+
+    /// Verifies and uses a token. What a client tries in vain is counted as its guesses of passwords are.
+    private func proven(
+        _ token: ProviderToken,
+        by provider: OpenIDProvider,
+        from client: ClientKey,
+        within maximumAge: Double = IDTokenRules.maximumAge
+    ) async throws(SkyrowError) -> ProvenIdentity {
+        let claim = try await claim(tokenOf: client)
+        let outcome: Result<OpenIDProvider.Proof, TokenFault>
+        do throws(SkyrowError) {
+            outcome = try await used(try await provider.prove(token, within: maximumAge, at: clock.now()))
+        } catch {
+            // The token was not judged.
+            if let claim { try? await store.throttle.withdraw(claim) }
+            throw error
+        }
+        switch outcome {
+        case .success(let proof):
+            if let claim { try? await store.throttle.withdraw(claim) }
+            return proof.identity
+        case .failure(let fault):
+            observe(.tokenRefused(provider.configuration.name, fault))
+            throw fault.idTokenError
+        }
+    }
+
+    private func used(
+        _ outcome: Result<OpenIDProvider.Proof, TokenFault>
+    ) async throws(SkyrowError) -> Result<OpenIDProvider.Proof, TokenFault> {
+        guard case .success(let proof) = outcome else { return outcome }
+        return try await store.identities.use(proof.useHash, until: proof.end) ? outcome : .failure(.used)
+    }
+
+    /// The account of a user who has just signed in with a provider again.
+    func accountProved(
+        by token: ProviderToken,
+        _ user: UserID,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> AccountCredentials {
+        let identity = try await proven(
+            token,
+            by: try provider(token.provider),
+            from: client,
+            within: Double(Elevation.lifetime)
+        )
+        let found = try await store.identities.account(of: identity.provider, subject: identity.subject)
+        guard found?.id == user, let credentials = try await store.users.credentials(of: user) else {
+            throw .signInRefused
+        }
+        return credentials
+    }
+
+    /// Counts a token that a client tries; of whose account it is nothing is known yet.
+    private func claim(tokenOf client: ClientKey) async throws(SkyrowError) -> GuessClaim? {
+        try await claim(client == .none ? nil : GuessSource(accounts: [], client: client.bytes))
+    }
+}
+
+// MARK: - Linking
+
+extension ActionService {
+    /// `auth:provider:link`: lets the user log in by a provider too.
+    ///
+    /// Throws `109 Duplicated` for an identity that is another account's, or where the user has another one of that provider, and what
+    /// ``logIn(_:from:origin:)-(ProviderLogInRequest,_,_)`` throws about the token.
+    package func linkProvider(
+        _ token: ProviderToken,
+        by caller: Caller,
+        with credentials: Credentials,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authProviderLink) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            // An anonymous account has nothing to prove, and nothing to lose but to who has its token anyway.
+            if caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) { throw refusal }
+            let provider = try provider(token.provider)
+            let identity = try await proven(token, by: provider, from: client)
+            // Also where it is unknown whether the change was committed.
+            defer { forget(.user(user)) }
+            let outcome = try await store.identities.link(
+                identity,
+                with: user,
+                session: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
+                recording: AuditEvent(.providerLink, by: AuditEvent.Actor(caller), from: origin)
+            )
+            switch outcome {
+            case .linked, .unchanged: return
+            case .taken: throw .identityTaken
+            case .providerTaken:
+                throw SkyrowError(
+                    .duplicated,
+                    "The account is linked with another sign-in of this provider; unlink that first.",
+                    info: ["arguments": .list([.string("provider")])]
+                )
+            case .tooMany:
+                throw .invalidArgument(
+                    "An account is linked with at most \(AccountIdentity.maximumCount) providers.",
+                    "provider"
+                )
+            case .ended: throw ended(caller)
+            }
+        }
+    }
+
+    /// `auth:provider:unlink`: lets the user log in by a provider no more. Sessions that are open go on.
+    ///
+    /// Throws `110 ResourceNotFound` where the user does not, and `113 ConstraintViolated` where there is no other way to log in.
+    package func unlinkProvider(
+        _ provider: String,
+        by caller: Caller,
+        with credentials: Credentials,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authProviderUnlink) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            defer { forget(.user(user)) }
+            let outcome = try await store.identities.unlink(
+                provider,
+                from: user,
+                session: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
+                recording: AuditEvent(.providerUnlink, by: AuditEvent.Actor(caller), from: origin)
+            )
+            switch outcome {
+            case .unlinked: return
+            case .missing: throw SkyrowError(.resourceNotFound, "The account is not linked with this provider.")
+            case .last:
+                throw SkyrowError(
+                    .constraintViolated,
+                    "This is the only way to log in to the account; set a password or link another provider first."
+                )
+            case .ended: throw ended(caller)
+            }
+        }
+    }
+
+    /// `auth:provider:list`
+    package func identities(by caller: Caller) async throws(SkyrowError) -> [AccountIdentity] {
+        try await observed(.authProviderList) { () async throws(SkyrowError) in
+            try await store.identities.list(of: try caller.requiredUserID)
+        }
+    }
+
+    private func ended(_ caller: Caller) -> SkyrowError {
+        caller.isMaster
+            ? SkyrowError(.resourceNotFound, "There is no such user.") : CredentialCheck.tokenNotAccepted
+    }
+}
+
+extension SkyrowError {
+    /// One text for a token and an account that do not go together.
+    fileprivate static let signInRefused = TokenFault.key.idTokenError
+}

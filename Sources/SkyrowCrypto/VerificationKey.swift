@@ -1,0 +1,203 @@
+import CLibcrypto
+
+/// How a signature is made, by the names of RFC 7518 and RFC 8037.
+package enum SignatureAlgorithm: String, Hashable, Sendable, CaseIterable {
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case ps256 = "PS256"
+    case es256 = "ES256"
+    case edDSA = "EdDSA"
+}
+
+/// A key that signatures are verified with. It has one form, so that a public key is never taken for a secret.
+///
+/// ```swift
+/// let key = VerificationKey(subjectPublicKeyInfo: der)
+/// key?.isSignature(signature, of: message, .es256)
+/// ```
+package struct VerificationKey: Sendable {
+    private enum Material: Sendable {
+        case secret(HMACSHA256)
+        case rsa(PublicKey)
+        case p256(PublicKey)
+        case ed25519(PublicKey)
+    }
+
+    /// The sizes of RSA keys in bits: a smaller one can be broken, a larger one only takes time.
+    package static let rsaBits = 2048...8192
+
+    /// The fewest bytes of a secret of HMAC-SHA-256 (RFC 7518, 3.2).
+    package static let secretBytes = 32
+
+    private let material: Material
+
+    private init(_ material: Material) {
+        self.material = material
+    }
+
+    /// A secret of HMAC-SHA-256; nil for one that is too short.
+    package init?(secret: [UInt8]) {
+        guard secret.count >= VerificationKey.secretBytes else { return nil }
+        self.init(.secret(HMACSHA256(key: secret)))
+    }
+
+    /// A public key of RSA by its two numbers, the most significant byte first; nil for one that is too small, too large or none.
+    package init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
+        // An exponent of 1 would make each message its own signature.
+        let value = exponent.count <= 4 ? exponent.reduce(0) { $0 << 8 | UInt64($1) } : 0
+        guard value >= 3, value & 1 == 1, modulus.count <= VerificationKey.rsaBits.upperBound / 8 + 1 else { return nil }
+        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
+        defer { OSSL_PARAM_BLD_free(builder) }
+        guard let n = BN_bin2bn(modulus, Int32(modulus.count), nil) else { return nil }
+        defer { BN_free(n) }
+        guard let e = BN_bin2bn(exponent, Int32(exponent.count), nil) else { return nil }
+        defer { BN_free(e) }
+        guard OSSL_PARAM_BLD_push_BN(builder, "n", n) == 1, OSSL_PARAM_BLD_push_BN(builder, "e", e) == 1,
+            let key = PublicKey("RSA", builder)
+        else { return nil }
+        self.init(key)
+    }
+
+    /// A public key on the curve P-256 by its two coordinates of 32 bytes; nil for a point that is not on it.
+    package init?(p256X x: [UInt8], y: [UInt8]) {
+        guard x.count == 32, y.count == 32, let builder = OSSL_PARAM_BLD_new() else { return nil }
+        defer { OSSL_PARAM_BLD_free(builder) }
+        let point = [0x04] + x + y
+        let key = point.withUnsafeBytes { bytes -> PublicKey? in
+            guard OSSL_PARAM_BLD_push_utf8_string(builder, "group", "prime256v1", 0) == 1,
+                OSSL_PARAM_BLD_push_octet_string(builder, "pub", bytes.baseAddress, bytes.count) == 1
+            else { return nil }
+            return PublicKey("EC", builder)
+        }
+        guard let key else { return nil }
+        self.init(key)
+    }
+
+    /// A public key of Ed25519 of 32 bytes; nil for any other number of them.
+    package init?(ed25519 bytes: [UInt8]) {
+        guard bytes.count == 32, let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count) else {
+            return nil
+        }
+        self.init(PublicKey(owning: key))
+    }
+
+    /// A public key as certificates and PEM files have it (RFC 5280, 4.1.2.7); nil for what is none, and for a key of another kind.
+    package init?(subjectPublicKeyInfo der: [UInt8]) {
+        let key = der.withUnsafeBufferPointer { bytes -> PublicKey? in
+            var position = bytes.baseAddress
+            guard let key = d2i_PUBKEY(nil, &position, bytes.count) else {
+                ERR_clear_error()
+                return nil
+            }
+            let owned = PublicKey(owning: key)
+            // Nothing stands behind it.
+            return position == bytes.baseAddress?.advanced(by: bytes.count) ? owned : nil
+        }
+        guard let key else { return nil }
+        self.init(key)
+    }
+
+    /// nil for a key of a kind or a size that is not used.
+    private init?(_ key: PublicKey) {
+        switch EVP_PKEY_get_base_id(key.pointer) {
+        case EVP_PKEY_RSA:
+            guard VerificationKey.rsaBits.contains(Int(EVP_PKEY_get_bits(key.pointer))) else { return nil }
+            self.init(.rsa(key))
+        case EVP_PKEY_EC:
+            var name = [CChar](repeating: 0, count: 32)
+            var length = 0
+            guard EVP_PKEY_get_group_name(key.pointer, &name, name.count, &length) == 1,
+                name.prefix(length).elementsEqual("prime256v1".utf8CString.dropLast())
+            else { return nil }
+            self.init(.p256(key))
+        case EVP_PKEY_ED25519:
+            self.init(.ed25519(key))
+        default:
+            return nil
+        }
+    }
+
+    /// Whether the key is of the kind that the algorithm takes.
+    package func fits(_ algorithm: SignatureAlgorithm) -> Bool {
+        switch (material, algorithm) {
+        case (.secret, .hs256), (.rsa, .rs256), (.rsa, .ps256), (.p256, .es256), (.ed25519, .edDSA): true
+        case (.secret, _), (.rsa, _), (.p256, _), (.ed25519, _): false
+        }
+    }
+
+    /// Whether the bytes are a signature of the message; false for an algorithm that the key does not fit.
+    package func isSignature(_ signature: [UInt8], of message: [UInt8], _ algorithm: SignatureAlgorithm) -> Bool {
+        switch (material, algorithm) {
+        case (.secret(let key), .hs256):
+            key.code(of: message).bytes.isEqualInConstantTime(to: signature)
+        case (.rsa(let key), .rs256):
+            key.verifies(signature, of: message, EVP_sha256())
+        case (.rsa(let key), .ps256):
+            key.verifies(signature, of: message, EVP_sha256(), isPSS: true)
+        case (.p256(let key), .es256):
+            VerificationKey.der(signature).map { key.verifies($0, of: message, EVP_sha256()) } ?? false
+        case (.ed25519(let key), .edDSA):
+            key.verifies(signature, of: message, nil)
+        case (.secret, _), (.rsa, _), (.p256, _), (.ed25519, _):
+            false
+        }
+    }
+
+    /// The two numbers of a signature, 32 bytes each (RFC 7518, 3.4), in the form that OpenSSL takes; nil for another length.
+    private static func der(_ signature: [UInt8]) -> [UInt8]? {
+        guard signature.count == 64 else { return nil }
+        func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+            var digits = Array(bytes.drop { $0 == 0 })
+            // Without a first bit that would make it negative.
+            if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
+            return [0x02, UInt8(digits.count)] + digits
+        }
+        let numbers = integer(signature[..<32]) + integer(signature[32...])
+        return [0x30, UInt8(numbers.count)] + numbers
+    }
+}
+
+/// A key of OpenSSL, which is read alone from when it is made, and may so be used by several threads.
+private final class PublicKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    /// nil for parameters that are no key of this kind.
+    init?(_ kind: String, _ builder: OpaquePointer) {
+        guard let parameters = OSSL_PARAM_BLD_to_param(builder) else { return nil }
+        defer { OSSL_PARAM_free(parameters) }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard EVP_PKEY_fromdata_init(context) == 1,
+            EVP_PKEY_fromdata(context, &key, skyrow_public_key_selection, parameters) == 1, let key
+        else {
+            ERR_clear_error()
+            return nil
+        }
+        pointer = key
+    }
+
+    deinit {
+        EVP_PKEY_free(pointer)
+    }
+
+    func verifies(_ signature: [UInt8], of message: [UInt8], _ hash: OpaquePointer?, isPSS: Bool = false) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        // What failed is of no interest to whatever asks OpenSSL next on this thread.
+        defer { ERR_clear_error() }
+        var parameters: OpaquePointer?
+        guard EVP_DigestVerifyInit(context, &parameters, hash, nil, pointer) == 1 else { return false }
+        if isPSS {
+            guard EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1,
+                // As long as the hash (RFC 7518, 3.5).
+                EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1
+            else { return false }
+        }
+        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+}

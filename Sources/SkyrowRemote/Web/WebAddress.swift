@@ -1,0 +1,61 @@
+/// The address of a document that another service has: `https://`, or `http://` to the machine itself where that is allowed.
+package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    /// Without brackets and port.
+    package let host: String
+    /// Whether it is `http://` to the loopback interface, for development and tests.
+    package let isLoopback: Bool
+
+    /// nil for a text that is no such address, or has a user or a fragment.
+    ///
+    /// - Parameter allowsLoopback: whether `http://127.0.0.1`, `http://[::1]` and `http://localhost` are addresses too.
+    package init?(_ text: String, allowsLoopback: Bool = false) {
+        let isPlain = text.hasPrefix("http://")
+        guard text.utf8.count <= 2000, isPlain || text.hasPrefix("https://") else { return nil }
+        let rest = text.dropFirst(isPlain ? "http://".count : "https://".count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let isVisible = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"\"#<>\\^`{|}".utf8.contains($0) }
+        guard isVisible, !authority.isEmpty, !authority.contains("@") else { return nil }
+        guard let host = WebAddress.host(of: authority) else { return nil }
+        let isLoopback = ["127.0.0.1", "::1", "localhost"].contains(host)
+        guard !isPlain || allowsLoopback && isLoopback else { return nil }
+        description = text
+        self.host = host
+        self.isLoopback = isPlain
+    }
+
+    private static func host(of authority: Substring) -> String? {
+        var host = authority
+        var port: Substring?
+        if authority.first == "[" {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            let rest = authority[authority.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" else { return nil }
+            if !rest.isEmpty { port = rest.dropFirst() }
+            guard host.utf8.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") })
+            else { return nil }
+        } else {
+            if let colon = authority.firstIndex(of: ":") {
+                host = authority[..<colon]
+                port = authority[authority.index(after: colon)...]
+            }
+            guard host.utf8.allSatisfy({ isLetterOrDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") })
+            else { return nil }
+        }
+        if let port {
+            guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = Int(port), (1...65_535).contains(number)
+            else { return nil }
+        }
+        return host.isEmpty || host.utf8.count > 255 ? nil : host.lowercased()
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+    }
+}

@@ -1,0 +1,260 @@
+import CLibcurl
+import Dispatch
+package import SkyrowModel
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A document of another service.
+package struct WebDocument: Hashable, Sendable {
+    package var bytes: [UInt8]
+    /// For how long it may be kept, as its header says.
+    package var maximumAge: Duration?
+
+    package init(bytes: [UInt8], maximumAge: Duration? = nil) {
+        self.bytes = bytes
+        self.maximumAge = maximumAge
+    }
+}
+
+/// Why a document was not fetched, for the operator.
+package struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, and from addresses that a gate admits.
+///
+/// ```swift
+/// let document = try await WebFetcher(gate: AddressGate()).document(at: address)
+/// ```
+package struct WebFetcher: Sendable {
+    /// The largest document, in bytes.
+    package static let maximumBytes = 262_144
+
+    private let exceptions: [AddressRange]
+    private let timeout: Duration
+    /// Transfers block their threads; there are as many as documents are fetched at once, and none waits for a slow one.
+    private static let threads = DispatchQueue(label: "skyrow.web", attributes: .concurrent)
+
+    /// Throws ``WebFailure`` where libcurl cannot be loaded.
+    ///
+    /// - Parameters:
+    ///   - exceptions: private networks that documents are fetched from.
+    ///   - timeout: how long a document may take.
+    package init(exceptions: [AddressRange] = [], timeout: Duration = .seconds(5)) throws(WebFailure) {
+        if let fault = Libcurl.fault {
+            throw WebFailure(
+                "Documents of providers are fetched with libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
+            )
+        }
+        self.exceptions = exceptions
+        self.timeout = timeout
+    }
+
+    /// Fetches a document; throws ``WebFailure``, also for any status but 200.
+    package func document(at address: WebAddress) async throws(WebFailure) -> WebDocument {
+        let gate = AddressGate(exceptions: exceptions, admitsLoopback: address.isLoopback)
+        let transfer = WebTransfer(address, gate, timeout)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<WebDocument, WebFailure>, Never>) in
+                WebFetcher.threads.async { continuation.resume(returning: transfer.run()) }
+            }
+        } onCancel: {
+            transfer.cancel()
+        }
+        return try result.get()
+    }
+}
+
+/// One document on its way; `run` blocks.
+private final class WebTransfer: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var maximumAge: Duration?
+        var isTooLarge = false
+        var refusedAddress: String?
+    }
+
+    private let address: WebAddress
+    private let gate: AddressGate
+    private let timeout: Duration
+    private let state = Mutex(State())
+    private let isCancelled = Atomic(false)
+
+    init(_ address: WebAddress, _ gate: AddressGate, _ timeout: Duration) {
+        self.address = address
+        self.gate = gate
+        self.timeout = timeout
+    }
+
+    func cancel() {
+        isCancelled.store(true, ordering: .relaxed)
+    }
+
+    func run() -> Result<WebDocument, WebFailure> {
+        guard let handle = skyrow_curl_make() else { return .failure(WebFailure("There is no memory for a transfer.")) }
+        defer { skyrow_curl_free(handle) }
+        let failed = setUp(handle)
+        guard failed == CURLE_OK else {
+            return .failure(WebFailure("libcurl refused an option: \(Libcurl.text(failed))"))
+        }
+        // This object outlives the call, in which alone libcurl uses the pointers to it.
+        let outcome = withExtendedLifetime(self) { skyrow_curl_perform(handle) }
+        let state = state.withLock { $0 }
+        if let refused = state.refusedAddress {
+            return .failure(
+                WebFailure("\(address.host) is at \(refused), a private address; the setting provider-networks admits some.")
+            )
+        }
+        if state.isTooLarge {
+            return .failure(WebFailure("\(address) is larger than \(WebFetcher.maximumBytes) bytes."))
+        }
+        guard outcome == CURLE_OK else {
+            return .failure(WebFailure("\(address) could not be fetched: \(Libcurl.text(outcome))."))
+        }
+        var status = 0
+        guard skyrow_curl_response_code(handle, &status) == CURLE_OK, status == 200 else {
+            return .failure(WebFailure("\(address) was responded to with the status \(status)."))
+        }
+        return .success(WebDocument(bytes: state.bytes, maximumAge: state.maximumAge))
+    }
+
+    private func setUp(_ handle: UnsafeMutableRawPointer) -> CURLcode {
+        let milliseconds = Int(timeout / .milliseconds(1))
+        let texts: [(CURLoption, String)] = [
+            (CURLOPT_URL, address.description),
+            (CURLOPT_PROTOCOLS_STR, address.isLoopback ? "http" : "https"),
+            // Not by a proxy that the environment names, which would connect to whatever it likes.
+            (CURLOPT_NOPROXY, "*"),
+            (CURLOPT_USERAGENT, "skyrow"),
+        ]
+        let numbers: [(CURLoption, Int)] = [
+            // A redirect leads to where another says.
+            (CURLOPT_FOLLOWLOCATION, 0),
+            (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+            (CURLOPT_MAXFILESIZE, WebFetcher.maximumBytes),
+            (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_NOPROGRESS, 0),
+            (CURLOPT_TIMEOUT_MS, milliseconds),
+            (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
+        ]
+        for (option, text) in texts {
+            let code = skyrow_curl_set_text(handle, option, text)
+            guard code == CURLE_OK else { return code }
+        }
+        for (option, number) in numbers {
+            let code = skyrow_curl_set_number(handle, option, number)
+            guard code == CURLE_OK else { return code }
+        }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        var code = skyrow_curl_set_sink(
+            handle,
+            { buffer, size, count, context in
+                guard let buffer, let context else { return 0 }
+                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
+                return transfer.take(UnsafeRawBufferPointer(start: buffer, count: size * count))
+            },
+            { buffer, size, count, context in
+                guard let buffer, let context else { return 0 }
+                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
+                transfer.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
+                return size * count
+            },
+            context
+        )
+        guard code == CURLE_OK else { return code }
+        code = skyrow_curl_set_open_socket(
+            handle,
+            { context, _, address in
+                guard let context, let address else { return CURL_SOCKET_BAD }
+                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
+                guard transfer.admits(address) else { return CURL_SOCKET_BAD }
+                return socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
+            },
+            context
+        )
+        guard code == CURLE_OK else { return code }
+        return skyrow_curl_set_progress(
+            handle,
+            { context, _, _, _, _ in
+                guard let context else { return 1 }
+                // Anything but zero ends the transfer.
+                return Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue().hasToEnd ? 1 : 0
+            },
+            context
+        )
+    }
+
+    private var hasToEnd: Bool { isCancelled.load(ordering: .relaxed) }
+
+    private func take(_ part: UnsafeRawBufferPointer) -> Int {
+        state.withLock { state in
+            guard state.bytes.count + part.count <= WebFetcher.maximumBytes else {
+                state.isTooLarge = true
+                return 0
+            }
+            state.bytes += part
+            return part.count
+        }
+    }
+
+    private func takeHeader(_ line: UnsafeRawBufferPointer) {
+        guard let age = maximumAge(ofHeader: String(decoding: line, as: UTF8.self)) else { return }
+        state.withLock { $0.maximumAge = age }
+    }
+
+    private func admits(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        let text = numericAddress(address)
+        guard let text, let numeric = ClientAddress(text), gate.admits(numeric) else {
+            state.withLock { $0.refusedAddress = text ?? "an address that is not of the internet" }
+            return false
+        }
+        return true
+    }
+}
+
+/// The address that a socket is about to be connected to; nil for one of another family.
+private func numericAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> String? {
+    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+    // libcurl has room for any address behind the common beginning of all of them.
+    let place = UnsafeRawPointer(address).advanced(by: offset)
+    // As long as the longest text, and its end (INET6_ADDRSTRLEN).
+    var text = [CChar](repeating: 0, count: 46)
+    let written: UnsafePointer<CChar>?
+    switch address.pointee.family {
+    case AF_INET:
+        var four = place.loadUnaligned(as: sockaddr_in.self).sin_addr
+        written = inet_ntop(AF_INET, &four, &text, socklen_t(text.count))
+    case AF_INET6:
+        var six = place.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+        written = inet_ntop(AF_INET6, &six, &text, socklen_t(text.count))
+    default:
+        return nil
+    }
+    guard written != nil else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// The `max-age` of a line `Cache-Control`; zero where a document is not to be kept, nil for any other line.
+func maximumAge(ofHeader line: String) -> Duration? {
+    guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "cache-control" else { return nil }
+    var age: Duration?
+    for directive in line[line.index(after: colon)...].split(separator: ",") {
+        let parts = directive.split(separator: "=", maxSplits: 1).map {
+            String($0.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()).lowercased()
+        }
+        if parts.first == "no-store" || parts.first == "no-cache" { return .zero }
+        if parts.count == 2, parts[0] == "max-age", let seconds = Int64(parts[1]), (0...1_000_000_000).contains(seconds) {
+            age = .seconds(seconds)
+        }
+    }
+    return age
+}

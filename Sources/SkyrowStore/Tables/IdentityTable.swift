@@ -1,0 +1,322 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// Who a user is to a provider, as a token has proved it.
+package struct ProvenIdentity: Hashable, Sendable {
+    /// The name of the provider.
+    package var provider: String
+    /// What it calls the user.
+    package var subject: String
+    /// What it says of the user, an object; kept for the user to see.
+    package var profile: JSONText
+
+    package init(provider: String, subject: String, profile: JSONText) {
+        self.provider = provider
+        self.subject = subject
+        self.profile = profile
+    }
+}
+
+/// The account that an identity belongs to.
+package struct IdentifiedAccount: Hashable, Sendable {
+    package var id: UserID
+    package var suspension: AccountSuspension?
+    /// The roles of the user with those that contain them, sorted.
+    package var roles: [RoleName]
+    /// Sorted.
+    package var groups: [GroupName]
+}
+
+/// What became of linking an identity with an account.
+package enum LinkOutcome: Hashable, Sendable {
+    case linked
+    /// It was the account's already.
+    case unchanged
+    /// It is another account's.
+    case taken
+    /// The account is linked with another identity of that provider.
+    case providerTaken
+    /// The account has as many as it may have.
+    case tooMany
+    /// The account is gone or disabled, or the session has ended.
+    case ended
+}
+
+/// What became of removing one.
+package enum UnlinkOutcome: Hashable, Sendable {
+    case unlinked
+    /// There is none of that provider.
+    case missing
+    /// There would be no way left to log in.
+    case last
+    /// The account is gone or disabled, or the session has ended.
+    case ended
+}
+
+/// By which accounts of providers users log in, and which tokens were used.
+///
+/// What changes the identities of an account locks the account's row first, so that two changes come one after the other.
+package struct IdentityTable: Sendable {
+    let store: RecordStore
+
+    private var schema: SQLIdentifier { store.schema }
+
+    /// The account of an identity; nil where it has none.
+    package func account(
+        of provider: String,
+        subject: String
+    ) async throws(SkyrowError) -> IdentifiedAccount? {
+        try await store.reporting {
+            let held = store.roles.held(
+                from: "SELECT given.role FROM \(schema)._user_role AS given WHERE given.user_id = account.id"
+            )
+            let result = try await store.client.read(
+                """
+                SELECT account.id, account.disabled, account.disabled_message, account.disabled_until,
+                    ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
+                    ARRAY(
+                        SELECT carried.name FROM \(schema)._user_group AS carried
+                        WHERE carried.user_id = account.id ORDER BY carried.name
+                    )
+                FROM \(schema)._identity AS identity JOIN \(schema)._user AS account ON account.id = identity.user_id
+                WHERE identity.provider = \(provider) AND identity.subject = \(subject)
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return IdentifiedAccount(
+                id: try result.decode(row: 0, column: 0),
+                suspension: try AccountSuspension(result, row: 0, column: 1),
+                roles: try result.decode(row: 0, column: 4),
+                groups: try result.decode(row: 0, column: 5)
+            )
+        }
+    }
+
+    /// Uses a token; false when it was used before.
+    ///
+    /// - Parameters:
+    ///   - hash: what stands for the token, 32 bytes.
+    ///   - end: when it counts no more by itself.
+    package func use(_ hash: [UInt8], until end: Timestamp) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                """
+                INSERT INTO \(schema)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
+                ON CONFLICT DO NOTHING
+                """
+            ).affectedRows > 0
+        }
+    }
+
+    /// Removes the tokens that have ended an hour ago, by which the clocks of servers may differ; returns how many.
+    @discardableResult
+    package func purgeUsedTokens() async throws(SkyrowError) -> Int {
+        try await store.reporting {
+            try await store.client.write(
+                "DELETE FROM \(schema)._used_token WHERE expires_at < now() - interval '1 hour'"
+            ).affectedRows
+        }
+    }
+
+    /// The identities of a user, sorted by their providers.
+    package func list(of user: UserID) async throws(SkyrowError) -> [AccountIdentity] {
+        try await store.reporting {
+            let result = try await store.client.read(
+                """
+                SELECT provider, subject, profile, created_at, last_used_at FROM \(schema)._identity
+                WHERE user_id = \(user) ORDER BY provider LIMIT \(Int64(AccountIdentity.maximumCount))
+                """
+            )
+            var identities: [AccountIdentity] = []
+            for row in 0..<result.rowCount {
+                identities.append(
+                    AccountIdentity(
+                        provider: try result.decode(row: row, column: 0),
+                        subject: try result.decode(row: row, column: 1),
+                        profile: JSONText(validated: try result.decode(row: row, column: 2, as: PostgresJSONB.self).utf8),
+                        createdAt: try Timestamp(result, row: row, column: 3) ?? .negativeInfinity,
+                        lastUsedAt: try Timestamp(result, row: row, column: 4)
+                    )
+                )
+            }
+            return identities
+        }
+    }
+
+    /// Links an identity with an account.
+    ///
+    /// - Parameters:
+    ///   - tokenHash: the session that asks, which has to hold when it is done; nil for the master key.
+    ///   - event: what is recorded.
+    package func link(
+        _ identity: ProvenIdentity,
+        with user: UserID,
+        session tokenHash: [UInt8]?,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> LinkOutcome {
+        try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                guard try await lock(user, session: tokenHash, in: transaction) else { return .ended }
+                let result = try await transaction.query(
+                    """
+                    SELECT identity.provider, identity.subject, identity.user_id FROM \(schema)._identity AS identity
+                    WHERE identity.user_id = \(user)
+                        OR (identity.provider = \(identity.provider) AND identity.subject = \(identity.subject))
+                    """
+                )
+                var count = 0
+                for row in 0..<result.rowCount {
+                    let provider = try result.decode(row: row, column: 0, as: String.self)
+                    let isSame =
+                        try provider == identity.provider
+                        && result.decode(row: row, column: 1, as: String.self).isSameText(as: identity.subject)
+                    guard try result.decode(row: row, column: 2, as: UserID.self) == user else { return .taken }
+                    if isSame { return .unchanged }
+                    if provider == identity.provider { return .providerTaken }
+                    count += 1
+                }
+                guard count < AccountIdentity.maximumCount else { return .tooMany }
+                let recorded = event.insertion(
+                    into: schema,
+                    from: "linked",
+                    user: "linked.user_id",
+                    data: "jsonb_build_object('provider', linked.provider)"
+                )
+                // Another account may be linked with it at the same time.
+                let linked = try await transaction.query(
+                    """
+                    WITH linked AS (
+                        INSERT INTO \(schema)._identity (provider, subject, user_id, profile)
+                        VALUES (\(identity.provider), \(identity.subject), \(user), \(PostgresJSONB(utf8: identity.profile.utf8)))
+                        ON CONFLICT DO NOTHING RETURNING provider, user_id
+                    ), recorded AS (\(recorded))
+                    SELECT FROM linked
+                    """
+                )
+                return linked.isEmpty ? .taken : .linked
+            }
+        }
+    }
+
+    /// Removes the identity that an account has of a provider, unless it is the last way to log in: by a password, which takes a
+    /// login key, or by another identity.
+    package func unlink(
+        _ provider: String,
+        from user: UserID,
+        session tokenHash: [UInt8]?,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> UnlinkOutcome {
+        try await store.withTransaction { transaction throws(SkyrowError) in
+            try await store.reporting {
+                guard try await lock(user, session: tokenHash, in: transaction) else { return .ended }
+                let keys = try store.loginKeys.map { key -> SQL in "profile.\(try SQLIdentifier(key.rawValue))" }
+                let named: SQL = keys.isEmpty ? "false" : "num_nonnulls(\(keys.joined(separator: ", "))) > 0"
+                let recorded = event.insertion(
+                    into: schema,
+                    from: "unlinked",
+                    user: "unlinked.user_id",
+                    data: "jsonb_build_object('provider', unlinked.provider)"
+                )
+                // It begins after the lock was got, so it sees what another change has left.
+                let result = try await transaction.query(
+                    """
+                    WITH unlinked AS (
+                        DELETE FROM \(schema)._identity AS identity
+                        WHERE identity.user_id = \(user) AND identity.provider = \(provider) AND (
+                            EXISTS (
+                                SELECT FROM \(schema)._identity AS other
+                                WHERE other.user_id = \(user) AND other.provider <> \(provider)
+                            ) OR EXISTS (
+                                SELECT FROM \(schema)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                                WHERE account.id = \(user) AND account.password_hash IS NOT NULL AND \(named)
+                            )
+                        )
+                        RETURNING identity.user_id, identity.provider
+                    ), recorded AS (\(recorded))
+                    SELECT (SELECT count(*) FROM unlinked), (
+                        SELECT count(*) FROM \(schema)._identity AS identity
+                        WHERE identity.user_id = \(user) AND identity.provider = \(provider)
+                    )
+                    """
+                )
+                if try result.decode(row: 0, column: 0, as: Int64.self) > 0 { return .unlinked }
+                return try result.decode(row: 0, column: 1, as: Int64.self) > 0 ? .last : .missing
+            }
+        }
+    }
+
+    /// Locks an account; false when it is gone or disabled, or the session has ended.
+    private func lock(
+        _ user: UserID,
+        session tokenHash: [UInt8]?,
+        in transaction: StoreTransaction
+    ) async throws -> Bool {
+        let holds: SQL =
+            tokenHash.map { hash in
+                """
+                 AND EXISTS (
+                    SELECT FROM \(schema)._session AS session
+                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+                )
+                """
+            } ?? ""
+        return try await !transaction.query(
+            """
+            SELECT FROM \(schema)._user AS account
+            WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled))\(holds) FOR UPDATE
+            """
+        ).isEmpty
+    }
+
+    /// Inserts an identity of `account`, a part of the statement that makes it.
+    func insertion(of identity: ProvenIdentity) -> SQL {
+        """
+        INSERT INTO \(schema)._identity (provider, subject, user_id, profile, last_used_at)
+        SELECT \(identity.provider), \(identity.subject), account.id,
+            \(PostgresJSONB(utf8: identity.profile.utf8)), now()
+        FROM account
+        """
+    }
+
+    /// Writes down that an identity is used, and what its provider says now; a part of the statement that logs in. A row that was
+    /// deleted meanwhile is not there.
+    func use(of identity: ProvenIdentity, where condition: SQL, from source: SQL) -> SQL {
+        """
+        UPDATE \(schema)._identity AS identity
+        SET last_used_at = now(), profile = \(PostgresJSONB(utf8: identity.profile.utf8))
+        FROM \(source)
+        WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)
+        RETURNING identity.user_id
+        """
+    }
+
+    /// Removes the identities of the `account` that a code sets the password of, unless its address was proved before: a part of
+    /// that statement.
+    func removalOfUnproven(_ proof: CodeProof) -> SQL {
+        """
+        DELETE FROM \(schema)._identity AS identity USING account, \(schema)._user AS before, \(schema)._code AS code
+        WHERE identity.user_id = account.id AND before.id = account.id
+            AND code.kind = 'reset' AND code.user_id = account.id AND \(store.codes.holds(proof))
+            AND before.verified_email IS DISTINCT FROM code.target
+        RETURNING identity.user_id, identity.provider
+        """
+    }
+}
+
+extension RecordStore {
+    package var identities: IdentityTable { IdentityTable(store: self) }
+}
+
+extension PostgresError {
+    /// Whether an identity is another account's.
+    var isTakenIdentity: Bool { sqlState == .uniqueViolation && constraint == "_identity_pkey" }
+}
+
+extension SkyrowError {
+    /// `109` for an identity that is another account's.
+    package static let identityTaken = SkyrowError(
+        .duplicated,
+        "Another account is linked with this sign-in.",
+        info: ["arguments": .list([.string("provider")])]
+    )
+}

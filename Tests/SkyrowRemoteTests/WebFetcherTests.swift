@@ -1,0 +1,110 @@
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowRemote
+
+@Suite struct WebFetcherTests {
+    // MARK: Which addresses
+
+    @Test(arguments: [
+        ("8.8.8.8", true), ("2606:4700::1111", true), ("127.0.0.1", false), ("127.255.0.1", false), ("10.0.0.1", false),
+        ("172.15.255.255", true), ("172.16.0.1", false), ("172.31.255.255", false), ("172.32.0.1", true),
+        ("192.168.1.1", false), ("169.254.169.254", false), ("100.64.0.1", false), ("100.128.0.1", true),
+        ("0.0.0.0", false), ("224.0.0.1", false), ("255.255.255.255", false), ("198.18.0.1", false),
+        ("::1", false), ("::", false), ("fe80::1", false), ("fc00::1", false), ("fd12::1", false), ("ff02::1", false),
+        ("::ffff:10.0.0.1", false), ("::ffff:8.8.8.8", true), ("64:ff9b::a00:1", false), ("2002:a00:1::", false),
+        ("2001:0:a00:1::", false), ("2001:db8::1", false), ("2001:4860:4860::8888", true),
+    ])
+    func privateAddressesAreNotAdmitted(_ text: String, _ isAdmitted: Bool) throws {
+        #expect(AddressGate().admits(try #require(ClientAddress(text))) == isAdmitted)
+    }
+
+    @Test func exceptionsAreAdmittedAlone() throws {
+        let network = try #require(AddressRange("10.1.0.0/16"))
+        let gate = AddressGate(exceptions: [network])
+        #expect(gate.admits(try #require(ClientAddress("10.1.2.3"))))
+        #expect(!gate.admits(try #require(ClientAddress("10.2.0.1"))))
+        #expect(!gate.admits(try #require(ClientAddress("127.0.0.1"))))
+        let loopback = AddressGate(admitsLoopback: true)
+        #expect(loopback.admits(try #require(ClientAddress("127.0.0.1"))))
+        #expect(loopback.admits(try #require(ClientAddress("::1"))))
+        #expect(!loopback.admits(try #require(ClientAddress("10.1.2.3"))))
+    }
+
+    @Test(arguments: [
+        ("https://id.example.org", "id.example.org", false), ("https://ID.example.org:8443/a?b=c", "id.example.org", false),
+        ("https://[2001:db8::1]:443/", "2001:db8::1", false), ("http://127.0.0.1:80/keys", "127.0.0.1", true),
+        ("http://[::1]/keys", "::1", true), ("http://localhost/keys", "localhost", true),
+        ("https://127.0.0.1/keys", "127.0.0.1", false),
+    ])
+    func addressesAreRead(_ text: String, _ host: String, _ isLoopback: Bool) throws {
+        let address = try #require(WebAddress(text, allowsLoopback: true))
+        #expect(address.host == host && address.isLoopback == isLoopback && address.description == text)
+        #expect((WebAddress(text) == nil) == isLoopback)
+    }
+
+    @Test(arguments: [
+        "", "id.example.org", "http://id.example.org", "http://127.0.0.1.example.org", "http://127.0.0.2",
+        "ftp://id.example.org", "file:///etc/passwd", "https://", "https:///keys", "https://user@id.example.org",
+        "https://a:b@id.example.org", "https://id.example.org#x", "https://id.example.org/ x", "https://id.example.org\\@a",
+        "https://id.example.org:0", "https://id.example.org:65536", "https://id.example.org:", "https://[::1", "https://[x]",
+        "https://id_x.example.org", "https://exämple.org", "https://a\r\nb",
+        "https://id.example.org/\(String(repeating: "x", count: 2000))",
+    ])
+    func otherTextsAreNoAddresses(_ text: String) {
+        #expect(WebAddress(text, allowsLoopback: true) == nil)
+    }
+
+    // MARK: What is fetched
+
+    @Test func aDocumentComesWithItsAge() async throws {
+        try await withIdentityProvider { provider in
+            let address = try #require(WebAddress(provider.keys, allowsLoopback: true))
+            let document = try await WebFetcher().document(at: address)
+            #expect(document.maximumAge == .seconds(600))
+            #expect(String(decoding: document.bytes, as: UTF8.self).hasPrefix(#"{"keys": [{"#))
+        }
+    }
+
+    @Test(arguments: [
+        (TemporaryIdentityProvider.Mode.redirect, "status 302"), (.large, "larger than 262144 bytes"),
+        (.failing, "status 500"), (.slow, "could not be fetched"),
+    ])
+    func whatMisbehavesIsNotTaken(_ mode: TemporaryIdentityProvider.Mode, _ reason: String) async throws {
+        try await withIdentityProvider { provider in
+            try await provider.set(mode)
+            let fetcher = try WebFetcher(timeout: mode == .slow ? .milliseconds(300) : .seconds(60))
+            let address = try #require(WebAddress(provider.keys, allowsLoopback: true))
+            let start = ContinuousClock.now
+            let failure = await #expect(throws: WebFailure.self) { try await fetcher.document(at: address) }
+            #expect(failure?.description.contains(reason) == true, "\(failure?.description ?? "")")
+            if mode == .slow { #expect(ContinuousClock.now - start < .seconds(30)) }
+        }
+    }
+
+    @Test func aNameOfThisMachineIsNotConnectedTo() async throws {
+        try await withIdentityProvider { provider in
+            let before = try await provider.requests()
+            // By TLS the machine itself is an address like any other, which is judged when the connection is opened: the name
+            // was resolved by then.
+            for host in ["localhost", "127.0.0.1"] {
+                let port = try #require(provider.issuer.split(separator: ":").last)
+                let address = try #require(WebAddress("https://\(host):\(port)/keys"))
+                let failure = await #expect(throws: WebFailure.self) { try await WebFetcher().document(at: address) }
+                #expect(failure?.description.contains("a private address") == true, "\(failure?.description ?? "")")
+            }
+            let after = try await provider.requests()
+            #expect(after == before)
+        }
+    }
+
+    @Test(arguments: [
+        ("Cache-Control: max-age=600", 600), ("cache-control:public , MAX-AGE = 60", 60), ("Cache-Control: no-store", 0),
+        ("Cache-Control: max-age=60, no-cache", 0), ("Cache-Control: public", nil), ("Cache-Control: max-age=x", nil),
+        ("Cache-Control: max-age=-1", nil), ("Age: max-age=60", nil), ("HTTP/1.1 200 OK", nil), ("", nil),
+    ] as [(String, Int?)])
+    func theAgeIsReadFromTheHeader(_ line: String, _ seconds: Int?) {
+        #expect(maximumAge(ofHeader: line + "\r\n") == seconds.map { .seconds($0) })
+    }
+}
