@@ -73,7 +73,7 @@ public struct AccessScope: Hashable, Sendable {
         self.init(database: database, clauses: terms.first ?? [], others: Array(terms.dropFirst()))
     }
 
-    private init(database: DatabaseScope, clauses: [AccessClause], others: [[AccessClause]] = []) {
+    init(database: DatabaseScope, clauses: [AccessClause], others: [[AccessClause]] = []) {
         self.database = database
         self.clauses = clauses
         self.others = others
@@ -82,6 +82,11 @@ public struct AccessScope: Hashable, Sendable {
     /// No record of a database.
     package static func nothing(in database: DatabaseScope) -> AccessScope {
         AccessScope(database: database, clauses: [])
+    }
+
+    /// Every record of a database.
+    package static func everything(in database: DatabaseScope) -> AccessScope {
+        AccessScope(database: database, clauses: everyRecord)
     }
 
     /// Made once, since most requests to a private database and all of the master key have it.

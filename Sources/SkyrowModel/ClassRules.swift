@@ -44,10 +44,23 @@ package final class ClassRules: Sendable {
         self.members = members
     }
 
+    private init(rules: [ClassAction: ClassRule], members: [FieldName: MemberField], relations: RelationEntries?) {
+        self.rules = rules
+        self.members = members
+        self.relations = relations
+    }
+
+    /// The same rules where lists may name every relation.
+    ///
+    /// - Parameter rules: nil for the standard ones.
+    static func naming(_ relations: RelationEntries?, _ rules: ClassRules?) -> ClassRules {
+        ClassRules(rules: rules?.rules ?? [:], members: rules?.members ?? [:], relations: relations)
+    }
+
     /// The relations of users that are asked for where lists name them.
     package var askedRelations: [Subject.Relation] { relations?.relations ?? [] }
 
-    func rule(_ action: ClassAction) -> ClassRule {
+    package func rule(_ action: ClassAction) -> ClassRule {
         rules[action] ?? .standard(action)
     }
 
@@ -60,20 +73,36 @@ package final class ClassRules: Sendable {
     ///
     /// To change a record is to read it too.
     func terms(_ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
-        let read = terms(of: rule(.read), .read, audience)
+        terms(action, audience) { rule in rule.allow.contains { audience.includes($0) } }
+    }
+
+    /// The same for one of whom it is said which rules name it (``UnsettledScope``).
+    func terms(
+        _ action: AccessAction,
+        _ audience: Audience,
+        isAllowed: (ClassRule) -> Bool
+    ) -> [[AccessClause]] {
+        func terms(_ asked: ClassAction) -> [[AccessClause]] {
+            let rule = rule(asked)
+            return self.terms(of: rule, asked == .read ? .read : action, audience, isAllowed: isAllowed(rule))
+        }
         switch action {
-        case .read: return AccessClause.simplified(read)
-        case .update: return AccessClause.simplified(terms(of: rule(.update), .update, audience) + read)
-        case .delete: return AccessClause.simplified(terms(of: rule(.delete), .delete, audience) + read)
+        case .read: return AccessClause.simplified(terms(.read))
+        case .update: return AccessClause.simplified(terms(.update) + terms(.read))
+        case .delete: return AccessClause.simplified(terms(.delete) + terms(.read))
         }
     }
 
     /// The rows of the table of precedence (Documentation/Security.md), from 4 to 15.
-    private func terms(of rule: ClassRule, _ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
+    private func terms(
+        of rule: ClassRule,
+        _ action: AccessAction,
+        _ audience: Audience,
+        isAllowed: Bool
+    ) -> [[AccessClause]] {
         if rule.allow.isEmpty { return [[]] }
         // What the public may write, every logged-in user may.
         if action != .read, audience.user == nil { return [[]] }
-        let isAllowed = rule.allow.contains { audience.includes($0) }
         switch rule.mode {
         case .override:
             return [isAllowed ? [.everything] : allowed(by: rule, audience)]

@@ -38,6 +38,19 @@ package struct FieldRule: Hashable, Sendable {
         guard let allow = allowed[use] else { return standing }
         return min(standing, FieldStanding(allow, audience))
     }
+
+    /// The same of users, before it is known which one asks: the caller must be one of the subjects of each term.
+    fileprivate func terms(_ use: FieldUse) -> [[Subject]] {
+        var terms: [[Subject]] = []
+        switch (use, readers, writers) {
+        case (.read, .owner, _), (.update, _, .owner): terms.append([.owner])
+        case (.read, .everyone, _), (.read, .users, _), (.update, _, .everyone), (.create, _, _): break
+        }
+        if let allow = allowed[use] { terms.append(allow) }
+        return terms.filter { term in
+            !term.contains { $0 == .everyone || $0 == .users || (use == .create && $0 == .owner) }
+        }
+    }
 }
 
 /// The rules of single fields of one record type, beside ``AccessScope``, which judges whole records.
@@ -123,7 +136,13 @@ package struct FieldRules: Hashable, Sendable {
         }
     }
 
-    /// The same for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
+    /// Whom a rule allows something with a field, among the users to whom a record is open: one who is a subject of each term. None of
+    /// them where all are.
+    package func terms(_ use: FieldUse, of field: FieldName) -> [[Subject]] {
+        rules[field]?.terms(use) ?? []
+    }
+
+    /// The same as ``standing(_:of:for:)`` for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
     /// takes that the caller sees the field.
     package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> FieldStanding {
         min(standing(.read, of: field, for: caller), standing(.update, of: field, for: caller))

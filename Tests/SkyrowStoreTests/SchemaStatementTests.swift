@@ -40,6 +40,7 @@ import Testing
         ),
         Row(
             .widenField(field("stars"), of: type("note")),
+            #"SELECT "app"._close_type('note')"#,
             #"ALTER TABLE "app"."note" ALTER COLUMN "stars" TYPE double precision"#,
             #"COMMENT ON COLUMN "app"."note"."stars" IS 'A number.'"#
         ),
@@ -59,6 +60,7 @@ import Testing
         ),
         Row(
             .deleteField(field("title"), of: type("note")),
+            #"SELECT "app"._close_type('note')"#,
             StoredWords.removal(field("title"), of: type("note"), in: "app").text,
             #"ALTER TABLE "app"."note" DROP COLUMN "title""#
         ),

@@ -9,6 +9,7 @@ extension SchemaFileChange {
         case .renameType(let type, let newName):
             // Readers who catch up look for deletions under the name that the type has now.
             [
+                SchemaChange.closing(type, schema),
                 "ALTER TABLE \(try SchemaChange.table(type, schema)) RENAME TO \(try SQLIdentifier(newName.rawValue))",
                 "UPDATE \(schema)._tombstone SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
                 "UPDATE \(schema)._index SET type = \(literal: newName.rawValue) WHERE type = \(literal: type.rawValue)",
@@ -22,7 +23,7 @@ extension SchemaFileChange {
                 "SELECT \(schema)._rename_relations(\(literal: newName.rawValue))",
             ]
         case .convertField(let field, let conversion, let type):
-            try conversion.statements(field, of: type, in: schema)
+            [SchemaChange.closing(type, schema)] + (try conversion.statements(field, of: type, in: schema))
         case .setDeleteRule(let rule, let field, let target, let names, let type):
             try Self.setDeleteRule(rule, field, to: target, replacing: names, of: type, in: schema)
         case .setTextLanguage(let language, let isStored, let field, let names, let type):

@@ -69,6 +69,7 @@ extension SchemaFileChange {
             case .common(let change): statements += try SchemaChange.statements(for: [change], in: schema)
             case .deleteType(let type):
                 // What the table has besides, and what refers to it.
+                statements.append(SchemaChange.closing(type, schema))
                 statements.append("SELECT \(schema)._delete_relations(\(literal: type.rawValue))")
                 deleted.append(try SchemaChange.table(type, schema))
             case .renameType, .convertField, .setDeleteRule, .setTextLanguage, .setDefault, .setComment, .createIndex,

@@ -1,4 +1,4 @@
-internal import SkyrowModel
+package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowQuery
 
@@ -20,13 +20,16 @@ extension SchemaCatalog {
     }
 
     /// Reads what a transaction sees of some types, or of all.
+    ///
+    /// - Parameter rules: what the rules of types go beside; without it these are not read.
     package static func load(
         _ part: CatalogPart = .everything,
         of schema: SQLIdentifier,
-        in transaction: PostgresTransaction
+        in transaction: PostgresTransaction,
+        rules: [RecordTypeName: TypeRules]? = nil
     ) async throws -> SchemaCatalog {
-        let result = try await transaction.query(query(part, of: schema))
-        let nothing = SchemaCatalog(schema: schema, version: 0, tables: [])
+        let result = try await transaction.query(query(part, of: schema, readsAccess: rules != nil))
+        let nothing = SchemaCatalog(schema: schema, version: 0, tables: [], rules: rules ?? [:])
         return SchemaCatalog(rows: try CatalogRow.all(in: result), replacing: nothing)
     }
 

@@ -15,6 +15,7 @@ extension SchemaChange {
                 added[type, default: []].append((name, fieldType, attributes))
             case .widenField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
+                others.append(closing(type, schema))
                 others.append("ALTER TABLE \(try table(type, schema)) ALTER COLUMN \(column) TYPE double precision")
                 others.append(try comment(name, .number, table(type, schema)))
             case .renameField(let name, let newName, let type):
@@ -25,6 +26,7 @@ extension SchemaChange {
                 others += renameInRules(name, to: newName, of: type, in: schema)
             case .deleteField(let name, let type):
                 let column = try SQLIdentifier(name.rawValue)
+                others.append(closing(type, schema))
                 // The trigger is one of this column.
                 if name == .parent {
                     others.append("DROP TRIGGER IF EXISTS _check_parent ON \(try table(type, schema))")
@@ -40,6 +42,7 @@ extension SchemaChange {
                 )
                 others += renameInRules(name, to: newName, of: type, in: schema)
             case .deleteRelation(let name, let type):
+                others.append(closing(type, schema))
                 others.append(
                     "SELECT \(schema)._delete_relation(\(literal: type.rawValue), \(literal: name.rawValue))"
                 )
@@ -82,6 +85,11 @@ extension SchemaChange {
             }
         }
         return statements + others
+    }
+
+    /// Takes the policies for database logins away, which keep columns from being dropped and changed; nothing where there are none.
+    package static func closing(_ type: RecordTypeName, _ schema: SQLIdentifier) -> SQL {
+        "SELECT \(schema)._close_type(\(literal: type.rawValue))"
     }
 
     package static func table(_ type: RecordTypeName, _ schema: SQLIdentifier) throws -> SQL {

@@ -102,17 +102,22 @@ package struct AccessShape: Hashable, Sendable {
     /// - Parameter hasCallerInRow: whether each row brings the values of its own caller. Then the audience stands in no
     ///   sub-select, which PostgreSQL would run for each row.
     func condition(on table: SQLIdentifier, hasCallerInRow: Bool = false) -> StatementTemplate {
+        condition(on: table, of: hasCallerInRow ? .inRow : .bound)
+    }
+
+    /// The condition on the rows of `table`, an alias of the statement.
+    func condition(on table: SQLIdentifier, of caller: AccessCaller) -> StatementTemplate {
         let terms = allTerms
         guard !terms.contains(where: \.isEmpty) else { return "false" }
         var condition: StatementTemplate
         switch Database(rawValue: packed & 0xFF) {
         case .everyone: condition = "\(table).\"_database\" = '_public'"
-        case .user: condition = "\(table).\"_database\" = \(parameter: .access(.database))"
+        case .user: condition = "\(table).\"_database\" = \(caller.database)"
         case .union: condition = "true"
         case nil: return "false"
         }
         for term in terms where !term.contains(where: { $0.clause.contains(.everything) }) {
-            let admissions = term.map { Self.admission($0, on: table, hasCallerInRow: hasCallerInRow) }
+            let admissions = term.map { Self.admission($0, on: table, of: caller) }
             condition += " AND (\(admissions.joined(separator: " OR ")))"
         }
         return condition
@@ -121,18 +126,18 @@ package struct AccessShape: Hashable, Sendable {
     private static func admission(
         _ ruled: RuledClause,
         on table: SQLIdentifier,
-        hasCallerInRow: Bool
+        of caller: AccessCaller
     ) -> StatementTemplate {
         let clause = ruled.clause
         if let field = ruled.field {
-            let isMember = member(of: field, on: table)
+            let isMember = member(of: field, on: table, caller)
             return clause.contains(.unlisted) ? "(\(table).\"_access\" IS NULL AND \(isMember))" : isMember
         }
-        if let relations = ruled.relations { return related(clause.action, relations, on: table) }
+        if let relations = ruled.relations { return related(clause.action, relations, on: table, caller) }
         if clause.contains(.unlisted) { return "\(table).\"_access\" IS NULL" }
-        if clause.contains(.owner) { return "\(table).\"_owner\" = \(parameter: .access(.user))" }
-        let audience: StatementTemplate = "\(parameter: .access(.audience))::text::text[]"
-        let isNamed: StatementTemplate = "\(table).\"_access\" ?| (\(hasCallerInRow ? audience : "SELECT \(audience)"))"
+        if clause.contains(.owner) { return "\(table).\"_owner\" = \(caller.user)" }
+        let audience = caller.audience
+        let isNamed: StatementTemplate = "\(table).\"_access\" ?| (\(caller.isInRow ? audience : "SELECT \(audience)"))"
         guard let action = clause.action else { return "coalesce(\(isNamed), false)" }
         let levels = AccessLevel.allCases.filter { $0.allows(action) }.map { "\(literal: $0.rawValue)" as SQL }
         return """
@@ -158,7 +163,8 @@ package struct AccessShape: Hashable, Sendable {
     private static func related(
         _ action: AccessAction?,
         _ entries: RelationEntries,
-        on table: SQLIdentifier
+        on table: SQLIdentifier,
+        _ caller: AccessCaller
     ) -> StatementTemplate {
         guard let schema = try? SQLIdentifier(entries.schema) else { return "false" }
         let levels = action.map { action in
@@ -173,10 +179,15 @@ package struct AccessShape: Hashable, Sendable {
                 } else {
                     "\(table).\"_access\" ? \(key)"
                 }
+            if case .session(let home) = caller {
+                // Who logs in to the database has no right to read the relations of users.
+                let kind: SQL = "\(literal: relation.rawValue)"
+                return "(\(isNamed) AND \(home).\"_is_related\"(\(kind), \(table).\"_owner\"))"
+            }
             let edge = Edge(relation)
             let edges: StatementTemplate = """
                 FROM \(schema)."_relation" AS "edge" \
-                WHERE "edge".\(edge.user) = \(parameter: .access(.user)) AND "edge"."name" = \(edge.name)
+                WHERE "edge".\(edge.user) = \(caller.user) AND "edge"."name" = \(edge.name)
                 """
             return """
                 (\(isNamed) AND EXISTS (SELECT \(edges)) \
@@ -205,11 +216,49 @@ package struct AccessShape: Hashable, Sendable {
     }
 
     /// Whether the user stands in a field. The catalogue has seen that there is such a column (``MemberField``).
-    private static func member(of field: MemberField, on table: SQLIdentifier) -> StatementTemplate {
+    static func member(of field: MemberField, on table: SQLIdentifier, _ caller: AccessCaller) -> StatementTemplate {
         guard let column = try? SQLIdentifier(field.name.rawValue) else { return "false" }
         return field.isArray
-            ? "\(table).\(column) @> ARRAY[\(parameter: .access(.user))::text]"
-            : "\(table).\(column) = \(parameter: .access(.user))"
+            ? "\(table).\(column) @> ARRAY[\(caller.user)::text]"
+            : "\(table).\(column) = \(caller.user)"
+    }
+}
+
+/// Where a condition has the caller from.
+enum AccessCaller {
+    /// From the values of the statement.
+    case bound
+    /// From those that each row brings.
+    case inRow
+    /// From functions of this schema about the role that has logged in to the database.
+    case session(SQLIdentifier)
+
+    var isInRow: Bool {
+        if case .inRow = self { true } else { false }
+    }
+
+    /// The id of the user.
+    var user: StatementTemplate {
+        switch self {
+        case .bound, .inRow: "\(parameter: .access(.user))"
+        case .session(let schema): "(SELECT \(schema).\"_me\"())"
+        }
+    }
+
+    /// The id of the user whose private database it is.
+    var database: StatementTemplate {
+        switch self {
+        case .bound, .inRow: "\(parameter: .access(.database))"
+        case .session: user
+        }
+    }
+
+    /// The keys of the audience, an array of texts.
+    var audience: StatementTemplate {
+        switch self {
+        case .bound, .inRow: "\(parameter: .access(.audience))::text::text[]"
+        case .session(let schema): "\(schema).\"_audience\"()"
+        }
     }
 }
 

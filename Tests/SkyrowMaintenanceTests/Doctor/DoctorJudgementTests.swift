@@ -220,6 +220,12 @@ import Testing
             (.warning, "The rule of note about read names 'field:gone', which there is not."),
             (.warning, "Every user who is logged in may update profiles, by a rule of \"user\".")
         ),
+        Row(.policies, []),
+        Row(
+            .policies,
+            [["sentence": "The policy _select of note was dropped."]],
+            (.warning, "The policy _select of note was dropped.")
+        ),
         Row(.textOrder, []),
         Row(
             .textOrder,

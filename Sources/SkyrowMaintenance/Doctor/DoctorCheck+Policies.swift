@@ -1,0 +1,40 @@
+import SkyrowModel
+internal import SkyrowPostgres
+import SkyrowStore
+
+// The policies for database logins (Documentation/Decisions/0067-policies.md).
+
+extension DoctorCheck {
+    /// Rows: a `sentence` for each difference.
+    package static let policies = DoctorCheck(
+        "policies",
+        "The policies for database logins",
+        needsTables: true,
+        .observation { try await $0.policyDifferences() },
+        judge: { rows, _ in
+            rows.map { row in
+                DoctorFinding(
+                    .warning,
+                    row["sentence"],
+                    meaning:
+                        "A role that stands for a user sees or changes more or less by SQL than that user does by the service.",
+                    remedy:
+                        "See what differs, and make policies and rights anew, or take away what should not be there.",
+                    commands: ["$ skyrow policies check", "$ skyrow policies apply"]
+                )
+            }
+        }
+    )
+}
+
+extension DoctorProbe {
+    /// Compares with what was made: which rules the settings of the service add is for `skyrow policies check` to say.
+    fileprivate func policyDifferences() async throws -> [DoctorRow] {
+        guard !migrations.contains(where: { $0["step"] == "migrate" }) else { return [] }
+        let state = try await client.withTransaction(isolation: .repeatableRead) { transaction in
+            let types = try await SchemaCatalog.load(of: schema, in: transaction).tables.keys
+            return try await PolicyState.load(of: schema, tables: types.map(\.rawValue).sorted(), in: transaction)
+        }
+        return state.differences(from: nil).map { ["sentence": $0] }
+    }
+}

@@ -1,0 +1,25 @@
+/// A role of PostgreSQL that stands for a user, as the catalogue has it.
+package struct LoginRole: Hashable, Sendable {
+    package var role: String
+    package var user: String
+    package var exists: Bool
+    /// The roles that it is or may become whose rights no policy limits, and why: `postgres` → `is a superuser`.
+    package var powers: [String: String]
+
+    package init(role: String, user: String, exists: Bool = true, powers: [String: String] = [:]) {
+        self.role = role
+        self.user = user
+        self.exists = exists
+        self.powers = powers
+    }
+
+    /// Why policies are no wall for the role; nil where they are.
+    package var refusal: String? {
+        guard exists else {
+            return "There is no role \(role) in PostgreSQL: make it with CREATE ROLE first, with LOGIN and a password."
+        }
+        if let own = powers[role] { return "The role \(role) \(own): policies do not hold for it." }
+        guard let (other, reason) = powers.min(by: { $0.key < $1.key }) else { return nil }
+        return "The role \(role) is a member of \(other), which \(reason): policies do not hold for it."
+    }
+}

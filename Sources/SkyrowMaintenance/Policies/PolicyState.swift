@@ -1,0 +1,188 @@
+import SkyrowModel
+import SkyrowPostgres
+package import SkyrowStore
+
+/// What there is in a database of policies and what belongs to them, and how that differs from what it should be.
+///
+/// It is read from PostgreSQL and judged here, so that every difference can be tested without a server.
+package struct PolicyState: Hashable, Sendable {
+    /// An object that was made, by the type and what it is called.
+    package struct Object: Hashable, Sendable {
+        package var type: String
+        /// As `_policy.kind` has it.
+        package var kind: String
+        package var name: String
+
+        package init(type: String, kind: String, name: String = "") {
+            self.type = type
+            self.kind = kind
+            self.name = name
+        }
+    }
+
+    /// What `_policy` says of an object.
+    package struct Made: Hashable, Sendable {
+        /// The statement, the digest of rules, or rights.
+        package var source: String
+        /// What PostgreSQL made of it.
+        package var stored: String
+
+        package init(source: String, stored: String = "") {
+            self.source = source
+            self.stored = stored
+        }
+    }
+
+    /// A record table.
+    package struct Table: Hashable, Sendable {
+        package var type: String
+        package var isClosed: Bool
+        package var isForced: Bool
+        /// The digest of the rules of the type.
+        package var rules: String
+
+        package init(type: String, isClosed: Bool, isForced: Bool = false, rules: String) {
+            self.type = type
+            self.isClosed = isClosed
+            self.isForced = isForced
+            self.rules = rules
+        }
+    }
+
+    package var logins: [LoginRole] = []
+    package var tables: [Table] = []
+    /// What was made, as it was then.
+    package var made: [Object: Made] = [:]
+    /// The policies of record tables, the triggers and the views, as they are now.
+    package var present: [Object: String] = [:]
+    /// What each role may do, a line for each: `SELECT note.title`.
+    package var rights: [String: Set<String>] = [:]
+    /// Reserved functions that run with the rights of their owner and may be called by a role.
+    package var powers: [String: Set<String>] = [:]
+
+    package init() {}
+
+    /// Whether nothing was ever made, or all of it taken away.
+    package var isEmpty: Bool {
+        logins.isEmpty && made.isEmpty && !present.keys.contains { $0.kind == "policy" }
+            && !tables.contains { $0.isClosed }
+    }
+
+    /// A sentence for each difference, in an order that does not change.
+    ///
+    /// - Parameter policies: what there should be by the rules and settings; nil to compare with what was made, as far as the
+    ///   settings of the service are not known.
+    package func differences(from policies: [TypePolicies]?) -> [String] {
+        if isEmpty { return [] }
+        var sentences = logins.compactMap(\.refusal)
+        for table in tables.sorted(by: { $0.type < $1.type }) {
+            let expected = policies?.first { $0.type.rawValue == table.type }
+            sentences += differences(of: table, from: expected)
+        }
+        let types = Set(tables.map(\.type))
+        for type in Set(made.keys.map(\.type)).subtracting(types).sorted() {
+            sentences.append("There are policies of the type \(type), which there is not any more.")
+        }
+        for object in present.keys.filter({ $0.kind == "view" && made[$0] == nil }).sorted() {
+            sentences.append("The view \(object.name) shows records, and skyrow did not make it.")
+        }
+        return sentences + differencesOfRights
+    }
+
+    private func differences(of table: Table, from policies: TypePolicies?) -> [String] {
+        let type = table.type
+        guard let rules = made[Object(type: type, kind: "rules")] else {
+            return ["The type \(type) is closed to database logins, since it has no policies yet."]
+                + strangers(of: type)
+        }
+        var sentences: [String] = []
+        if !table.isClosed { sentences.append("The table \(type) does not ask its policies: row security is off.") }
+        if table.isForced {
+            sentences.append("The table \(type) asks its policies of its owner too, which is the service.")
+        }
+        if rules.source != table.rules {
+            sentences.append(
+                "The rules of the type \(type) have changed; until the next apply it is closed to database logins."
+            )
+        }
+        let known = made.filter { $0.key.type == type && ["policy", "trigger", "view"].contains($0.key.kind) }
+        for (object, made) in known.sorted(by: { $0.key < $1.key }) {
+            switch present[object] {
+            case made.stored?: break
+            case nil: sentences.append("The \(object.kind) \(object.name) of \(type) was dropped.")
+            case .some: sentences.append("The \(object.kind) \(object.name) of \(type) was changed.")
+            }
+        }
+        if let policies, rules.source == table.rules { sentences += differences(known, from: policies) }
+        return sentences + strangers(of: type)
+    }
+
+    /// What the fields, references and settings of a type have come to ask for since.
+    private func differences(_ known: [Object: Made], from policies: TypePolicies) -> [String] {
+        let type = policies.type.rawValue
+        var sentences: [String] = []
+        var left = known
+        for object in policies.objects {
+            switch left.removeValue(forKey: Object(type: type, kind: object.kind.rawValue, name: object.name)) {
+            case nil: sentences.append("The \(object.kind.rawValue) \(object.name) of \(type) is missing.")
+            case let made? where made.source != object.statement.text:
+                sentences.append("The \(object.kind.rawValue) \(object.name) of \(type) is to be another one.")
+            case .some: break
+            }
+        }
+        for object in left.keys.sorted() {
+            sentences.append("The \(object.kind) \(object.name) of \(type) is to go.")
+        }
+        if made[Object(type: type, kind: "rights")]?.source != policies.rights {
+            sentences.append("The columns of \(type) that database logins may name are to be others.")
+        }
+        return sentences
+    }
+
+    /// Policies of psql's making: each admits more than the rules do, or less.
+    private func strangers(of type: String) -> [String] {
+        present.keys.filter { $0.type == type && $0.kind == "policy" && made[$0] == nil }.sorted().map {
+            "The table \(type) has the policy \($0.name), which skyrow did not make."
+        }
+    }
+
+    private var differencesOfRights: [String] {
+        var expected: Set<String> = []
+        for (object, made) in made where object.kind == "rights" {
+            expected.formUnion(made.source.split(separator: "\n").map(String.init))
+        }
+        var sentences: [String] = []
+        for login in logins where login.exists {
+            let held = rights[login.role] ?? []
+            for right in held.subtracting(expected).sorted() {
+                sentences.append("The role \(login.role) may \(right), which no rule says.")
+            }
+            for right in expected.subtracting(held).sorted() {
+                sentences.append("The role \(login.role) may not \(right), which the rules say.")
+            }
+            for function in (powers[login.role] ?? []).sorted() {
+                sentences.append("The role \(login.role) may call \(function), which has the rights of its owner.")
+            }
+        }
+        return sentences
+    }
+}
+
+extension PolicyState.Object: Comparable {
+    package static func < (a: PolicyState.Object, b: PolicyState.Object) -> Bool {
+        (a.type, a.kind, a.name) < (b.type, b.kind, b.name)
+    }
+}
+
+extension TypePolicies {
+    /// What a database login may do with the table and the view, a line for each, sorted: `SELECT note.title`.
+    package var rights: String {
+        let name = type.rawValue
+        var lines = grants.select.map { "SELECT \(name).\($0)" }
+        lines += grants.insert.map { "INSERT \(name).\($0)" }
+        lines += grants.update.map { "UPDATE \(name).\($0)" }
+        if grants.deletes { lines.append("DELETE \(name)") }
+        if view != nil { lines.append("SELECT view \(name)") }
+        return lines.sorted().joined(separator: "\n")
+    }
+}

@@ -1,0 +1,254 @@
+internal import SkyrowModel
+package import SkyrowPostgres
+
+/// The statements that make what the table of a record type needs for database logins.
+///
+/// Conditions on the rows of the table name it by itself, since a policy has no alias.
+struct PolicyText {
+    private let table: RecordTable
+    private let schema: SQLIdentifier
+    private let rules: TypeRules
+
+    init(_ table: RecordTable) {
+        self.table = table
+        schema = table.schema
+        rules = table.rules
+    }
+
+    // MARK: Policies
+
+    var select: PolicyObject {
+        policy("_select", "SELECT", "USING (\(isOpen(.read)))")
+    }
+
+    /// A new record is its user's, in the public database or its own; values of fields and references are judged as a save judges
+    /// them.
+    ///
+    /// - Parameter columns: those that may be named.
+    func insert(_ columns: [String]) -> PolicyObject {
+        let create = rules.classes?.rule(.create) ?? .standard(.create)
+        let mayCreate = create.namesEveryUser ? "true" : isOneOf(create.allow, on: row, .query)
+        var places: [SQL] = ["\(row).\"_database\" = '_public' AND \(mayCreate)"]
+        if !rules.isPublicOnly { places.append("\(row).\"_database\" = \(me(.query))") }
+        var conditions: [SQL] = [
+            mayAsk, "(\(places.joined(separator: " OR ")))", "\(row).\"_owner\" = \(me(.query))",
+        ]
+        for column in table.columns where columns.contains(column.identifier.name) {
+            let value: SQL = "\(row).\(column.identifier)"
+            let terms = rules.fields.terms(.create, of: column.field)
+            if !terms.isEmpty { conditions.append("(\(value) IS NULL OR \(holds(terms, on: row, .query)))") }
+            if let reference = reference(column, on: row) { conditions.append(reference) }
+        }
+        return policy("_insert", "INSERT", "WITH CHECK (\(conditions.joined(separator: " AND ")))")
+    }
+
+    /// What may be changed is a matter of the row as it was; of the new one it is a matter of columns (``guards(of:)``).
+    var update: PolicyObject {
+        policy("_update", "UPDATE", "USING (\(isOpen(.update))) WITH CHECK (\(mayAsk))")
+    }
+
+    var delete: PolicyObject {
+        policy("_delete", "DELETE", "USING (\(isOpen(.delete)))")
+    }
+
+    private func policy(_ name: SQLIdentifier, _ command: SQL, _ condition: SQL) -> PolicyObject {
+        PolicyObject(
+            kind: .policy,
+            name: name.name,
+            statement: "CREATE POLICY \(name) ON \(table.qualifiedName) FOR \(command) TO PUBLIC \(condition)"
+        )
+    }
+
+    // MARK: Triggers
+
+    /// Before the guards of columns are over, and before `_stamp` gives the row its revision: triggers fire by their names.
+    var signatureOfNew: PolicyObject {
+        trigger("_sign_new", "INSERT", when: "\"new\".\"_created_by\" IS NULL", "\"_sign\"()")
+    }
+
+    var signatureOfChange: PolicyObject {
+        trigger("_sign_change", "UPDATE", when: isOfOthers, "\"_sign\"()")
+    }
+
+    /// The triggers on columns that only some of those change who change records, and on references.
+    ///
+    /// Each fires for statements that name the column. A value that is there already is no change, unless the caller does not see
+    /// it, who would find out whether it guessed it.
+    ///
+    /// - Parameter columns: those that may be named.
+    func guards(of columns: [String]) -> [PolicyObject] {
+        var guards: [PolicyObject] = []
+        switch rules.fields.accessWriters {
+        case .everyone: break
+        case .owner:
+            let isSame: SQL = "\"new\".\"_access\" IS NOT DISTINCT FROM \"old\".\"_access\""
+            guards.append(guardian(of: "_access", unless: "\(isSame) OR \"old\".\"_owner\" = \(me(.plain))"))
+        }
+        for column in table.columns where columns.contains(column.identifier.name) {
+            let terms = rules.fields.terms(.update, of: column.field)
+            let reference = reference(column, on: "new")
+            if terms.isEmpty, reference == nil { continue }
+            let seen = rules.fields.terms(.read, of: column.field)
+            let isSame = isSame(column)
+            let keeps: SQL = seen.isEmpty ? isSame : "\(isSame) AND \(holds(seen, on: "old", .plain))"
+            let may = [terms.isEmpty ? nil : holds(terms, on: "old", .plain), reference].compactMap(\.self)
+            guards.append(
+                guardian(of: column.identifier, unless: "\(keeps) OR (\(may.joined(separator: " AND ")))")
+            )
+        }
+        return guards
+    }
+
+    private func guardian(of column: SQLIdentifier, unless condition: SQL) -> PolicyObject {
+        // A name has 63 bytes.
+        let place = table.columns.firstIndex { $0.identifier == column } ?? 0
+        let name =
+            column.name.utf8.count <= 50 ? "_guard_\(column.name)" : "_guard_\(column.name.prefix(40))_\(place)"
+        return trigger(
+            (try? SQLIdentifier(name)) ?? "_guard_",
+            "UPDATE OF \(column)",
+            when: "\(isOfOthers) AND \(me(.plain)) IS NOT NULL AND NOT coalesce(\(condition), false)",
+            "\"_refuse_column\"(\(literal: column.name))"
+        )
+    }
+
+    /// The service gives a row its revision, others leave that to a trigger: what the service writes is judged by it.
+    private var isOfOthers: SQL { "\"new\".\"_revision\" IS NOT DISTINCT FROM \"old\".\"_revision\"" }
+
+    private func trigger(_ name: SQLIdentifier, _ event: SQL, when condition: SQL, _ call: SQL) -> PolicyObject {
+        PolicyObject(
+            kind: .trigger,
+            name: name.name,
+            statement: """
+                CREATE TRIGGER \(name) BEFORE \(event) ON \(table.qualifiedName) FOR EACH ROW WHEN (\(condition)) \
+                EXECUTE FUNCTION \(schema).\(call)
+                """
+        )
+    }
+
+    /// Whether an update leaves a value as it is, by the bytes of what has other operators.
+    private func isSame(_ column: RecordColumn) -> SQL {
+        let cast: SQL =
+            switch column.type {
+            case .location, .geometry, .unknown: "::text"
+            default: ""
+            }
+        return "\"new\".\(column.identifier)\(cast) IS NOT DISTINCT FROM \"old\".\(column.identifier)\(cast)"
+    }
+
+    // MARK: The view
+
+    /// The records that are open, with each field that not every user sees as NULL where the caller does not; nil for types
+    /// without such fields.
+    ///
+    /// It belongs to the owner of the table, whose rights it has, so the condition on rows is its own.
+    var view: PolicyObject? {
+        let fields = table.columns.filter { if case .relation = $0.type { false } else { true } }
+        guard fields.contains(where: { !rules.fields.terms(.read, of: $0.field).isEmpty }),
+            let home = try? SQLIdentifier(visible: schema)
+        else { return nil }
+        var columns: [SQL] = ReservedColumn.allCases.map { "\(row).\($0.identifier)" }
+        for column in fields {
+            let terms = rules.fields.terms(.read, of: column.field)
+            if terms.isEmpty {
+                columns.append("\(row).\(column.identifier)")
+            } else if !terms.contains(where: \.isEmpty) {
+                columns.append(
+                    "CASE WHEN \(holds(terms, on: row, .query)) THEN \(row).\(column.identifier) END AS \(column.identifier)"
+                )
+            }
+        }
+        return PolicyObject(
+            kind: .view,
+            name: table.name.rawValue,
+            statement: """
+                CREATE VIEW \(home).\(table.identifier) WITH (security_barrier) AS \
+                SELECT \(columns.joined(separator: ", ")) FROM \(table.qualifiedName) AS \(row) WHERE \(isOpen(.read))
+                """
+        )
+    }
+
+    // MARK: Conditions
+
+    private var row: SQLIdentifier { table.identifier }
+
+    private var mayAsk: SQL { "(SELECT \(schema).\"_may_ask\"(\(literal: table.name.rawValue)))" }
+
+    /// The records of both databases that are open to a caller.
+    private func isOpen(_ action: AccessAction) -> SQL {
+        let relations = RelationEntries(Set(Subject.Relation.allCases), in: schema.name)
+        let branches = UnsettledScope(action, of: rules.classes, relations: relations).branches
+        let own = AccessScope.everything(in: .user(UserID("")))
+        func text(_ scope: AccessScope) -> SQL { scope.shape.condition(on: row, of: .session(schema)).unbound }
+        var shared = text(branches[branches.count - 1].scope)
+        if branches.count > 1 {
+            let cases = branches.dropLast().map { branch -> SQL in
+                let isFor = branch.isFor.map { isOneOf($0, on: row, .query) }.joined(separator: " AND ")
+                return "WHEN \(isFor) THEN \(text(branch.scope))"
+            }
+            shared = "CASE \(cases.joined(separator: " ")) ELSE \(shared) END"
+        }
+        return "\(mayAsk) AND ((\(shared)) OR \(text(own)))"
+    }
+
+    /// Where a condition stands.
+    private enum Place {
+        /// In a policy or a view, where a sub-select is run once a statement.
+        case query
+        /// In the condition of a trigger, which takes no sub-select.
+        case plain
+    }
+
+    private func me(_ place: Place) -> SQL {
+        let call: SQL = "\(schema).\"_me\"()"
+        return switch place {
+        case .query: "(SELECT \(call))"
+        case .plain: call
+        }
+    }
+
+    /// Whether the caller is one of the subjects of each term.
+    private func holds(_ terms: [[Subject]], on row: SQLIdentifier, _ place: Place) -> SQL {
+        terms.map { isOneOf($0, on: row, place) }.joined(separator: " AND ")
+    }
+
+    /// Whether the caller is one of these subjects, as far as that depends on the caller and the owner of the row.
+    private func isOneOf(_ subjects: [Subject], on row: SQLIdentifier, _ place: Place) -> SQL {
+        var ways: [SQL] = []
+        if subjects.contains(.owner) { ways.append("\(row).\"_owner\" = \(me(place))") }
+        let keys = subjects.filter { $0.isOfCaller || $0 == .everyone || $0 == .users }.sorted().map { subject -> SQL in
+            "\(literal: subject.key)"
+        }
+        if !keys.isEmpty {
+            let call: SQL = "\(schema).\"_audience\"() && ARRAY[\(keys.joined(separator: ", "))]::text[]"
+            switch place {
+            case .query: ways.append("(SELECT \(call))")
+            case .plain: ways.append("\(call)")
+            }
+        }
+        return ways.isEmpty ? "false" : "(\(ways.joined(separator: " OR ")))"
+    }
+
+    /// Whether the records that a column refers to may be referred to; nil for a column that refers to none.
+    private func reference(_ column: RecordColumn, on row: SQLIdentifier) -> SQL? {
+        let value: SQL = "\(row).\(column.identifier)"
+        let (target, ids): (RecordTypeName, SQL)
+        switch column.type {
+        case .reference(let type): (target, ids) = (type, "ARRAY[\(value)]")
+        case .array(.reference(let type)): (target, ids) = (type, value)
+        default: return nil
+        }
+        return """
+            (\(value) IS NULL OR \(schema)."_may_refer"(\(literal: target.rawValue), \(ids), \(row)."_database"))
+            """
+    }
+}
+
+extension SQLIdentifier {
+    /// `app_visible`, the schema of the views on the record types of the application in `app`.
+    ///
+    /// Throws ``PostgresError`` with the code `invalidValue` where the name would be too long.
+    package init(visible schema: SQLIdentifier) throws(PostgresError) {
+        try self.init("\(schema.name)_visible")
+    }
+}

@@ -1,0 +1,197 @@
+import ArgumentParser
+import SkyrowJSON
+import SkyrowMaintenance
+import SkyrowModel
+import SkyrowPostgres
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+import SkyrowWire
+
+/// `skyrow policies`
+struct PoliciesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "policies",
+        abstract: "Let roles of PostgreSQL work with the records of a user, by SQL.",
+        discussion: """
+            Row-level security is made of the rules of record types: a role sees and changes by SQL what its user does by the \
+            service. The chapter "Access by SQL" of Operations.md has an example and the limits.
+            """,
+        subcommands: [PoliciesApplyCommand.self, PoliciesCheckCommand.self, PoliciesDropCommand.self]
+    )
+}
+
+/// `skyrow policies apply`
+struct PoliciesApplyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Make policies, views and rights as the rules say.",
+        discussion: """
+            All of it is made or nothing. Without --login it is made anew for the roles that there are, as after a change of \
+            rules or fields. A role must exist, and must have no rights that pass policies.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(
+        name: .customLong("login"),
+        help: ArgumentHelp(
+            "A role of PostgreSQL, and the id of the user whom it stands for; may be repeated.",
+            valueName: "role=user"
+        )
+    )
+    var logins: [String] = []
+
+    func run() async throws {
+        try await reportingErrors {
+            var parsed: [DatabaseLogin] = []
+            for text in logins {
+                guard let login = DatabaseLogin(text) else {
+                    throw ToolError.usage("--login must be a role and a user, such as ann_sql=ann, not '\(text)'.")
+                }
+                parsed.append(login)
+            }
+            let logins = parsed
+            try await withRules(options) { store throws(ToolError) in
+                let outcome = try await failingAsDatabase { try await store.applyPolicies(for: logins) }
+                guard output.isJSON else {
+                    let types = counted(outcome.types, "type")
+                    let roles = outcome.roles.isEmpty ? "no role" : outcome.roles.joined(separator: ", ")
+                    return print("Made policies for \(outcome.changed.count) of \(types), and rights for \(roles).")
+                }
+                print(
+                    jsonObject { writer in
+                        writer.key("changed")
+                        writer.beginArray()
+                        for type in outcome.changed { writer.string(type.rawValue) }
+                        writer.endArray()
+                        writer.key("roles")
+                        writer.beginArray()
+                        for role in outcome.roles { writer.string(role) }
+                        writer.endArray()
+                    }
+                )
+            }
+        }
+    }
+}
+
+/// `skyrow policies check`
+struct PoliciesCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Compare what there is with what the rules say.",
+        discussion: """
+            Nothing is changed. The exit status is 0 when there is no difference, and 1 when there is one, or when they could not \
+            be compared.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        var isSame = true
+        try await reportingErrors {
+            try await withRules(options, readsOnly: true) { store throws(ToolError) in
+                let (isApplied, differences) = try await failingAsDatabase { try await store.policyDifferences() }
+                isSame = differences.isEmpty
+                if output.isJSON {
+                    print(
+                        jsonObject { writer in
+                            writer.member("applied", isApplied)
+                            writer.key("differences")
+                            writer.beginArray()
+                            for difference in differences { writer.string(difference) }
+                            writer.endArray()
+                        }
+                    )
+                } else if isSame {
+                    print(isApplied ? "Policies and rights are as the rules say." : "There are no policies.")
+                } else {
+                    for difference in differences { print(difference) }
+                }
+            }
+        }
+        if !isSame { throw ExitCode(ExitStatus.failure.rawValue) }
+    }
+}
+
+/// `skyrow policies drop`
+struct PoliciesDropCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Take away policies, views and rights, or the rights of some roles.",
+        discussion:
+            "The roles themselves stay. Roles that have rights of their own are as they were before the policies."
+    )
+
+    @OptionGroup var options: DatabaseOptions
+
+    @Option(
+        name: .customLong("login"),
+        help: ArgumentHelp("A role that is to stand for no user any more; may be repeated.", valueName: "role")
+    )
+    var roles: [String] = []
+
+    func run() async throws {
+        try await reportingErrors {
+            var parsed: [SQLIdentifier] = []
+            for role in roles {
+                guard let role = try? SQLIdentifier(role) else {
+                    throw ToolError.usage("--login must be the name of a role.")
+                }
+                parsed.append(role)
+            }
+            let roles = parsed
+            try await withRules(options) { store throws(ToolError) in
+                try await failingAsDatabase { try await store.dropPolicies(for: roles) }
+            }
+        }
+    }
+}
+
+/// Runs what PostgreSQL may refuse, in its own words, which are for the operator.
+private func failingAsDatabase<Success>(_ body: () async throws -> Success) async throws(ToolError) -> Success {
+    do {
+        return try await body()
+    } catch {
+        throw ToolError(databaseFailure: error)
+    }
+}
+
+/// Lends the store of the settings' database with the rules that the service has, those of settings among them.
+private func withRules(
+    _ options: DatabaseOptions,
+    readsOnly: Bool = false,
+    _ body: (RecordStore) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    var loader = options.loader
+    loader.groups += [AccountSettings.self, RecordSettings.self]
+    let settings = try await loader.loadForApplication()
+    // Those of the service are not another application's.
+    let isDefault = settings.application.name == .default
+    let isGiven = isDefault && settings.given(AccountSettings().loginKeys.row) != nil
+    let given = isGiven ? settings.accounts.loginKeys : nil
+    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
+        try await requireMigrated(client, schema, logger: logger)
+        let keys = try await failingAsDatabase {
+            if let given { return given }
+            let existing = try await LoginKeys.existing(in: schema, of: client)
+            return existing.isEmpty ? LoginKeys.default : existing
+        }
+        try await body(
+            RecordStore(
+                client: client,
+                schema: schema,
+                mode: .production,
+                loginKeys: keys,
+                loginKeyReaders: settings.accounts.loginKeyReaders,
+                sharedAccessLists: settings.records.sharedAccessLists,
+                logger: logger
+            )
+        )
+    }
+}

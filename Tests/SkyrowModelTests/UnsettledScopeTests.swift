@@ -1,0 +1,89 @@
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowModel
+
+@Suite struct UnsettledScopeTests {
+    private static let subjects: [Subject] = [
+        .everyone, .users, .registered, .owner, .user("ann"), .role("a"), .role("b"), .group("golf"),
+        .field(field("title")),
+    ]
+
+    /// For each caller, the branch for it has what the rules come to for it.
+    @Test func theBranchOfACallerIsWhatTheRulesComeToForIt() throws {
+        var random = SeededGenerator(seed: 7)
+        var counts: Set<Int> = []
+        for _ in 0..<3000 {
+            var access = ClassAccess()
+            for action in [ClassAction.read, .update, .delete] where Bool.random(using: &random) {
+                access.rules[action] = ClassRule(
+                    Array(
+                        Self.subjects.shuffled(using: &random).prefix([0, 1, 1, 2, 3].randomElement(using: &random)!)
+                    ),
+                    ClassRule.Mode.allCases.randomElement(using: &random)!
+                )
+            }
+            let rules = ClassRules(access) { _ in .string }
+            let audience = Audience(
+                user: Bool.random(using: &random) ? "ann" : "bob",
+                roles: Bool.random(using: &random) ? ["a"] : ["b"],
+                groups: Bool.random(using: &random) ? ["golf"] : [],
+                isRegistered: Bool.random(using: &random)
+            )
+            let caller = Caller(
+                kind: .user(try #require(audience.user)),
+                roles: audience.roles,
+                groups: audience.groups,
+                isRegistered: audience.isRegistered
+            )
+            for action in AccessAction.allCases {
+                let unsettled = UnsettledScope(action, of: rules, relations: nil)
+                counts.insert(unsettled.branches.count)
+                let branch = try #require(
+                    unsettled.branches.first { $0.isFor.allSatisfy { $0.contains { audience.includes($0) } } }
+                )
+                let settled = AccessScope(
+                    caller: caller,
+                    audience: audience,
+                    action: action,
+                    database: .everyone,
+                    rules: rules
+                )
+                #expect(
+                    branch.scope.asOf(audience) == settled || branch.scope.isEmpty && settled.isEmpty,
+                    "\(access.rules)"
+                )
+            }
+        }
+        #expect(counts == [1, 2, 4])
+    }
+
+    @Test func aTypeWithoutRulesHasOneBranch() {
+        for action in AccessAction.allCases {
+            let branches = UnsettledScope(action, of: nil, relations: nil).branches
+            #expect(branches.count == 1 && branches[0].isFor.isEmpty && !branches[0].scope.isEmpty)
+        }
+    }
+}
+
+extension AccessScope {
+    /// The same with a caller in the place of the one that is not known.
+    fileprivate func asOf(_ audience: Audience) -> AccessScope {
+        func settled(_ clause: AccessClause) -> AccessClause {
+            guard let user = audience.user else { return clause }
+            return switch clause {
+            case .everything, .unlisted: clause
+            case .owner: .owner(user)
+            case .listed(_, let action): .listed(audience, action)
+            case .member(let field, _): .member(field, user)
+            case .unlistedMember(let field, _): .unlistedMember(field, user)
+            case .related(_, let action, let entries): .related(user, action, entries)
+            }
+        }
+        return AccessScope(
+            database: database,
+            clauses: clauses.map(settled),
+            others: others.map { $0.map(settled) }
+        )
+    }
+}
