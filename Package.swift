@@ -137,7 +137,8 @@ let package = Package(
             name: "SkyrowServer",
             dependencies: [
                 .target(name: "CMalloc", condition: server),
-                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowRemote",
                 "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),

@@ -45,14 +45,17 @@ package struct VerificationKey: Sendable {
     package init?(rsaModulus modulus: [UInt8], exponent: [UInt8]) {
         // An exponent of 1 would make each message its own signature.
         let value = exponent.count <= 4 ? exponent.reduce(0) { $0 << 8 | UInt64($1) } : 0
-        guard value >= 3, value & 1 == 1, modulus.count <= VerificationKey.rsaBits.upperBound / 8 + 1 else { return nil }
+        guard value >= 3, value & 1 == 1, modulus.count <= VerificationKey.rsaBits.upperBound / 8 + 1 else {
+            return nil
+        }
         guard let builder = OSSL_PARAM_BLD_new() else { return nil }
         defer { OSSL_PARAM_BLD_free(builder) }
         guard let n = BN_bin2bn(modulus, Int32(modulus.count), nil) else { return nil }
         defer { BN_free(n) }
         guard let e = BN_bin2bn(exponent, Int32(exponent.count), nil) else { return nil }
         defer { BN_free(e) }
-        guard OSSL_PARAM_BLD_push_BN(builder, "n", n) == 1, OSSL_PARAM_BLD_push_BN(builder, "e", e) == 1,
+        guard OSSL_PARAM_BLD_push_BN(builder, lasting("n"), n) == 1,
+            OSSL_PARAM_BLD_push_BN(builder, lasting("e"), e) == 1,
             let key = PublicKey("RSA", builder)
         else { return nil }
         self.init(key)
@@ -64,8 +67,8 @@ package struct VerificationKey: Sendable {
         defer { OSSL_PARAM_BLD_free(builder) }
         let point = [0x04] + x + y
         let key = point.withUnsafeBytes { bytes -> PublicKey? in
-            guard OSSL_PARAM_BLD_push_utf8_string(builder, "group", "prime256v1", 0) == 1,
-                OSSL_PARAM_BLD_push_octet_string(builder, "pub", bytes.baseAddress, bytes.count) == 1
+            guard OSSL_PARAM_BLD_push_utf8_string(builder, lasting("group"), lasting("prime256v1"), 0) == 1,
+                OSSL_PARAM_BLD_push_octet_string(builder, lasting("pub"), bytes.baseAddress, bytes.count) == 1
             else { return nil }
             return PublicKey("EC", builder)
         }
@@ -155,6 +158,11 @@ package struct VerificationKey: Sendable {
         let numbers = integer(signature[..<32]) + integer(signature[32...])
         return [0x30, UInt8(numbers.count)] + numbers
     }
+}
+
+/// A text for OpenSSL, which keeps the pointers to the names of parameters.
+private func lasting(_ text: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
 
 /// A key of OpenSSL, which is read alone from when it is made, and may so be used by several threads.

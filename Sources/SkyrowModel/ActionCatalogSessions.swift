@@ -27,7 +27,11 @@ extension ActionCatalog {
         "Proves once more who the user is, for what takes that; it counts for ten minutes of this session.",
         requirement: .user,
         parameters: [
-            ActionParameter("password", "The password of the account; or the token of a provider.", .nullable(.string()))
+            ActionParameter(
+                "password",
+                "The password of the account; or the token of a provider.",
+                .nullable(.string())
+            )
         ] + providerToken.map { $0.optional },
         result: .object([JSONMember("elevated_until", .dateTime, isRequired: true)]),
         errors: [.invalidCredentials, .userDisabled],

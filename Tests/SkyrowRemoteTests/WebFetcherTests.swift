@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://id.example.org", "id.example.org", false), ("https://ID.example.org:8443/a?b=c", "id.example.org", false),
+        ("https://id.example.org", "id.example.org", false),
+        ("https://ID.example.org:8443/a?b=c", "id.example.org", false),
         ("https://[2001:db8::1]:443/", "2001:db8::1", false), ("http://127.0.0.1:80/keys", "127.0.0.1", true),
         ("http://[::1]/keys", "::1", true), ("http://localhost/keys", "localhost", true),
         ("https://127.0.0.1/keys", "127.0.0.1", false),
@@ -47,8 +48,10 @@ import Testing
     @Test(arguments: [
         "", "id.example.org", "http://id.example.org", "http://127.0.0.1.example.org", "http://127.0.0.2",
         "ftp://id.example.org", "file:///etc/passwd", "https://", "https:///keys", "https://user@id.example.org",
-        "https://a:b@id.example.org", "https://id.example.org#x", "https://id.example.org/ x", "https://id.example.org\\@a",
-        "https://id.example.org:0", "https://id.example.org:65536", "https://id.example.org:", "https://[::1", "https://[x]",
+        "https://a:b@id.example.org", "https://id.example.org#x", "https://id.example.org/ x",
+        "https://id.example.org\\@a",
+        "https://id.example.org:0", "https://id.example.org:65536", "https://id.example.org:", "https://[::1",
+        "https://[x]",
         "https://id_x.example.org", "https://exämple.org", "https://a\r\nb",
         "https://id.example.org/\(String(repeating: "x", count: 2000))",
     ])
@@ -99,11 +102,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("Cache-Control: max-age=600", 600), ("cache-control:public , MAX-AGE = 60", 60), ("Cache-Control: no-store", 0),
-        ("Cache-Control: max-age=60, no-cache", 0), ("Cache-Control: public", nil), ("Cache-Control: max-age=x", nil),
-        ("Cache-Control: max-age=-1", nil), ("Age: max-age=60", nil), ("HTTP/1.1 200 OK", nil), ("", nil),
-    ] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("Cache-Control: max-age=600", 600), ("cache-control:public , MAX-AGE = 60", 60),
+            ("Cache-Control: no-store", 0),
+            ("Cache-Control: max-age=60, no-cache", 0), ("Cache-Control: public", nil),
+            ("Cache-Control: max-age=x", nil),
+            ("Cache-Control: max-age=-1", nil), ("Age: max-age=60", nil), ("HTTP/1.1 200 OK", nil), ("", nil),
+        ] as [(String, Int?)]
+    )
     func theAgeIsReadFromTheHeader(_ line: String, _ seconds: Int?) {
         #expect(maximumAge(ofHeader: line + "\r\n") == seconds.map { .seconds($0) })
     }

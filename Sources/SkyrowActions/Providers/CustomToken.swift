@@ -18,7 +18,8 @@ package struct CustomTokenKey: Sendable {
     package init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         let head = text[..<colon].split(separator: "=", omittingEmptySubsequences: false)
-        guard (1...2).contains(head.count), let name = head.last, let algorithm = SignatureAlgorithm(rawValue: String(name)),
+        guard (1...2).contains(head.count), let name = head.last,
+            let algorithm = SignatureAlgorithm(rawValue: String(name)),
             Self.algorithms.contains(algorithm), let bytes = decodeBase64(Array(text[text.index(after: colon)...].utf8))
         else { return nil }
         if head.count == 2 {

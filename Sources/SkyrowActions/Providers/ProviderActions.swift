@@ -97,7 +97,9 @@ extension ActionService {
         }
         let claims: CustomTokenClaims
         do throws(TokenFault) {
-            guard let token = SignedToken(text, maximumBytes: CustomTokenRequest.maximumBytes) else { throw .undecodable }
+            guard let token = SignedToken(text, maximumBytes: CustomTokenRequest.maximumBytes) else {
+                throw .undecodable
+            }
             guard keys.contains(where: { $0.hasSigned(token) }) else { throw .signature }
             claims = try token.withClaims { json throws(TokenFault) in
                 try CustomTokenClaims(json, at: clock.now().secondsSince1970, readProfile: readProfile)
@@ -107,7 +109,9 @@ extension ActionService {
         }
         if let id = claims.id {
             let end = Timestamp(secondsSince1970: claims.expires + 2 * IDTokenRules.skew)
-            guard try await store.identities.use(CustomTokenClaims.useHash(of: id), until: end) else { throw refused(.used) }
+            guard try await store.identities.use(CustomTokenClaims.useHash(of: id), until: end) else {
+                throw refused(.used)
+            }
         }
         return claims
     }
@@ -305,7 +309,9 @@ extension ActionService {
         try await observed(.authProviderLink) { () async throws(SkyrowError) in
             let user = try caller.requiredUserID
             // An anonymous account has nothing to prove, and nothing to lose but to who has its token anyway.
-            if caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) { throw refusal }
+            if caller.isRegistered, let refusal = try await stepUpRefusal(of: caller, with: credentials) {
+                throw refusal
+            }
             let provider = try provider(token.provider)
             let identity = try await proven(token, by: provider, from: client)
             // Also where it is unknown whether the change was committed.

@@ -44,7 +44,9 @@ package struct FetchedKeys: Sendable {
             }
             return keys.elements.compactMap { SigningKey($0) }
         }
-        guard !keys.isEmpty else { throw WebFailure("The provider has no key for signatures of RSA, P-256 or Ed25519.") }
+        guard !keys.isEmpty else {
+            throw WebFailure("The provider has no key for signatures of RSA, P-256 or Ed25519.")
+        }
         maximumAge = document.maximumAge
     }
 }

@@ -35,7 +35,9 @@ extension ActionService {
             throw CredentialCheck.tokenNotAccepted
         }
         guard !standing.isElevated else { return nil }
-        return Elevation.required((standing.hasPassword ? ["password"] : []) + (standing.hasProvider ? ["provider"] : []))
+        return Elevation.required(
+            (standing.hasPassword ? ["password"] : []) + (standing.hasProvider ? ["provider"] : [])
+        )
     }
 
     /// `auth:stepup`: has the user prove once more who it is, and returns until when that counts for the session.

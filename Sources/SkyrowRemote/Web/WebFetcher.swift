@@ -64,7 +64,8 @@ package struct WebFetcher: Sendable {
         let gate = AddressGate(exceptions: exceptions, admitsLoopback: address.isLoopback)
         let transfer = WebTransfer(address, gate, timeout)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<WebDocument, WebFailure>, Never>) in
+            await withCheckedContinuation {
+                (continuation: CheckedContinuation<Result<WebDocument, WebFailure>, Never>) in
                 WebFetcher.threads.async { continuation.resume(returning: transfer.run()) }
             }
         } onCancel: {
@@ -111,10 +112,12 @@ private final class WebTransfer: Sendable {
         let state = state.withLock { $0 }
         if let refused = state.refusedAddress {
             return .failure(
-                WebFailure("\(address.host) is at \(refused), a private address; the setting provider-networks admits some.")
+                WebFailure(
+                    "\(address.host) is at \(refused), a private address; the setting provider-networks admits some."
+                )
             )
         }
-        if state.isTooLarge {
+        if state.isTooLarge || outcome == CURLE_FILESIZE_EXCEEDED {
             return .failure(WebFailure("\(address) is larger than \(WebFetcher.maximumBytes) bytes."))
         }
         guard outcome == CURLE_OK else {
@@ -252,7 +255,8 @@ func maximumAge(ofHeader line: String) -> Duration? {
             String($0.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()).lowercased()
         }
         if parts.first == "no-store" || parts.first == "no-cache" { return .zero }
-        if parts.count == 2, parts[0] == "max-age", let seconds = Int64(parts[1]), (0...1_000_000_000).contains(seconds) {
+        if parts.count == 2, parts[0] == "max-age", let seconds = Int64(parts[1]), (0...1_000_000_000).contains(seconds)
+        {
             age = .seconds(seconds)
         }
     }

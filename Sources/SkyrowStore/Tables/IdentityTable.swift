@@ -133,7 +133,9 @@ package struct IdentityTable: Sendable {
                     AccountIdentity(
                         provider: try result.decode(row: row, column: 0),
                         subject: try result.decode(row: row, column: 1),
-                        profile: JSONText(validated: try result.decode(row: row, column: 2, as: PostgresJSONB.self).utf8),
+                        profile: JSONText(
+                            validated: try result.decode(row: row, column: 2, as: PostgresJSONB.self).utf8
+                        ),
                         createdAt: try Timestamp(result, row: row, column: 3) ?? .negativeInfinity,
                         lastUsedAt: try Timestamp(result, row: row, column: 4)
                     )

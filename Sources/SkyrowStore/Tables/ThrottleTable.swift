@@ -25,7 +25,9 @@ package struct ThrottleTable: Sendable {
                 SELECT claim.wait, claim.is_known, given.buckets, given.known
                 FROM (
                     SELECT array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place <= \(Int64(counted.count))) AS buckets,
-                        array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place > \(Int64(counted.count))) AS known
+                        coalesce(
+                            array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place > \(Int64(counted.count))), '{}'
+                        ) AS known
                     FROM (
                         SELECT part.place,
                             sha256(\(outer) || sha256(\(inner) || convert_to(part.kind, 'UTF8') || \(zero)

@@ -39,7 +39,9 @@ import Testing
             try await service.logIn(CustomTokenRequest(token: token)) { json throws(SkyrowError) in
                 var fields: [(name: FieldName, value: RecordValue)] = []
                 for (name, value) in json.uniqueMembers where !name.hasPrefix("_") {
-                    fields.append((try FieldName(name), value.string.map { .string($0) } ?? .integer(value.wholeNumber ?? 0)))
+                    fields.append(
+                        (try FieldName(name), value.string.map { .string($0) } ?? .integer(value.wholeNumber ?? 0))
+                    )
                 }
                 return fields
             }
@@ -120,7 +122,8 @@ import Testing
             for wrong in [
                 Self.token(claims, secret: [UInt8](repeating: 8, count: 32)),
                 Self.token(claims, header: #"{"alg":"none"}"#), Self.token(claims, header: #"{"alg":"hs256"}"#),
-                Self.token(claims, header: #"{"alg":"RS256"}"#), Self.token(claims, header: #"{"alg":"HS256","crit":["x"]}"#),
+                Self.token(claims, header: #"{"alg":"RS256"}"#),
+                Self.token(claims, header: #"{"alg":"HS256","crit":["x"]}"#),
                 String(whole.dropLast(3)), whole + "A", "", "a.b.c", whole.replacing(".", with: ""),
                 String(repeating: "x", count: 100_000),
             ] {
@@ -213,7 +216,8 @@ import Testing
                         RecordType(
                             name: .user,
                             fields: [
-                                try FieldName("name"): .string, try FieldName("rank"): .string, try FieldName("badge"): .string,
+                                try FieldName("name"): .string, try FieldName("rank"): .string,
+                                try FieldName("badge"): .string,
                             ]
                         )
                     ]

@@ -53,9 +53,11 @@ import Testing
         #expect(verdict("a", after: 86_406) == "wait 4.0")
     }
 
-    @Test(arguments: [
-        (nil, 3600), (0, 300), (299, 300), (301, 301), (86_399, 86_399), (86_401, 86_400), (1_000_000_000, 86_400),
-    ] as [(Int?, Int)])
+    @Test(
+        arguments: [
+            (nil, 3600), (0, 300), (299, 300), (301, 301), (86_399, 86_399), (86_401, 86_400), (1_000_000_000, 86_400),
+        ] as [(Int?, Int)]
+    )
     func theirAgeIsBounded(_ said: Int?, _ fresh: Int) throws {
         var state = KeySetState()
         let start = ContinuousClock.now
@@ -88,7 +90,8 @@ import Testing
             try? FetchedKeys(WebDocument(bytes: Array(text.utf8))).keys.count
         }
         let ed25519 = #""kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo""#
-        let secret = #"{"kty":"oct","k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"}"#
+        let secret =
+            #"{"kty":"oct","k":"AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"}"#
         #expect(count("{\"keys\":[{\(ed25519)}]}") == 1)
         #expect(count("{\"keys\":[{\(ed25519)},\(secret),{\"kty\":\"EC\",\"crv\":\"P-521\"},{},1]}") == 1)
         #expect(count("{\"keys\":[{\(ed25519),\"use\":\"sig\",\"key_ops\":[\"verify\"],\"alg\":\"EdDSA\"}]}") == 1)

@@ -20,7 +20,8 @@ struct ProviderFixture: Sendable {
     func claims(_ subject: String, nonce: String, _ changes: [String: String?] = [:]) -> String {
         let now = Int(fixture.clock.clock.now().secondsSince1970)
         var claims = [
-            "iss": "\"\(provider.issuer)\"", "aud": "\"\(Self.clientID)\"", "sub": "\"\(subject)\"", "exp": "\(now + 600)",
+            "iss": "\"\(provider.issuer)\"", "aud": "\"\(Self.clientID)\"", "sub": "\"\(subject)\"",
+            "exp": "\(now + 600)",
             "iat": "\(now)", "nonce": "\"\(nonce)\"",
         ]
         for (name, value) in changes { claims[name] = value }
@@ -76,18 +77,20 @@ func withProviderService(
                 fetcher: try WebFetcher(timeout: .seconds(60))
             )
             let service = fixture.configured { configuration in
-                configuration.providers = [("test", true, true), ("second", true, true), ("closed", true, false), ("off", false, true)]
-                    .map { name, allowsLogIn, allowsSignUp in
-                        ProviderConfiguration(
-                            name: name,
-                            issuers: [provider.issuer],
-                            clientIDs: [ProviderFixture.clientID],
-                            algorithms: algorithms,
-                            allowsLogIn: allowsLogIn,
-                            allowsSignUp: allowsSignUp,
-                            fetchKeys: { await source.keys() }
-                        )
-                    }
+                configuration.providers = [
+                    ("test", true, true), ("second", true, true), ("closed", true, false), ("off", false, true),
+                ]
+                .map { name, allowsLogIn, allowsSignUp in
+                    ProviderConfiguration(
+                        name: name,
+                        issuers: [provider.issuer],
+                        clientIDs: [ProviderFixture.clientID],
+                        algorithms: algorithms,
+                        allowsLogIn: allowsLogIn,
+                        allowsSignUp: allowsSignUp,
+                        fetchKeys: { await source.keys() }
+                    )
+                }
                 configure(&configuration)
             }
             try await body(ProviderFixture(service: service, fixture: fixture, provider: provider))

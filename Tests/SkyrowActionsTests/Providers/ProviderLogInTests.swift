@@ -66,12 +66,27 @@ import Testing
         Hostile(name: "None", fault: .algorithm, header: #"{"alg":"None"}"#),
         Hostile(name: "HS256 with the public key", fault: .algorithm, algorithm: "HS256"),
         Hostile(name: "an algorithm that is not allowed", fault: .algorithm, algorithm: "PS256"),
-        Hostile(name: "the algorithm of another signature", fault: .signature, algorithm: "PS256", header: #"{"alg":"RS256"}"#),
-        Hostile(name: "another key of the provider", fault: .key, algorithm: "ES256", key: "k2", header: #"{"alg":"RS256"}"#),
+        Hostile(
+            name: "the algorithm of another signature",
+            fault: .signature,
+            algorithm: "PS256",
+            header: #"{"alg":"RS256"}"#
+        ),
+        Hostile(
+            name: "another key of the provider",
+            fault: .key,
+            algorithm: "ES256",
+            key: "k2",
+            header: #"{"alg":"RS256"}"#
+        ),
         Hostile(name: "the name of another key", fault: .signature, key: "k9", header: #"{"kid":"k1"}"#),
         Hostile(name: "a key that it has no more", fault: .key, key: "k9"),
         Hostile(name: "the address of a key", fault: .undecodable, header: #"{"jku":"http://127.0.0.1/elsewhere"}"#),
-        Hostile(name: "the address of a certificate", fault: .undecodable, header: #"{"x5u":"http://127.0.0.1/elsewhere"}"#),
+        Hostile(
+            name: "the address of a certificate",
+            fault: .undecodable,
+            header: #"{"x5u":"http://127.0.0.1/elsewhere"}"#
+        ),
         Hostile(name: "a key of its own", fault: .undecodable, header: #"{"jwk":{"kty":"oct","k":"AAAA"}}"#),
         Hostile(name: "an extension", fault: .undecodable, header: #"{"crit":["exp"]}"#),
     ]
@@ -102,10 +117,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("exp", -59, nil), ("exp", -61, TokenFault.expired), ("iat", 59, nil), ("iat", 61, .early), ("nbf", 59, nil),
-        ("nbf", 61, .early),
-    ] as [(String, Int, TokenFault?)])
+    @Test(
+        arguments: [
+            ("exp", -59, nil), ("exp", -61, TokenFault.expired), ("iat", 59, nil), ("iat", 61, .early),
+            ("nbf", 59, nil),
+            ("nbf", 61, .early),
+        ] as [(String, Int, TokenFault?)]
+    )
     func clocksMayDifferByAMinute(_ claim: String, _ seconds: Int, _ fault: TokenFault?) async throws {
         try await withProviderService { providers in
             let now = Int(providers.fixture.clock.clock.now().secondsSince1970)
@@ -284,7 +302,9 @@ import Testing
     }
 
     @Test func whatAClientTriesInVainIsCounted() async throws {
-        try await withProviderService(configure: { $0.passwords.guesses = GuessLimits(client: nil, account: nil, total: 3) }) {
+        try await withProviderService(configure: {
+            $0.passwords.guesses = GuessLimits(client: nil, account: nil, total: 3)
+        }) {
             providers in
             let client = ClientKey(high: 1, low: 2)
             // Those that count take back their own.

@@ -34,24 +34,30 @@ import Testing
         ])
         let entries = settings.providers.entries
         #expect(entries.map(\.name) == ["google", "own", "old"])
-        #expect(entries.map(\.allowsLogIn) == [true, true, false] && entries.map(\.allowsSignUp) == [true, false, true])
+        #expect(
+            entries.map(\.allowsLogIn) == [true, true, false] && entries.map(\.allowsSignUp) == [true, false, true]
+        )
         #expect(entries[0].algorithms == [.rs256] && entries[1].algorithms == [.es256, .edDSA])
         #expect(entries[1].clientIDs == ["web", "phone"])
         #expect(entries[1].keys?.description == "https://keys.example.org/set" && entries[0].keys == nil)
         let configurations = try settings.providers.configuration(isDevelopment: false)
-        #expect(configurations.map(\.issuers) == [
-            ["https://accounts.google.com"], ["https://id.example.org/realm"], ["https://old.example.org"],
-        ])
+        #expect(
+            configurations.map(\.issuers) == [
+                ["https://accounts.google.com"], ["https://id.example.org/realm"], ["https://old.example.org"],
+            ]
+        )
     }
 
     @Test(arguments: [
-        "", ";", "google", "google issuer=https://a.example", "google client-ids=a", "Google issuer=https://a.example client-ids=a",
+        "", ";", "google", "google issuer=https://a.example", "google client-ids=a",
+        "Google issuer=https://a.example client-ids=a",
         "custom-token issuer=https://a.example client-ids=a", "google issuer=http://a.example client-ids=a",
         "google issuer=https://a.example?x=y client-ids=a", "google issuer=https://a.example client-ids=a,",
         "google issuer=https://a.example client-ids=a algorithms=HS256",
         "google issuer=https://a.example client-ids=a algorithms=none",
         "google issuer=https://a.example client-ids=a algorithms=RS256,HS256",
-        "google issuer=https://a.example client-ids=a sign-up=maybe", "google issuer=https://a.example client-ids=a other=1",
+        "google issuer=https://a.example client-ids=a sign-up=maybe",
+        "google issuer=https://a.example client-ids=a other=1",
         "google issuer=https://a.example issuer=https://b.example client-ids=a",
         "google issuer=https://a.example client-ids=a; google issuer=https://b.example client-ids=b",
         "google issuer=https://a.example client-ids=a keys=ftp://a.example",

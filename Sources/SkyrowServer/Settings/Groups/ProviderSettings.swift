@@ -93,7 +93,8 @@ package struct ProviderEntry: Hashable, Sendable {
             }
         }
         // An address of the machine itself is for development, which is not known here.
-        guard let issuer = values.removeValue(forKey: "issuer").flatMap({ WebAddress(String($0), allowsLoopback: true) }),
+        guard
+            let issuer = values.removeValue(forKey: "issuer").flatMap({ WebAddress(String($0), allowsLoopback: true) }),
             !issuer.description.contains("?"),
             let clientIDs = values.removeValue(forKey: "client-ids")?
                 .split(separator: ",", omittingEmptySubsequences: false).map(String.init),
