@@ -1756,7 +1756,13 @@ BEGIN
         RAISE EXCEPTION 'A user has at most 1000 roles.' USING ERRCODE = 'program_limit_exceeded';
     END IF;
     RETURN ARRAY['public', 'users', 'user:' || me] || roles
-        || ARRAY(SELECT 'registered' FROM _user AS account WHERE account.id = me AND account.password_hash IS NOT NULL)
+        || ARRAY(
+            SELECT 'registered' FROM _user AS account
+            WHERE account.id = me AND (
+                account.password_hash IS NOT NULL
+                OR EXISTS (SELECT FROM _identity AS identity WHERE identity.user_id = me)
+            )
+        )
         || ARRAY(SELECT 'group:' || carried.name FROM _user_group AS carried WHERE carried.user_id = me);
 END $$;
 COMMENT ON FUNCTION _audience() IS
