@@ -105,6 +105,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.sweepGuessesPeriodically() }
                 group.addTask { await self.storeAuditPeriodically() }
                 group.addTask { await self.sendMailPeriodically() }
+                group.addTask { await self.deleteAccountsPeriodically() }
             }
         }
     }

@@ -31,6 +31,10 @@ package enum Observation: Sendable, Hashable {
     case providerKeysFetched(String, failure: String?)
     /// A token of a provider was not accepted.
     case tokenRefused(String, TokenFault)
+    /// How many records the deletion of an account has taken by itself, and whether the account is gone.
+    case deletion(records: Int, finished: Bool)
+    /// Why a deletion did not go on; safe to show.
+    case deletionFailed(String)
     case purged(sessions: Int, idempotencyKeys: Int)
     /// Why what has expired could not be removed; safe to show.
     case purgeFailed(String)

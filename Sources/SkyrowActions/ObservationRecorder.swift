@@ -72,7 +72,7 @@ package final class ObservationRecorder: Sendable {
             keysPurged.increment(by: keys)
         case .mail(let result, let count): mails[result]?.increment(by: count)
         case .providerKeysFetched(_, let failure): providerKeys[failure == nil]?.increment()
-        case .listening, .tokenRefused, .mailFailed, .purgeFailed, .usesLost, .auditLost: break
+        case .listening, .tokenRefused, .mailFailed, .deletion, .deletionFailed, .purgeFailed, .usesLost, .auditLost: break
         }
     }
 
@@ -110,6 +110,13 @@ package final class ObservationRecorder: Sendable {
                 "A token was not accepted",
                 metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
             )
+        case .deletion(let records, let isFinished):
+            logger.info(
+                "Went on with the deletion of an account",
+                metadata: ["records": "\(records)", "finished": "\(isFinished)"]
+            )
+        case .deletionFailed(let reason):
+            logger.warning("The deletion of an account does not go on", metadata: ["error": "\(reason)"])
         case .purgeFailed(let reason):
             logger.warning("What has expired could not be removed", metadata: ["error": "\(reason)"])
         case .auditLost(let count, let reason):

@@ -25,6 +25,8 @@ package struct ServiceConfiguration: Sendable {
     package var passwords: PasswordConfiguration
     /// What new passwords and login keys must be.
     package var accounts: AccountPolicy
+    /// Who makes accounts, and what becomes of them in the end.
+    package var accountLife: AccountLifePolicy
     /// How mail is sent; nil where none is.
     package var mail: MailConfiguration?
     /// Whether addresses are verified, which takes mail.
@@ -54,6 +56,7 @@ package struct ServiceConfiguration: Sendable {
         auditRetention: Duration? = .seconds(400 * 86_400),
         passwords: PasswordConfiguration = PasswordConfiguration(),
         accounts: AccountPolicy = AccountPolicy(),
+        accountLife: AccountLifePolicy = AccountLifePolicy(),
         mail: MailConfiguration? = nil,
         verification: AddressVerification = .off,
         providers: [ProviderConfiguration] = [],
@@ -75,6 +78,7 @@ package struct ServiceConfiguration: Sendable {
         self.auditRetention = auditRetention
         self.passwords = passwords
         self.accounts = accounts
+        self.accountLife = accountLife
         self.mail = mail
         self.verification = verification
         self.providers = providers

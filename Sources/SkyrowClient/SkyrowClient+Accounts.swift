@@ -34,6 +34,40 @@ extension SkyrowClient {
         profile: [String: RecordValue] = [:],
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
+        let request = SignUpRequest(
+            authData: authData,
+            password: password,
+            profile: try fields(of: profile),
+            device: device
+        )
+        return try await logIn(.authSignUp) { $0.signUpParameters(request) }
+    }
+
+    /// Makes an account without login key and password, which is lost with its session.
+    @discardableResult
+    public func signUpAnonymously() async throws(ClientError) -> Account {
+        try await logIn(.authSignUp, parameters: nil)
+    }
+
+    /// Gives an anonymous account login keys and a password; what it has saved stays its own.
+    ///
+    /// - Parameters:
+    ///   - authData: one or more complete login keys.
+    ///   - password: what the user logs in with from now on.
+    ///   - profile: further fields of the user's record.
+    @discardableResult
+    public func register(
+        _ authData: [String: String],
+        password: String,
+        profile: [String: RecordValue] = [:]
+    ) async throws(ClientError) -> Account {
+        let request = SignUpRequest(authData: authData, password: password, profile: try fields(of: profile))
+        return try await logIn(.authRegister) { $0.signUpParameters(request) }
+    }
+
+    private func fields(
+        of profile: [String: RecordValue]
+    ) throws(ClientError) -> [(name: FieldName, value: RecordValue)] {
         var fields: [(name: FieldName, value: RecordValue)] = []
         for (name, value) in profile.sorted(by: { $0.key < $1.key }) {
             do throws(SkyrowError) {
@@ -42,14 +76,7 @@ extension SkyrowClient {
                 throw .refused(error)
             }
         }
-        let request = SignUpRequest(authData: authData, password: password, profile: fields, device: device)
-        return try await logIn(.authSignUp) { $0.signUpParameters(request) }
-    }
-
-    /// Makes an account without login key and password, which is lost with its session.
-    @discardableResult
-    public func signUpAnonymously() async throws(ClientError) -> Account {
-        try await logIn(.authSignUp, parameters: nil)
+        return fields
     }
 
     /// Logs in with a login key and its password.

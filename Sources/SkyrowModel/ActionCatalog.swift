@@ -1,6 +1,6 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
-/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogCodes, ActionCatalogProviders, ActionCatalogSessions,
-/// ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
+/// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
+/// ActionCatalogSessions, ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -31,7 +31,10 @@ package enum ActionCatalog {
         case .authLogOut: authLogOut
         case .authPassword: authPassword
         case .authStepUp: authStepUp
+        case .authRegister: authRegister
+        case .authDelete: authDelete
         case .authDisableSet: authDisableSet
+        case .userDelete: userDelete
         case .authDefaultAccessSet: authDefaultAccessSet
         case .authVerifyRequest: authVerifyRequest
         case .authVerifyConfirm: authVerifyConfirm

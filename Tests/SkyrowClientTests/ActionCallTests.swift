@@ -353,6 +353,27 @@ import Testing
         )
     }
 
+    @Test func accountsAreRegisteredAndDeleted() async throws {
+        let deletion = #"{"finished":true,"deleted":3,"anonymised":2,"transferred":1,"kept":0}"#
+        let account = #"{"user_id":"u1","access_token":"t2","profile":{"_id":"user/u1"}}"#
+        let scripted = ScriptedClient([.result(account), .result(deletion), .result(deletion)])
+        try await scripted.client.register(["username": "ann"], password: "secret", profile: ["age": 33])
+        #expect(scripted.client.session?.accessToken == "t2")
+        let deleted = try await scripted.client.deleteAccount()
+        #expect(
+            deleted == AccountDeletion(isFinished: true, deleted: 3, anonymised: 2, transferred: 1, kept: 0)
+        )
+        #expect(scripted.client.session == nil)
+        try await scripted.client.deleteUser("u2", releasing: true)
+        #expect(
+            (0..<3).map { parameters(scripted, $0) } == [
+                #"auth:register {"auth_data":{"username":"ann"},"password":"secret","profile":{"age":33}}"#,
+                "auth:delete -",
+                #"user:delete {"user_id":"u2","release":true}"#,
+            ]
+        )
+    }
+
     @Test func codesAreAskedForAndSent() async throws {
         let ticket = #"{"handle":"c_1","expires_at":"2000-01-01T00:00:00Z"}"#
         let scripted = ScriptedClient([

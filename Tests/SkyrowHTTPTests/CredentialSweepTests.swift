@@ -45,6 +45,9 @@ import Testing
         .authLogOut: "{}",
         .authPassword: #"{"old_password":"a wrong guess","password":"another secret"}"#,
         .authStepUp: #"{"password":"a wrong guess"}"#,
+        .authRegister: #"{"auth_data":{"none":"x"},"password":"another secret"}"#,
+        .authDelete: "{}",
+        .userDelete: #"{"user_id":"none"}"#,
         .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
         .authDefaultAccessSet: #"{"default_access":[{"public":true,"level":"read"}]}"#,
         .authVerifyRequest: #"{"email":"none@example.org"}"#,
@@ -91,7 +94,7 @@ import Testing
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
     static func refusal(_ action: ActionName, _ column: Column) -> Int? {
         // The master key acts for a user without a session, which is what gets another token or a proof.
-        if action == .authRotate || action == .authStepUp, column == .masterActing { return 101 }
+        if [.authRotate, .authStepUp, .authRegister].contains(action), column == .masterActing { return 101 }
         switch column {
         case .serverKey, .typeKey, .typeKeyOfUser:
             // Scopes of actions are judged before what an action needs, those of types after it.

@@ -11,16 +11,20 @@ import SkyrowStore
 extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
     ///
-    /// Throws `109 Duplicated` when a login key is taken; of several signups that race for one, exactly one wins.
+    /// Throws `102 PermissionDenied` where such accounts are not made, and `109 Duplicated` when a login key is taken; of several signups that race for one, exactly one wins.
     ///
-    /// - Parameter client: from whom it comes, for its share of the hashing.
+    /// - Parameters:
+    ///   - caller: the master key makes accounts where others do not.
+    ///   - client: from whom it comes, for its share of the hashing.
     package func signUp(
         _ request: SignUpRequest,
+        by caller: Caller = .anonymous,
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
         try await observed(.authSignUp) { () async throws(SkyrowError) in
             let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
+            try requireSignUp(of: data, by: caller)
             let address = try addressToVerify(of: data)
             let account = try await NewAccount(data, in: store, passwords: passwords, client: client)
             let opening = Opening(.signUp, device: request.device, origin: origin)

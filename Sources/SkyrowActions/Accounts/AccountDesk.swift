@@ -10,7 +10,7 @@ package import SkyrowStore
 /// try await desk.setDisabled(SetDisabledRequest(userID: id, isDisabled: true))
 /// ```
 package struct AccountDesk: Sendable {
-    private let store: RecordStore
+    let store: RecordStore
     private let passwords: PasswordHasher
     private let policy: AccountPolicy
 

@@ -336,7 +336,7 @@ extension ActionService {
         throw .verificationRequired
     }
 
-    private func mailFirstCode(to address: String, from client: ClientKey) async {
+    func mailFirstCode(to address: String, from client: ClientKey) async {
         do throws(SkyrowError) {
             _ = try await issue(.verify, to: address, language: nil, from: client)
         } catch {

@@ -57,6 +57,8 @@ extension ActionService {
             try await purgeAudit()
             try await store.codes.purgeExpired()
             try await store.identities.purgeUsedTokens()
+            try await store.deletions.purge()
+            try await expireAnonymousAccounts()
             let mails = try await store.mails.purge()
             if mails > 0 { observe(.mail(.dead, count: mails)) }
             observe(.purged(sessions: sessions, idempotencyKeys: keys))

@@ -153,7 +153,14 @@ struct ActionCall: Sendable {
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.signUp(request, from: context.sender.client, origin: context.origin))
+                .auth(
+                    try await service.signUp(
+                        request,
+                        by: context.caller,
+                        from: context.sender.client,
+                        origin: context.origin
+                    )
+                )
             }
         case .authLogIn:
             let request = try LogInRequest(parameters: parameters)
@@ -192,6 +199,35 @@ struct ActionCall: Sendable {
                         origin: context.origin
                     )
                 )
+            }
+        case .authRegister:
+            let request = try RegisterRequest(parameters: parameters, rules: rules)
+            self.init { service, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .auth(
+                    try await service.register(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .authDelete:
+            self.init { service, context async throws(SkyrowError) in
+                .deletion(
+                    try await service.deleteOwnAccount(
+                        by: context.caller,
+                        with: context.sender.credentials,
+                        origin: context.origin
+                    )
+                )
+            }
+        case .userDelete:
+            let request = try DeleteUserRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .deletion(try await service.deleteUser(request, by: context.caller, origin: context.origin))
             }
         case .authDisableSet:
             let request = try SetDisabledRequest(parameters: parameters)

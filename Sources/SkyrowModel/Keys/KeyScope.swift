@@ -178,11 +178,12 @@ extension ActionName {
             .signUp
         case .me, .authBecome, .authProviderList, .sessionList, .relationQuery, .relationRequests, .roleGet, .groupList:
             .account(.reading)
-        case .authPassword, .authStepUp, .authRotate, .authDefaultAccessSet, .authProviderLink, .authProviderUnlink,
-            .sessionRevoke, .relationAdd, .relationRemove, .relationBlock:
+        case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
+            .authProviderLink, .authProviderUnlink, .sessionRevoke, .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
             .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .authDisableSet,
+            .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,
             .keyRevoke:

@@ -94,6 +94,12 @@ extension ServiceConfiguration {
                 )
             ),
             accounts: AccountPolicy(settings),
+            accountLife: AccountLifePolicy(
+                admitsAnonymous: accounts.anonymous,
+                admitsSelfSignUp: accounts.selfSignUp,
+                anonymousExpiry: accounts.anonymousExpiry,
+                deletedUsers: accounts.userDeletion
+            ),
             verification: settings.mail.verification,
             rateLimits: RateLimits(settings),
             reads: ReadLimits(

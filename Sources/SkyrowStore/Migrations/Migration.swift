@@ -71,6 +71,11 @@ extension Migration {
         Migration(version: 30, name: "0030_field_rules", script: text(PackageResources._030_field_rules_sql)),
         Migration(version: 31, name: "0031_identities", script: text(PackageResources._031_identities_sql)),
         Migration(version: 32, name: "0032_step_up", script: text(PackageResources._032_step_up_sql)),
+        Migration(
+            version: 33,
+            name: "0033_account_deletion",
+            script: text(PackageResources._033_account_deletion_sql)
+        ),
         Migration(version: 34, name: "0034_policies", script: text(PackageResources._034_policies_sql)),
     ]
 

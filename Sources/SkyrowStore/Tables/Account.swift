@@ -67,6 +67,8 @@ package struct NewSession: Sendable {
 package enum SessionOpening: String, Hashable, Sendable {
     case signUp = "signup"
     case logIn = "login"
+    /// An anonymous account that got login keys and a password.
+    case register
     /// A change of the password.
     case password
     /// A new password, set by a code of a mail.

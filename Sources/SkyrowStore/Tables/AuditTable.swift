@@ -24,6 +24,10 @@ package struct AuditEvent: Hashable, Sendable {
         case reuse
         case disable
         case enable
+        /// An anonymous account got login keys and a password.
+        case register
+        /// An account was disabled in order to be deleted.
+        case delete
         /// The master key opened a session of a user.
         case master
         /// A password was not judged because too many were tried before.
@@ -47,6 +51,8 @@ package struct AuditEvent: Hashable, Sendable {
         case master
         /// One with a terminal of the machine.
         case `operator`
+        /// The service by itself, as where an account was not used for long.
+        case service
         /// One who was not let in.
         case unknown
 
@@ -57,6 +63,7 @@ package struct AuditEvent: Hashable, Sendable {
             case .key(let id): "key:\(id)"
             case .master: "master"
             case .operator: "operator"
+            case .service: "service"
             case .unknown: nil
             }
         }

@@ -10,7 +10,7 @@ package enum LoginKeys {
     package static let `default`: [FieldName] = ["username", "email"].compactMap { try? FieldName($0) }
 
     /// Room for the prefix of an index's name within PostgreSQL's 63 bytes.
-    private static let maximumLength = SQLIdentifier.maximumLength - exactPrefix.utf8.count
+    private static let maximumLength = SQLIdentifier.maximumLength - "_check_former_".utf8.count
 
     private static let indexPrefix = "_login_key_"
     private static let exactPrefix = "_login_exact_"
@@ -67,7 +67,7 @@ extension LoginKeys {
 }
 
 extension RecordStore {
-    /// Makes the columns and unique indexes that the login keys lack.
+    /// Makes the columns, unique indexes and triggers that the login keys lack.
     ///
     /// Throws `114 IncompatibleSchema` when the field of a key is not a string, and `PostgresError`, such as a unique
     /// violation where two accounts have the same value already.
@@ -86,7 +86,17 @@ extension RecordStore {
             )
             """
         ).decodeColumn(0, as: String.self)
-        guard known.count < Set(indexes.map(\.name)).count else { return }
+        let triggers = try await client.read(
+            """
+            SELECT tgname FROM pg_catalog.pg_trigger
+            WHERE tgname = ANY (\(loginKeys.map { PostgresName("_check_former_\($0)") })) AND tgrelid = (
+                SELECT oid FROM pg_catalog.pg_class WHERE relname = 'user' AND relnamespace = (
+                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+                )
+            )
+            """
+        ).rowCount
+        guard known.count < Set(indexes.map(\.name)).count || triggers < Set(loginKeys).count else { return }
         try await client.withTransaction { transaction in
             try await transaction.lockSchema(schema)
             for index in indexes where !known.contains(index.name.name) {
@@ -94,6 +104,18 @@ extension RecordStore {
                     """
                     CREATE UNIQUE INDEX IF NOT EXISTS \(index.name)
                     ON \(schema)."user" (\(index.expression))
+                    """
+                )
+            }
+            for key in loginKeys {
+                let column = try SQLIdentifier(key.rawValue)
+                // Its name is no longer than that of the index.
+                let trigger = try SQLIdentifier("_check_former_" + key.rawValue)
+                try await transaction.execute(
+                    """
+                    CREATE OR REPLACE TRIGGER \(trigger) AFTER INSERT OR UPDATE OF \(column) ON \(schema)."user" FOR EACH ROW
+                    WHEN (NEW.\(column) IS NOT NULL)
+                    EXECUTE FUNCTION \(schema)._check_former_login(\(literal: key.rawValue))
                     """
                 )
             }

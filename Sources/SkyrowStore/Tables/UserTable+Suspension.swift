@@ -6,7 +6,7 @@ extension UserTable {
     static let isDisabled: SQL =
         "account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now())"
 
-    /// Disables an account and revokes its sessions; false when there is none of that id.
+    /// Disables an account and revokes its sessions; false when there is none of that id, or it is being deleted.
     ///
     /// The sessions of an anonymous account are kept: they are refused while it is disabled, and no new one could be opened
     /// afterwards. Triggers notify every process.
@@ -25,7 +25,8 @@ extension UserTable {
                     disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
                     token_valid_since = CASE WHEN \(isRegistered) THEN now() ELSE account.token_valid_since END,
                     epoch = CASE WHEN \(isRegistered) THEN account.epoch + 1 ELSE account.epoch END
-                WHERE account.id = \(id) RETURNING account.id
+                WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: store.schema)))
+                RETURNING account.id
                 )\(recording(event))
                 SELECT FROM account
                 """
@@ -33,7 +34,8 @@ extension UserTable {
         }
     }
 
-    /// Opens an account again; its revoked sessions are forgotten. False when there is none of that id.
+    /// Opens an account again; its revoked sessions are forgotten. False when there is none of that id, or it is being
+    /// deleted.
     package func reopen(_ id: UserID, recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
         try await store.reporting {
             let schema = store.schema
@@ -42,7 +44,8 @@ extension UserTable {
                 WITH account AS (
                     UPDATE \(schema)._user AS account
                     SET disabled = false, disabled_message = NULL, disabled_until = NULL
-                    WHERE account.id = \(id) RETURNING account.id, account.epoch
+                    WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
+                    RETURNING account.id, account.epoch
                 ), ended AS (
                     DELETE FROM \(schema)._session AS session USING account
                     WHERE session.user_id = account.id AND session.epoch <> account.epoch

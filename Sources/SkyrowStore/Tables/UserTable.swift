@@ -179,11 +179,12 @@ package struct UserTable: Sendable {
         )
     }
 
-    /// Opens a session without a password, for the master key; nil when the account is gone.
+    /// Opens a session without a password, for the master key; nil when the account is gone, or being deleted.
     package func open(_ id: UserID, session: NewSession) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema)._user AS account SET last_seen_at = now() WHERE account.id = \(id)
+                UPDATE \(schema)._user AS account SET last_seen_at = now()
+                WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
                 """,
             isLogIn: false,
             session: session,
@@ -266,19 +267,25 @@ package struct UserTable: Sendable {
     /// - Parameters:
     ///   - former: parts that the update refers to, each under a name.
     ///   - further: what else is done to `account`, each part under a name.
+    ///   - profile: a part that changes the profile and returns it; nil for one that a log-in changes, or nothing.
+    ///   - registers: whether the account is anonymous no more.
     func signIn(
         after former: [(name: SQL, part: SQL)] = [],
         updating update: SQL,
         isLogIn: Bool,
         session: NewSession?,
         ended: SQL?,
-        further: [(name: SQL, part: SQL)] = []
+        further: [(name: SQL, part: SQL)] = [],
+        profile changedProfile: ((RecordTable) throws(SkyrowError) -> SQL)? = nil,
+        registers: Bool = false
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await store.reporting {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
                 let profile: SQL =
-                    if isLogIn {
+                    if let changedProfile {
+                        try changedProfile(table)
+                    } else if isLogIn {
                         // _updated_by stays: no user edited the profile.
                         """
                         UPDATE \(table.qualifiedName) AS profile
@@ -295,7 +302,7 @@ package struct UserTable: Sendable {
                 var begun: SQL = ""
                 for (name, part) in former { begun += "\(name) AS (\(part)), " }
                 // Every part sees the account as it was before the statement.
-                let result = try await store.client.write(
+                let statement: SQL =
                     """
                     WITH \(begun)account AS (
                         \(update) RETURNING account.id, account.epoch
@@ -308,11 +315,15 @@ package struct UserTable: Sendable {
                             SELECT carried.name FROM \(schema)._user_group AS carried
                             WHERE carried.user_id = "r"._id ORDER BY carried.name
                         ),
-                        \(UserTable.isRegistered("before", in: schema)), before.last_login_at, before.last_seen_at
+                        \(registers) OR \(UserTable.isRegistered("before", in: schema)), before.last_login_at, before.last_seen_at
                     FROM "r" JOIN \(schema)._user AS before ON before.id = "r"._id
                     """
-                )
-                return result.isEmpty ? nil : try SignedInAccount(result, table)
+                do {
+                    let result = try await store.client.write(statement)
+                    return result.isEmpty ? nil : try SignedInAccount(result, table)
+                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
+                }
             }
         }
     }
@@ -357,6 +368,7 @@ package struct UserTable: Sendable {
         let event: AuditEvent =
             switch opening {
             case .signUp: AuditEvent(.signUp, by: .itself, from: session.origin)
+            case .register: AuditEvent(.register, by: .itself, from: session.origin)
             case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
             case .password: AuditEvent(.password, by: .itself, from: session.origin)
             case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
@@ -414,7 +426,7 @@ extension RecordStore {
 }
 
 extension SchemaCatalog {
-    fileprivate var userTable: RecordTable {
+    var userTable: RecordTable {
         get throws(SkyrowError) {
             guard let table = self[.user] else { throw .unexpected }
             return table
@@ -471,7 +483,7 @@ extension PostgresTimestamp {
 
 extension SkyrowError {
     /// `109 Duplicated` for an id or login key that another account has.
-    fileprivate static func accountExists(_ error: PostgresError, _ table: RecordTable) -> SkyrowError {
+    static func accountExists(_ error: PostgresError, _ table: RecordTable) -> SkyrowError {
         let fields = error.constraint.map { index in
             LoginKeys.key(ofIndex: index).map { [$0] } ?? table.fields(ofIndex: index).map(\.rawValue)
         }

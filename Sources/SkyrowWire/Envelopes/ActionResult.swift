@@ -17,12 +17,14 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`
+    /// `auth:signup`, `auth:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
     case auth(AuthResult)
     /// `auth:verify:request`, `auth:reset:request`
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
+    /// `auth:delete`, `user:delete`
+    case deletion(DeletionReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
@@ -84,6 +86,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
+                .deletion,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema,
                 .index, .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
@@ -138,6 +141,7 @@ extension JSONWriter {
         case .auth(let auth): authResult(auth)
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
+        case .deletion(let report): deletion(report)
         case .status:
             beginObject()
             key("status")

@@ -25,9 +25,7 @@ extension SignUpRequest {
         self.init(
             authData: try loginData(parameters) ?? [:],
             password: try parameters.string("password"),
-            profile: try parameters.object("profile").map { json throws(SkyrowError) in
-                try ProfileFields.read(json, rules: rules)
-            } ?? [],
+            profile: try profileFields(parameters, rules: rules),
             device: try SessionDevice(parameters)
         )
     }
@@ -51,6 +49,26 @@ package enum ProfileFields {
         }
         return fields.list
     }
+}
+
+extension RegisterRequest {
+    /// Reads `auth:register`; members of `profile` that are empty or begin with `_` are dropped.
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            authData: try parameters.required("auth_data", loginData(parameters)),
+            password: try parameters.required("password", parameters.string("password")),
+            profile: try profileFields(parameters, rules: rules)
+        )
+    }
+}
+
+private func profileFields(
+    _ parameters: Parameters,
+    rules: ReadingRules
+) throws(SkyrowError) -> [(name: FieldName, value: RecordValue)] {
+    guard let profile = try parameters.object("profile") else { return [] }
+    return try ProfileFields.read(profile, rules: rules)
 }
 
 extension LogInRequest {

@@ -10,10 +10,10 @@ import SkyrowSystem
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Make, show, disable and enable accounts.",
+        abstract: "Make, show, disable, enable and delete accounts.",
         subcommands: [
             UserCreateCommand.self, UserListCommand.self, UserShowCommand.self, UserDisableCommand.self,
-            UserEnableCommand.self,
+            UserEnableCommand.self, UserDeleteCommand.self,
         ]
     )
 }
@@ -27,6 +27,18 @@ func withAccounts(
     preparing: Bool = false,
     readsOnly: Bool = false,
     _ body: (RecordStore) async throws(ToolError) -> Void
+) async throws(ToolError) {
+    try await withAccountSettings(options, preparing: preparing, readsOnly: readsOnly) { store, _ throws(ToolError) in
+        try await body(store)
+    }
+}
+
+/// The same with the settings of the application.
+func withAccountSettings(
+    _ options: DatabaseOptions,
+    preparing: Bool = false,
+    readsOnly: Bool = false,
+    _ body: (RecordStore, Settings) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     var loader = options.loader
     loader.groups.append(AccountSettings.self)
@@ -46,7 +58,7 @@ func withAccounts(
         } catch {
             throw ToolError(databaseFailure: error)
         }
-        try await body(store)
+        try await body(store, settings)
     }
 }
 

@@ -34,13 +34,26 @@ struct UserCreateCommand: AsyncParsableCommand {
     @Flag(name: .customLong("password-stdin"), help: "Read the password from the first line of standard input.")
     var readsPassword = false
 
+    @Flag(help: "Make it also where an account that was deleted within 30 days had the name or the address.")
+    var force = false
+
     func run() async throws {
         try await reportingErrors {
+            let force = force
             let given = readsPassword ? try PasswordInput.read() : nil
             let password = given ?? PasswordInput.random()
             let (name, email, roles) = (name, email, roles.map { RoleName($0) })
             try await withAccounts(options, preparing: true) { store throws(ToolError) in
                 let authData = try UserCreateCommand.authData(name, email: email, keys: store.loginKeys.map(\.rawValue))
+                if force {
+                    let former = Dictionary(
+                        authData.compactMap { key, value in (try? FieldName(key)).map { ($0, value) } },
+                        uniquingKeysWith: { first, _ in first }
+                    )
+                    try await failingAsTool { () async throws(SkyrowError) in
+                        try await store.deletions.forgetFormerLogins(former)
+                    }
+                }
                 let id = try await make(SignUpRequest(authData: authData, password: password), roles, in: store)
                 let made = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.users.accounts(named: id.rawValue)

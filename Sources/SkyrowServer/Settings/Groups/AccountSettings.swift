@@ -79,6 +79,64 @@ package struct AccountSettings: SettingGroup {
         return classes.count == names.count ? Set(classes) : nil
     }.ofApplications
 
+    package let selfSignUp = Setting(
+        "self-signup",
+        true,
+        shown: "on",
+        .choice("when", of: ["on", "off"]),
+        mustBe: "on or off",
+        "Whether `auth:signup` makes accounts; `off` leaves that to the master key and to `skyrow user`."
+    ) { text in
+        switch text {
+        case "on": true
+        case "off": false
+        default: nil
+        }
+    }.ofApplications
+
+    package let anonymous = Setting(
+        "anonymous",
+        true,
+        shown: "on",
+        .choice("when", of: ["on", "off"]),
+        mustBe: "on or off",
+        "Whether `auth:signup` without parameters makes an anonymous account, which has nothing but its access token."
+    ) { text in
+        switch text {
+        case "on": true
+        case "off": false
+        default: nil
+        }
+    }.ofApplications
+
+    package let anonymousExpiry = Setting<Duration?>(
+        "anonymous-expiry",
+        .seconds(90 * 86_400),
+        shown: "90d",
+        .text("duration"),
+        mustBe: "a duration from 1h to 3650d, or 'never'",
+        "After how long an anonymous account is deleted that is not used; `never` keeps them all."
+    ) { text in
+        if text == "never" { return .some(nil) }
+        return DurationText.duration(text).flatMap {
+            (.seconds(3600)...(.seconds(3650 * 86_400))).contains($0) ? .some($0) : nil
+        }
+    }.ofApplications
+
+    package let userDeletion = Setting(
+        "user-deletion",
+        DeletedUserRules(),
+        shown: "anonymise",
+        .text("rules"),
+        mustBe: "delete, anonymise or transfer:<user id>, and types with = and one of these, with commas between them",
+        """
+        What becomes of a user's public records when the account is deleted: `anonymise,note=delete,order=transfer:u1` deletes \
+        notes, gives orders to the user `u1`, and takes the user's name from all others. Private records always go.
+        """
+    ) {
+        DeletedUserRules($0)
+    }.ofApplications
+
     package let sessionAbsolute = Setting<Duration?>(
         "session-absolute",
         .seconds(365 * 86_400),

@@ -1,0 +1,207 @@
+package import SkyrowModel
+import SkyrowStore
+
+/// Who may make accounts, and what becomes of those that nobody uses and of what deleted ones leave.
+package struct AccountLifePolicy: Hashable, Sendable {
+    /// Whether `auth:signup` makes accounts that have nothing but a token.
+    package var admitsAnonymous: Bool
+    /// Whether `auth:signup` makes accounts for others than the master key.
+    package var admitsSelfSignUp: Bool
+    /// After how long an anonymous account is deleted that is not used; nil means never.
+    package var anonymousExpiry: Duration?
+    /// What becomes of public records with the account of their owner.
+    package var deletedUsers: DeletedUserRules
+
+    package init(
+        admitsAnonymous: Bool = true,
+        admitsSelfSignUp: Bool = true,
+        anonymousExpiry: Duration? = .seconds(90 * 86_400),
+        deletedUsers: DeletedUserRules = DeletedUserRules()
+    ) {
+        self.admitsAnonymous = admitsAnonymous
+        self.admitsSelfSignUp = admitsSelfSignUp
+        self.anonymousExpiry = anonymousExpiry
+        self.deletedUsers = deletedUsers
+    }
+}
+
+extension ActionService {
+    /// After so many records a request does not wait for the rest of a deletion.
+    static let recordsOfARequest = 50_000
+    /// How many deletions a process takes at once.
+    private static let deletionsAtOnce: Int64 = 100
+
+    /// `auth:delete`: deletes the account of the caller with what belongs to it.
+    ///
+    /// The account is disabled first, so nothing is done with it any more whatever happens then. Throws `138 StepUpRequired` where
+    /// the user has not proved within the last minutes who it is; `113 ConstraintViolated` where records of others keep the
+    /// profile, and then nothing is changed.
+    package func deleteOwnAccount(
+        by caller: Caller,
+        with own: Credentials = Credentials(),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> DeletionReport {
+        try await observed(.authDelete) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
+            // The operator, or a server that was given the scope, answers for the user that it acts as.
+            var condition = DeletionCondition.none
+            if !caller.isMaster {
+                // One who has to prove something gets to know nothing of the records of others before.
+                if let refusal = try await stepUpRefusal(of: caller, with: own) { throw refusal }
+                guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
+                condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
+            }
+            if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
+            guard !caller.isMaster else { throw .noSuchUser }
+            // The proof or the session has ended since.
+            var unproved = caller
+            unproved.isElevated = false
+            throw try await stepUpRefusal(of: unproved, with: own) ?? CredentialCheck.tokenNotAccepted
+        }
+    }
+
+    /// `user:delete`: the same for the account of any user, by the master key.
+    ///
+    /// Throws `110 ResourceNotFound` when there is no such user, and `113 ConstraintViolated` where records of others keep the
+    /// profile and are not to be released.
+    package func deleteUser(
+        _ request: DeleteUserRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> DeletionReport {
+        try await observed(.userDelete) { () async throws(SkyrowError) in
+            // The endpoint has checked this already.
+            guard caller.isMaster else { throw CredentialCheck.masterNeeded }
+            let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
+            let user = request.userID
+            guard let report = try await delete(user, if: .none, releasing: request.releases, recording: event) else {
+                throw .noSuchUser
+            }
+            return report
+        }
+    }
+
+    /// Returns nil where what was to hold of the account does not.
+    private func delete(
+        _ user: UserID,
+        if condition: DeletionCondition,
+        releasing: Bool,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> DeletionReport? {
+        // Also where it is unknown whether the account was disabled.
+        defer { forget(.user(user)) }
+        let desk = AccountDesk(store: store, passwords: passwords)
+        guard try await desk.beginDeletion(of: user, if: condition, releasing: releasing, recording: event) else {
+            return nil
+        }
+        forget(.user(user))
+        return try await store.deletions.run(
+            user,
+            configuration.accountLife.deletedUsers,
+            maximumRecords: Self.recordsOfARequest,
+            looksForTraces: true
+        )
+    }
+
+    // MARK: By itself
+
+    /// Goes on every minute with deletions that were not finished, and removes what came late.
+    func deleteAccountsPeriodically() async {
+        while !Task.isCancelled {
+            await continueDeletions()
+            do {
+                try await clock.sleep(.seconds(60))
+            } catch {
+                return
+            }
+        }
+    }
+
+    func continueDeletions() async {
+        do throws(SkyrowError) {
+            let claimed = try await store.deletions.claim(atMost: Self.deletionsAtOnce)
+            let rules = configuration.accountLife.deletedUsers
+            for deletion in claimed where !deletion.isFinished {
+                do throws(SkyrowError) {
+                    let report = try await store.deletions.run(
+                        deletion.user,
+                        rules,
+                        maximumRecords: .max,
+                        looksForTraces: false
+                    )
+                    observe(.deletion(records: report.count, finished: report.isFinished))
+                } catch {
+                    // The others are not to wait for one that cannot be finished.
+                    observe(.deletionFailed(error.description))
+                }
+            }
+            let finished = claimed.filter(\.isFinished)
+            guard !finished.isEmpty else { return }
+            let late = try await store.deletions.removeLateRows(of: finished, rules)
+            try await store.deletions.settle(finished)
+            if late > 0 { observe(.deletion(records: late, finished: true)) }
+        } catch {
+            observe(.deletionFailed(error.description))
+        }
+    }
+
+    /// Begins to delete anonymous accounts that were not used for long; returns how many.
+    @discardableResult
+    func expireAnonymousAccounts() async throws(SkyrowError) -> Int {
+        guard let expiry = configuration.accountLife.anonymousExpiry else { return 0 }
+        let time = clock.now().adding(.zero - expiry)
+        var count = 0
+        for user in try await store.deletions.abandoned(since: time, atMost: Self.deletionsAtOnce) {
+            let event = AuditEvent(.delete, by: .service)
+            guard try await store.deletions.begin(user, if: .abandoned(since: time), recording: event) else { continue }
+            try await store.deletions.release(user)
+            count += 1
+        }
+        return count
+    }
+}
+
+extension AccountDesk {
+    /// Disables an account in order to delete it; false where what was to hold of it does not.
+    ///
+    /// Throws `113 ConstraintViolated` where records of others keep the profile and are not to be released.
+    func beginDeletion(
+        of user: UserID,
+        if condition: DeletionCondition = .none,
+        releasing: Bool,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> Bool {
+        if !releasing {
+            let types = try await store.deletions.blockingTypes(of: user)
+            guard types.isEmpty else { throw .accountIsReferredTo(by: types) }
+        }
+        return try await store.deletions.begin(user, if: condition, recording: event)
+    }
+
+    /// Deletes an account with what belongs to it, however much that is.
+    ///
+    /// Throws `110 ResourceNotFound` when there is no such user, and `113 ConstraintViolated` where records of others keep the
+    /// profile and are not to be released.
+    package func delete(
+        _ user: UserID,
+        _ rules: DeletedUserRules,
+        releasing: Bool
+    ) async throws(SkyrowError) -> DeletionReport {
+        let event = AuditEvent(.delete, by: .operator)
+        guard try await beginDeletion(of: user, releasing: releasing, recording: event) else { throw .noSuchUser }
+        return try await store.deletions.run(user, rules, maximumRecords: .max, looksForTraces: true)
+    }
+}
+
+extension SkyrowError {
+    static let noSuchUser = SkyrowError(.resourceNotFound, "There is no such user.")
+
+    fileprivate static func accountIsReferredTo(by types: [RecordTypeName]) -> SkyrowError {
+        SkyrowError(
+            .constraintViolated,
+            "Records of others refer to the user, and keep the account from being deleted.",
+            info: ["types": .list(types.map { .string($0.rawValue) })]
+        )
+    }
+}

@@ -1,0 +1,68 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowWire
+
+/// What the deletion of an account has done.
+public struct AccountDeletion: Hashable, Sendable {
+    /// Whether the account is gone; otherwise it is disabled, and the service goes on by itself.
+    public var isFinished: Bool
+    /// How many records were deleted.
+    public var deleted: Int
+    /// How many records stay that name no user any more.
+    public var anonymised: Int
+    /// How many records have another owner now.
+    public var transferred: Int
+    /// How many records were to be deleted, and stay without a name since records of others refer to them.
+    public var kept: Int
+}
+
+extension SkyrowClient {
+    /// Deletes the account of the user with its private records, and forgets the session.
+    ///
+    /// ```swift
+    /// try await client.stepUp(password: "correct horse")
+    /// try await client.deleteAccount()
+    /// ```
+    ///
+    /// Throws `138 StepUpRequired` where the user has not proved within the last minutes who it is.
+    @discardableResult
+    public func deleteAccount() async throws(ClientError) -> AccountDeletion {
+        let deletion = try await call(.authDelete) { json throws(SkyrowError) in try AccountDeletion(json) }
+        store(nil)
+        return deletion
+    }
+
+    /// Deletes the account of a user, with the master key.
+    ///
+    /// - Parameter releasing: whether references of other records to the profile become null that would keep it.
+    @discardableResult
+    public func deleteUser(_ userID: UserID, releasing: Bool = false) async throws(ClientError) -> AccountDeletion {
+        let request = DeleteUserRequest(userID: userID, releases: releasing)
+        return try await call(.userDelete) {
+            $0.deleteUserParameters(request)
+        } read: { json throws(SkyrowError) in
+            try AccountDeletion(json)
+        }
+    }
+}
+
+extension AccountDeletion {
+    fileprivate init(_ json: JSONView) throws(SkyrowError) {
+        func count(_ name: StaticString) throws(SkyrowError) -> Int {
+            guard case .integer(let number)? = json[name]?.number else {
+                throw .invalidArgument("A deletion has the number \(name).")
+            }
+            return Int(number)
+        }
+        guard let isFinished = json["finished"]?.boolean else {
+            throw .invalidArgument("A deletion says whether it is finished.")
+        }
+        self.init(
+            isFinished: isFinished,
+            deleted: try count("deleted"),
+            anonymised: try count("anonymised"),
+            transferred: try count("transferred"),
+            kept: try count("kept")
+        )
+    }
+}

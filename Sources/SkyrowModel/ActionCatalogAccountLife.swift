@@ -1,0 +1,64 @@
+// The declarations of the actions that make an account another one's or end it.
+
+extension ActionCatalog {
+    static let authRegister = ActionDescription(
+        .authRegister,
+        "Gives an anonymous account login keys and a password, ends its sessions and returns a new access token; its records stay.",
+        requirement: .user,
+        parameters: [
+            ActionParameter(
+                "auth_data",
+                "One or more complete login keys with their values, such as {\"username\": \"ann\"}.",
+                .object([], others: .string()),
+                isRequired: true
+            ),
+            ActionParameter("password", "The password.", .string(), isRequired: true),
+            ActionParameter(
+                "profile",
+                "Further fields of the user record.",
+                .nullable(.object([], others: .named(.value)))
+            ),
+        ],
+        result: .named(.authResult),
+        errors: [.duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .userDisabled],
+        cost: .password,
+        changesData: true
+    )
+
+    static let authDelete = ActionDescription(
+        .authDelete,
+        "Deletes the account of the logged-in user with its private records; the settings say what becomes of public ones.",
+        requirement: .user,
+        stepUp: .always,
+        result: deletion,
+        errors: [.constraintViolated, .userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
+    static let userDelete = ActionDescription(
+        .userDelete,
+        "Deletes the account of a user with its private records; the settings say what becomes of public ones.",
+        requirement: .master,
+        parameters: [
+            ActionParameter("user_id", "The id of the account.", .string(maximum: 255), isRequired: true),
+            ActionParameter(
+                "release",
+                "Whether references of other records to the profile become null that would keep it.",
+                .nullable(.boolean)
+            ),
+        ],
+        result: deletion,
+        errors: [.permissionDenied, .resourceNotFound, .constraintViolated],
+        cost: .write,
+        changesData: true
+    )
+
+    private static let deletion = JSONShape.object([
+        JSONMember("finished", .boolean, isRequired: true),
+        JSONMember("deleted", .integer(minimum: 0), isRequired: true),
+        JSONMember("anonymised", .integer(minimum: 0), isRequired: true),
+        JSONMember("transferred", .integer(minimum: 0), isRequired: true),
+        JSONMember("kept", .integer(minimum: 0), isRequired: true),
+    ])
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowJSON
+import SkyrowMaintenance
+import SkyrowModel
+import SkyrowServer
+import SkyrowStore
+import SkyrowSystem
+import SkyrowWire
+
+/// `skyrow user delete`
+struct UserDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete an account with what belongs to it.",
+        discussion: """
+            The account is disabled first, then its private records are deleted, and of its public ones what the setting \
+            user-deletion says. A command that is interrupted is finished by the running service. Nobody gets its login keys for \
+            30 days.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Its id, username or mail address.")
+    var name: String
+
+    @Flag(help: "Set references of other records to the user to null that would keep the account from being deleted.")
+    var release = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let (name, release) = (name, release)
+            try await withAccountSettings(options) { store, settings throws(ToolError) in
+                let id = try await store.account(named: name).id
+                // What records there are, and by which rules they refer to each other.
+                do {
+                    try await store.cache.reload()
+                } catch {
+                    throw ToolError(databaseFailure: error)
+                }
+                let rules = settings.accounts.userDeletion
+                let report = try await failingAsTool { () async throws(SkyrowError) in
+                    try await AccountDesk(store: store).delete(id, rules, releasing: release)
+                }
+                print(output.isJSON ? report.json(of: id) : report.text(of: id))
+            }
+        }
+    }
+}
+
+extension DeletionReport {
+    fileprivate func json(of id: UserID) -> String {
+        let writer = JSONWriter()
+        writer.beginObject()
+        writer.key("id")
+        writer.string(id.rawValue)
+        writer.key("deletion")
+        writer.deletion(self)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    fileprivate func text(of id: UserID) -> String {
+        var lines = ["The account \(id) is deleted.", "Records deleted: \(deleted)"]
+        if anonymised > 0 { lines.append("Records without a name now: \(anonymised)") }
+        if transferred > 0 { lines.append("Records of another user now: \(transferred)") }
+        if kept > 0 { lines.append("Records without a name that others keep from being deleted: \(kept)") }
+        return lines.joined(separator: "\n")
+    }
+}
