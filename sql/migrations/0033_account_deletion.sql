@@ -82,5 +82,5 @@ CREATE INDEX ON _tombstone (owner) WHERE owner IS NOT NULL;
 -- The accounts among which those are that were left alone.
 CREATE INDEX ON _user (created_at) WHERE password_hash IS NULL;
 
-COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, session, reuse, disable, enable, register, delete, master, lockout, key.create, key.rotate, key.revoke or key (a refused use).';
+COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, session, reuse, disable, enable, register, delete, master, lockout, provider.link, provider.unlink, key.create, key.rotate, key.revoke or key (a refused use).';
 COMMENT ON COLUMN _audit.actor IS 'Who did it: user:<id>, key:<id>, master for the master key, operator for a command, service for its own doing.';

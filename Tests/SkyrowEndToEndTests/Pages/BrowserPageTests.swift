@@ -62,7 +62,8 @@ import Testing
     }
 
     /// Checks what the page asks for, and how it is shown and reached.
-    private func check(_ browser: Browser, asksFor expected: [(role: String, label: String)], width: Double) async throws
+    private func check(_ browser: Browser, asksFor expected: [(role: String, label: String)], width: Double)
+        async throws
     {
         let controls = try await browser.elements("input:not([type=hidden]), button")
         try #require(controls.count == expected.count)
