@@ -1813,13 +1813,16 @@ COMMENT ON COLUMN _policy.source IS 'The statement that made it; of rules what _
 COMMENT ON COLUMN _policy.stored IS 'What PostgreSQL made of the statement, as it prints that.';
 
 -- The role that logged in, and no setting: a client may set any setting. SET ROLE does not change it, and SET SESSION
--- AUTHORIZATION is a superuser's.
-CREATE FUNCTION _me() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER
+-- AUTHORIZATION is a superuser's. In plpgsql, which keeps its plans: SQL would be read and planned anew by each statement.
+CREATE FUNCTION _me() RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
-    SELECT account.id FROM _database_login AS login JOIN _user AS account ON account.id = login.user_id
-    WHERE login.role = session_user
-        AND NOT (account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now()))
-$$;
+BEGIN
+    RETURN (
+        SELECT account.id FROM _database_login AS login JOIN _user AS account ON account.id = login.user_id
+        WHERE login.role = session_user
+            AND NOT (account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now()))
+    );
+END $$;
 COMMENT ON FUNCTION _me() IS 'The id of the user whom this database login is; NULL for any other role, and while the account is disabled.';
 
 -- As the service makes it of a session (Audience). Like there, a user with more roles than one may have is none.
@@ -1832,9 +1835,13 @@ BEGIN
     IF me IS NULL THEN
         RETURN NULL;
     END IF;
-    roles := ARRAY(SELECT 'role:' || held FROM _held_roles(ARRAY(
-        SELECT given.role FROM _user_role AS given WHERE given.user_id = me
-    )) AS held);
+    roles := ARRAY(
+        WITH RECURSIVE held (role) AS (
+            SELECT given.role FROM _user_role AS given WHERE given.user_id = me
+            UNION SELECT up.role FROM held JOIN _role_role AS up ON up.member = held.role
+        )
+        SELECT 'role:' || held.role FROM held LIMIT 1001
+    );
     IF cardinality(roles) > 1000 THEN
         RAISE EXCEPTION 'A user has at most 1000 roles.' USING ERRCODE = 'program_limit_exceeded';
     END IF;
@@ -1851,31 +1858,33 @@ END $$;
 COMMENT ON FUNCTION _audience() IS
     'The keys of all subjects that the user of this database login is, {public,users,user:ann,role:editor}; NULL for any other role.';
 
-CREATE FUNCTION _is_related(relation text, owner text) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION _is_related(relation text, owner text) RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
-    SELECT CASE relation
+DECLARE
+    me text := _me();
+BEGIN
+    RETURN CASE relation
         WHEN 'friend' THEN EXISTS (
             SELECT FROM _relation AS edge
-            WHERE edge.user_id = _me() AND edge.name = 'friend' AND edge.other_id = owner AND edge.mutual
+            WHERE edge.user_id = me AND edge.name = 'friend' AND edge.other_id = owner AND edge.mutual
         )
         WHEN 'follower' THEN EXISTS (
-            SELECT FROM _relation AS edge
-            WHERE edge.user_id = _me() AND edge.name = 'follow' AND edge.other_id = owner
+            SELECT FROM _relation AS edge WHERE edge.user_id = me AND edge.name = 'follow' AND edge.other_id = owner
         )
         WHEN 'followed' THEN EXISTS (
-            SELECT FROM _relation AS edge
-            WHERE edge.other_id = _me() AND edge.name = 'follow' AND edge.user_id = owner
+            SELECT FROM _relation AS edge WHERE edge.other_id = me AND edge.name = 'follow' AND edge.user_id = owner
         )
         ELSE false
-    END
-$$;
+    END;
+END $$;
 COMMENT ON FUNCTION _is_related(text, text) IS
     'Whether the user of this database login is a friend of, follows (follower) or is followed by (followed) another: _is_related(''friend'', ''ann'').';
 
 -- Without what a trigger notes of lists: policies ask for every relation.
-CREATE FUNCTION _rules_digest(type text) RETURNS text LANGUAGE sql STABLE
+CREATE FUNCTION _rules_digest(type text) RETURNS text LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT md5(jsonb_build_array(
+BEGIN
+    RETURN md5(jsonb_build_array(
         (SELECT jsonb_agg(to_jsonb(rule) ORDER BY rule.action) FROM _class_rule AS rule WHERE rule.type = $1),
         (
             SELECT jsonb_agg(to_jsonb(rule) ORDER BY rule.field, rule.action)
@@ -1888,8 +1897,8 @@ SET search_path FROM CURRENT AS $$
                 AND option.private AND option.aggregate
             )
         )
-    )::text)
-$$;
+    )::text);
+END $$;
 COMMENT ON FUNCTION _rules_digest(text) IS 'A text that is another one when the rules of a record type are others.';
 
 -- Policies are made of rules as they were. Of a type whose rules have changed since, nothing is shown until they are made anew.
