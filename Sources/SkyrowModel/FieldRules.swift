@@ -28,7 +28,11 @@ package struct FieldRule: Hashable, Sendable {
     }
 
     /// What it comes to for one who does not pass every rule.
-    fileprivate func standing(_ use: FieldUse, _ audience: Audience) -> FieldStanding {
+    fileprivate func standing(
+        _ use: FieldUse,
+        _ audience: Audience,
+        _ members: [FieldName: MemberField]
+    ) -> FieldStanding {
         var standing = FieldStanding.all
         switch (use, readers, writers) {
         case (.read, .users, _): if audience.user == nil { standing = .none }
@@ -36,7 +40,7 @@ package struct FieldRule: Hashable, Sendable {
         case (.read, .everyone, _), (.update, _, .everyone), (.create, _, _): break
         }
         guard let allow = allowed[use] else { return standing }
-        return min(standing, FieldStanding(allow, audience))
+        return standing.and(FieldStanding(allow, audience, members))
     }
 
     /// The same of users, before it is known which one asks: the caller must be one of the subjects of each term.
@@ -62,15 +66,22 @@ package struct FieldRule: Hashable, Sendable {
 /// ```swift
 /// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
 /// rules.hidden(from: .anonymous)  // [username, email]
-/// rules.isVisibleToOwnersOnly(email, of: .user("ann"))  // true
+/// rules.reach(of: email, for: .user("ann"))  // .owned
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
+    /// The fields that rules name whose users they mean, as far as the type has them.
+    package let members: [FieldName: MemberField]
     /// Who changes the access lists of records, among those to whom a record is open for writing.
     package var accessWriters: FieldRule.Writers
 
-    package init(_ rules: [FieldName: FieldRule], accessWriters: FieldRule.Writers = .owner) {
+    package init(
+        _ rules: [FieldName: FieldRule],
+        members: [FieldName: MemberField] = [:],
+        accessWriters: FieldRule.Writers = .owner
+    ) {
         self.rules = rules
+        self.members = members
         self.accessWriters = accessWriters
     }
 
@@ -117,13 +128,23 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// The same beside rules that were set for the type: what one of both does not allow is not allowed.
-    package func applying(_ fields: [FieldName: [FieldUse: [Subject]]]) -> FieldRules {
+    ///
+    /// - Parameter type: the type of a field; nil where there is none of that name. A rule allows nothing to those who stand in such a
+    ///   field.
+    package func applying(
+        _ fields: [FieldName: [FieldUse: [Subject]]],
+        type: (FieldName) -> FieldType? = { _ in nil }
+    ) -> FieldRules {
         guard !fields.isEmpty else { return self }
         var rules = rules
+        var members: [FieldName: MemberField] = [:]
+        for case .field(let name) in fields.values.lazy.flatMap(\.values).joined() {
+            members[name] = type(name).flatMap { MemberField(name, of: $0) }
+        }
         for (field, allowed) in fields {
             rules[field, default: FieldRule(readers: .everyone, writers: .everyone)].allowed = allowed
         }
-        return FieldRules(rules, accessWriters: accessWriters)
+        return FieldRules(rules, members: members, accessWriters: accessWriters)
     }
 
     /// In which records the caller may do something with a field, among those that are open to it.
@@ -131,8 +152,8 @@ package struct FieldRules: Hashable, Sendable {
         guard let rule = rules[field] else { return .all }
         switch caller {
         case .unrestricted: return .all
-        case .audience(let audience): return rule.standing(use, audience)
-        case .anonymous: return rule.standing(use, .anonymous)
+        case .audience(let audience): return rule.standing(use, audience, members)
+        case .anonymous: return rule.standing(use, .anonymous, members)
         }
     }
 
@@ -145,7 +166,7 @@ package struct FieldRules: Hashable, Sendable {
     /// The same as ``standing(_:of:for:)`` for an operator, which is a change, whatever it makes of a value, and whose refusal depends on the value: so it
     /// takes that the caller sees the field.
     package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> FieldStanding {
-        min(standing(.read, of: field, for: caller), standing(.update, of: field, for: caller))
+        standing(.read, of: field, for: caller).and(standing(.update, of: field, for: caller))
     }
 
     /// The fields that the caller does not see in every record that it may read.
@@ -155,9 +176,9 @@ package struct FieldRules: Hashable, Sendable {
         for field in rules.keys {
             switch standing(.read, of: field, for: caller) {
             case .all: break
-            // Who is not logged in owns nothing.
-            case .owned where caller.user != nil: view.owned.insert(field)
-            case .owned, .none: view.hidden.insert(field)
+            // Who is not logged in owns nothing and stands in no field.
+            case .some(let reach) where caller.user != nil: view.partial[field] = reach
+            case .some, .none: view.hidden.insert(field)
             }
         }
         return view
@@ -168,9 +189,9 @@ package struct FieldRules: Hashable, Sendable {
         view(for: caller).hidden
     }
 
-    /// Whether the caller sees the field in records of its own only.
-    package func isVisibleToOwnersOnly(_ field: FieldName, of caller: FieldAccess) -> Bool {
-        standing(.read, of: field, for: caller) == .owned
+    /// In which records the caller sees the field, where that depends on the record.
+    package func reach(of field: FieldName, for caller: FieldAccess) -> FieldReach? {
+        if case .some(let reach) = standing(.read, of: field, for: caller) { reach } else { nil }
     }
 
     /// Whether owners alone see the field, and the master key.
@@ -191,11 +212,18 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// Which of these fields of a record the caller may not apply an operator to.
-    package func refusedOperators(_ fields: [FieldName], on record: Record, by caller: FieldAccess) -> [FieldName] {
+    ///
+    /// - Parameter isMember: whether the caller's id stands in a field of the record.
+    package func refusedOperators(
+        _ fields: [FieldName],
+        on record: Record,
+        by caller: FieldAccess,
+        isMember: (MemberField) -> Bool = { _ in false }
+    ) -> [FieldName] {
         fields.filter { field in
             switch standingOfOperators(on: field, for: caller) {
             case .all: false
-            case .owned: !caller.owns(record)
+            case .some(let reach): !reach.holds(isOwner: caller.owns(record), isMember: isMember)
             case .none: true
             }
         }
@@ -208,15 +236,23 @@ package struct FieldRules: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - fields: the values as the columns take them.
+    ///   - isMember: whether the caller's id stands in a field of the record.
     ///   - isSameJSON: whether two texts are the same value to the database.
     package func refusedChanges(
         _ fields: [(name: FieldName, value: RecordValue)],
         to record: Record,
         by caller: FieldAccess,
+        isMember: (MemberField) -> Bool = { _ in false },
         isSameJSON: (JSONText, JSONText) -> Bool = { $0 == $1 }
     ) -> [FieldName] {
         let owns = caller.owns(record)
-        func holds(_ standing: FieldStanding) -> Bool { standing == .all || standing == .owned && owns }
+        func holds(_ standing: FieldStanding) -> Bool {
+            switch standing {
+            case .all: true
+            case .some(let reach): reach.holds(isOwner: owns, isMember: isMember)
+            case .none: false
+            }
+        }
         return fields.filter { name, value in
             if holds(standing(.update, of: name, for: caller)) { return false }
             guard holds(standing(.read, of: name, for: caller)) else { return true }

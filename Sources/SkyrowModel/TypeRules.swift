@@ -85,7 +85,7 @@ package struct TypeRules: Hashable, Sendable {
         rules.defaultAccess = access.defaultAccess
         rules.transferrers = access.transferrers
         rules.allowsAggregates = access.allowsAggregates
-        rules.fields = rules.fields.applying(access.fields)
+        rules.fields = rules.fields.applying(access.fields, type: field)
         if !access.allowsPrivate { rules.isPublicOnly = true }
         switch access.listWriters {
         case .owner?: rules.fields.accessWriters = .owner

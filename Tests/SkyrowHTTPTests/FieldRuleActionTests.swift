@@ -111,7 +111,7 @@ import Testing
             // What is not understood changes nothing.
             let refused = try await service.call(
                 "schema:access:set",
-                #"{"record_type":"movie","fields":{"score":{"update":[{"field":"title"}]}}}"#,
+                #"{"record_type":"movie","fields":{"score":{"update":[{"relation":"friend"}]}}}"#,
                 key: TestService.masterKey
             )
             #expect(refused["error"]["data"]["info"]["path"].string == "fields.score.update[0]")

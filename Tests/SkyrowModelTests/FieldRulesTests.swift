@@ -59,8 +59,8 @@ import Testing
             #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: FieldAccess(Self.master)).isEmpty)
         }
         for (caller, expected) in [(Self.ann, true), (.anonymous, true), (Self.master, false)] {
-            #expect(rules.isVisibleToOwnersOnly(Self.email, of: FieldAccess(caller)) == expected)
-            #expect(!rules.isVisibleToOwnersOnly(Self.username, of: FieldAccess(caller)))
+            #expect((rules.reach(of: Self.email, for: FieldAccess(caller)) == .owned) == expected)
+            #expect(rules.reach(of: Self.username, for: FieldAccess(caller)) == nil)
         }
     }
 
@@ -68,8 +68,8 @@ import Testing
         let phone = try! FieldName("phone")
         let rules = FieldRules.ofLoginKeys([phone], readers: [Self.email: .everyone, Self.username: .users])
         #expect(rules.hidden(from: .anonymous) == [phone, Self.username])
-        #expect(rules.isVisibleToOwnersOnly(phone, of: FieldAccess(Self.ann)))
-        #expect(!rules.isVisibleToOwnersOnly(Self.email, of: FieldAccess(Self.ann)))
+        #expect(rules.reach(of: phone, for: FieldAccess(Self.ann)) == .owned)
+        #expect(rules.reach(of: Self.email, for: FieldAccess(Self.ann)) == nil)
         // Only login keys are their owner's to change.
         let bob = FieldAccess(Self.bob)
         #expect(rules.standing(.update, of: phone, for: bob) == .owned)
@@ -127,5 +127,41 @@ import Testing
                 Self.username
             ]
         )
+    }
+
+    /// Rules of two origins, or of reading and changing, hold in the records of both.
+    @Test func whatHoldsInSomeRecordsIsNarrowed() throws {
+        let members = try #require(MemberField(FieldName("members"), of: .array(.string)))
+        let owned = FieldStanding.owned
+        let either = FieldStanding.some(FieldReach(any: [.owner, .member(members)]))
+        let both = FieldStanding.some(FieldReach(any: [.owner]).and(FieldReach(any: [.member(members)])))
+        for (a, b, expected) in [
+            (owned, either, owned), (either, owned, owned), (.all, either, either), (either, .none, .none),
+            (owned, .some(FieldReach(any: [.member(members)])), both), (both, both, both), (both, either, both),
+        ] as [(FieldStanding, FieldStanding, FieldStanding)] {
+            #expect(a.and(b) == expected || b.and(a) == expected)
+        }
+        guard case .some(let reach) = both else {
+            Issue.record("It depends on the record.")
+            return
+        }
+        for (isOwner, isMember) in [(true, true), (true, false), (false, true), (false, false)] {
+            #expect(reach.holds(isOwner: isOwner) { _ in isMember } == (isOwner && isMember))
+        }
+        #expect(reach.members == [members])
+    }
+
+    @Test func aRuleNamesThoseWhoStandInAField() throws {
+        let (city, members, gone) = (try FieldName("city"), try FieldName("members"), try FieldName("gone"))
+        let rules = FieldRules.none.applying([
+            city: [.read: [.field(members), .field(gone)], .update: [.field(gone)]]
+        ]) { $0 == members ? .array(.string) : nil }
+        let ann = FieldAccess.user("ann")
+        let member = try #require(MemberField(members, of: .array(.string)))
+        #expect(rules.standing(.read, of: city, for: ann) == .some(FieldReach(any: [.member(member)])))
+        // No one stands in a field that there is not.
+        #expect(rules.standing(.update, of: city, for: ann) == .none)
+        #expect(rules.hidden(from: .anonymous) == [city])
+        #expect(rules.standing(.read, of: city, for: .unrestricted) == .all)
     }
 }

@@ -146,7 +146,7 @@ import Testing
             Issue.record("\(own.members)")
             return
         }
-        #expect(column.onlyOwner == "ann")
+        #expect(column.limit == ResolvedColumn.Limit(user: "ann", reach: .owned))
     }
 
     @Test func membersHoldWhatTheirFunctionMakes() throws {

@@ -316,8 +316,8 @@ import Testing
             Issue.record("\(resolved)")
             return
         }
-        #expect(column.onlyOwner == "ann")
-        #expect(try Self.resolve(email, .everyone, .master).sort[0].column.onlyOwner == nil)
+        #expect(column.limit == ResolvedColumn.Limit(user: "ann", reach: .owned))
+        #expect(try Self.resolve(email, .everyone, .master).sort[0].column.limit == nil)
         let error = #expect(throws: SkyrowError.self) { try Self.resolve(email, .everyone, .anonymous) }
         #expect(error?.code == .recordQueryDenied && error?.path == "predicate[1]")
     }

@@ -63,8 +63,8 @@ struct TestType: QueryRecordType {
 
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
-    func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool {
-        !caller.isUnrestricted && ownersOnly.contains(name)
+    func reach(of name: FieldName, for caller: FieldAccess) -> FieldReach? {
+        !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : nil
     }
 
     func collation(of field: MetadataField) -> TextCollation { .bytes }

@@ -258,7 +258,7 @@ import Testing
     private struct Model {
         var rules: [String: [FieldUse: [Subject]]]
 
-        func allows(_ use: FieldUse, _ field: String, _ caller: Caller, owns: Bool) -> Bool {
+        func allows(_ use: FieldUse, _ field: String, _ caller: Caller, owns: Bool, in members: [UserID] = []) -> Bool {
             if caller == .master { return true }
             guard let subjects = rules[field]?[use] else { return true }
             for subject in subjects {
@@ -269,6 +269,10 @@ import Testing
                 case .user(let id): if caller.userID == id { return true }
                 case .role(let name): if caller.roles.contains(name) { return true }
                 case .group(let name): if caller.groups.contains(name) { return true }
+                case .field(let name):
+                    // The one has all of them, the other the first.
+                    let named = name.rawValue == "members" ? members[...] : members.prefix(1)
+                    if let user = caller.userID, named.contains(user) { return true }
                 default: break
                 }
             }
@@ -288,8 +292,11 @@ import Testing
         try await withRecords { f in
             var random = SeededGenerator.forTest()
             try await f.save([draft("category/a"), draft("category/b")])
+            try await f.psql("ALTER TABLE note ADD COLUMN members text[], ADD COLUMN member text")
+            try await f.store.cache.reload()
             let subjects: [Subject] = [
                 .everyone, .users, .owner, .user("ann"), .user("bob"), .role("staff"), .role("none"), .group("golf"),
+                .field(field("members")), .field(field("member")), .field(field("members")),
             ]
             let callers: [Caller] = [
                 .ann, .bob, Self.carl, Caller(kind: .user("gina"), groups: ["golf"]), .master,
@@ -302,9 +309,14 @@ import Testing
                 for field in Self.fields {
                     for use in FieldUse.allCases where Bool.random(using: &random) {
                         let count = [0, 1, 1, 2].randomElement(using: &random)!
-                        rules[field, default: [:]][use] = Array(subjects.shuffled(using: &random).prefix(count))
+                        rules[field, default: [:]][use] = Array(
+                            subjects.filter { $0.fits(use) }.shuffled(using: &random).prefix(count)
+                        )
                     }
                 }
+                // In which fields users stand may itself be hidden.
+                if Bool.random(using: &random) { rules["members"] = [.read: [.owner]] }
+                if Bool.random(using: &random) { rules["member"] = [.read: []] }
                 let model = Model(rules: rules)
                 try await f.psql("TRUNCATE _field_rule; DELETE FROM note")
                 try await FieldRuleExitTests.set(f, rules)
@@ -312,13 +324,22 @@ import Testing
                     let owner = callers.filter { $0 != .master }.randomElement(using: &random)!
                     var stored: [String: RecordValue] = [:]
                     for field in Self.fields { stored[field] = Self.values[field]!.randomElement(using: &random)! }
+                    let ids = callers.compactMap(\.userID)
+                    let members = Array(ids.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)))
+                    let named = members.map(\.rawValue)
                     try await f.save("note/\(number)", stored, access: Self.everyone, Self.asMaster(owner))
+                    _ = try await f.client.write(
+                        """
+                        UPDATE app.note SET members = \(named), member = \(named.first as String?)
+                        WHERE _id = \("\(number)")
+                        """
+                    )
                     for _ in 0..<8 {
                         let caller = callers.randomElement(using: &random)!
                         let owns = caller.userID == owner.userID
                         let seen = try #require(try await f.fetch("note/\(number)", caller))
                         for field in Self.fields {
-                            let isSeen = model.allows(.read, field, caller, owns: owns)
+                            let isSeen = model.allows(.read, field, caller, owns: owns, in: members)
                             let expected = isSeen ? stored[field]! : .null
                             let found = seen.fields[SkyrowTestSupport.field(field)] ?? .null
                             #expect(found == expected, "seed \(random.seed): \(field) of \(caller) by \(rules)")
@@ -327,8 +348,8 @@ import Testing
                         var change: [String: RecordValue] = [:]
                         for name in names { change[name] = Self.values[name]!.randomElement(using: &random)! }
                         let denied = change.filter { name, value in
-                            if model.allows(.update, name, caller, owns: owns) { return false }
-                            return !model.allows(.read, name, caller, owns: owns) || stored[name] != value
+                            if model.allows(.update, name, caller, owns: owns, in: members) { return false }
+                            return !model.allows(.read, name, caller, owns: owns, in: members) || stored[name] != value
                         }.keys.sorted()
                         let outcome = try await Self.outcome(f, draft("note/\(number)", change), caller)
                         let arguments: ErrorInfo? = denied.isEmpty ? nil : .list(denied.map { .string($0) })

@@ -5,7 +5,7 @@ import SkyrowStore
 // The rules of record types (Documentation/Decisions/0051-class-rules.md), which psql can write.
 
 extension DoctorCheck {
-    /// Rows: `kind` and the `type` as an identifier, and of a `subject` the `action`, its key and whether it `is_known`.
+    /// Rows: `kind` and the `type` as an identifier, of a field this as `action`, and of a `subject` the `action`, its key and whether it `is_known`.
     package static let rules = DoctorCheck(
         "rules",
         "The rules of record types",
@@ -49,7 +49,8 @@ extension DoctorCheck {
                 FROM \(scope.schema)._field_rule
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue))) AND type || '.' || field <> ALL (\(fields))
                 UNION ALL
-                SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field), subject, CASE
+                SELECT 'fieldSubject', quote_ident(type), quote_literal(type), quote_ident(field) || ' ' || action, subject, CASE
+                    WHEN starts_with(subject, 'field:') THEN type || '.' || substr(subject, 7) = ANY (\(members))
                     WHEN starts_with(subject, 'role:')
                         THEN EXISTS (SELECT FROM \(scope.schema)._role AS role WHERE 'role:' || role.name = subject)
                     WHEN starts_with(subject, 'user:')
@@ -57,6 +58,13 @@ extension DoctorCheck {
                     ELSE true END
                 FROM \(scope.schema)._field_rule CROSS JOIN unnest(allow) AS subject
                 WHERE type = ANY (\(scope.tables.map(\.name.rawValue)))
+                UNION ALL
+                SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
+                FROM \(scope.schema)._field_rule
+                JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.namespace)
+                JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = field
+                JOIN pg_catalog.pg_index ON indrelid = pg_class.oid AND indisunique AND attnum = ANY (indkey)
+                WHERE action = 'read' AND NOT allow && ARRAY['public', 'users'] AND type = ANY (\(scope.tables.map(\.name.rawValue)))
                 UNION ALL
                 SELECT 'profiles', quote_ident(type), quote_literal(type), action, NULL, NULL
                 FROM \(scope.schema)._class_rule
@@ -100,11 +108,25 @@ extension DoctorCheck {
                 commands: [lookAtFields]
             )
         case "fieldSubject":
+            // The field as an identifier, and the use: "title read".
+            let use = action.split(separator: " ").last.flatMap { FieldUse(rawValue: String($0)) }
             return finding(
-                "The rule of the field \(action) of \(type)",
+                "The rule of the field \(action.split(separator: " ").dropLast().joined(separator: " ")) of \(type)",
                 names: subject,
-                fits: Subject(key: subject)?.fitsField ?? false,
+                fits: use.map { Subject(key: subject)?.fits($0) ?? false } ?? false,
                 isKnown: row.flag("is_known"),
+                note: " A field must hold strings or references to users.",
+                commands: [lookAtFields]
+            )
+        case "unique":
+            return DoctorFinding(
+                .warning,
+                "The field \(action) of \(type) is unique, and a rule hides it from some.",
+                meaning:
+                    "A save with a value that is taken is refused with 109. One who may give the field a value, and does not see it, finds "
+                    + "out by that which values there are.",
+                remedy:
+                    "Let those who see the field be the ones who set it, by rules about create and update, or accept that.",
                 commands: [lookAtFields]
             )
         case "profiles":

@@ -61,14 +61,7 @@ extension ResolvedPredicate {
 extension AccessScope {
     fileprivate func admits(_ record: StoredRecord, _ source: RecordSources) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access) { field, user in
-            switch record.fields[field.name] {
-            case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
-            case .array(let elements)?:
-                return elements.contains { element in
-                    if case .text(let id)? = element { id.isSameText(as: user.rawValue) } else { false }
-                }
-            case .scalar?, .json?, .opaque?, nil: return false
-            }
+            record.names(user, in: field)
         } isRelated: { user, relation, owner in
             switch relation {
             case .friend:
@@ -151,8 +144,9 @@ private struct RecordView {
         } else {
             source = record
         }
-        if let owner = column.onlyOwner {
-            guard source.owner == owner else { return nil }
+        if let limit = column.limit {
+            let isSeen = limit.reach.holds(isOwner: source.owner == limit.user) { source.names(limit.user, in: $0) }
+            guard isSeen else { return nil }
         }
         if case .members(_, let type) = column.reading {
             return .scalar(.integer(Int64(records(of: type, in: source.value(of: column.place)).count)))

@@ -67,6 +67,18 @@ package struct StoredRecord: Hashable, Sendable {
         }
     }
 
+    /// Whether the id of a user stands in a field.
+    func names(_ user: UserID, in field: MemberField) -> Bool {
+        switch fields[field.name] {
+        case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
+        case .array(let elements)?:
+            return elements.contains { element in
+                if case .text(let id)? = element { id.isSameText(as: user.rawValue) } else { false }
+            }
+        case .scalar?, .json?, .opaque?, nil: return false
+        }
+    }
+
     private var databaseName: String {
         switch database {
         case .everyone, .union: "_public"

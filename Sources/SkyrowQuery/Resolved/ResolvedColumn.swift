@@ -38,8 +38,14 @@ package struct ResolvedColumn: Hashable, Sendable {
     package var folds = false
     /// The language in whose order texts are sorted; nil for the order of their bytes.
     package var sortLanguage: String?
-    /// The caller, where owners alone see the column: it is missing from the records of others.
-    package var onlyOwner: UserID?
+    /// In which records the caller sees the column; nil where that is all of them. It is missing from others.
+    package var limit: Limit?
+
+    /// A caller, and what must hold of a record for it.
+    package struct Limit: Hashable, Sendable {
+        package var user: UserID
+        package var reach: FieldReach
+    }
 
     /// What is compared of the value that a column holds.
     package enum Reading: Hashable, Sendable {

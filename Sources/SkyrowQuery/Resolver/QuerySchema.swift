@@ -29,8 +29,8 @@ package protocol QueryRecordType {
     /// Whether the type has a field of this name that the caller sees in no record.
     func isHidden(_ name: FieldName) -> Bool
 
-    /// Whether the caller sees the field in records of its own only.
-    func isVisibleToOwnerOnly(_ name: FieldName, of caller: FieldAccess) -> Bool
+    /// In which records the caller sees the field, where that depends on the record.
+    func reach(of name: FieldName, for caller: FieldAccess) -> FieldReach?
 
     /// The rules of access to its records; nil where they are the standard ones.
     var classRules: ClassRules? { get }

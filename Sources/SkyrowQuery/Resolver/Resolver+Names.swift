@@ -183,10 +183,10 @@ extension Resolver {
             language: field.language
         )
         if let type = field.jsonType { column = column.reading(type, at: []) }
-        if type.isVisibleToOwnerOnly(name, of: access.fields) {
-            // As absent from the records of others, whatever is asked about it.
+        if let reach = type.reach(of: name, for: access.fields) {
+            // As absent from other records, whatever is asked about it.
             guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }
-            column.onlyOwner = user
+            column.limit = ResolvedColumn.Limit(user: user, reach: reach)
         }
         return column
     }

@@ -170,7 +170,7 @@ extension QueryText {
         form: TableIndex.Key.Form = .column,
         where isFit: (TableIndex) -> Bool
     ) -> Bool {
-        guard column.join == nil, column.onlyOwner == nil, column.reading == .stored else { return false }
+        guard column.join == nil, column.limit == nil, column.reading == .stored else { return false }
         let name = identifier(column)
         return root.indexes.contains { index in
             guard index.isValid, index.keys.count > place, index.keys[place].column == name.name,

@@ -212,10 +212,14 @@ struct PolicyText {
         terms.map { isOneOf($0, on: row, place) }.joined(separator: " AND ")
     }
 
-    /// Whether the caller is one of these subjects, as far as that depends on the caller and the owner of the row.
+    /// Whether the caller is one of these subjects, by what it is and by the owner and the fields of the row.
     private func isOneOf(_ subjects: [Subject], on row: SQLIdentifier, _ place: Place) -> SQL {
         var ways: [SQL] = []
         if subjects.contains(.owner) { ways.append("\(row).\"_owner\" = \(me(place))") }
+        for case .field(let name) in subjects.sorted() {
+            guard let field = rules.fields.members[name] else { continue }
+            ways.append(AccessShape.member(of: field, on: row, is: "\(me(place))").unbound)
+        }
         let keys = subjects.filter { $0.isOfCaller || $0 == .everyone || $0 == .users }.sorted().map { subject -> SQL in
             "\(literal: subject.key)"
         }

@@ -13,11 +13,14 @@ package struct RecordSelection: Sendable {
 
     /// Selects the reserved columns and some fields of a type's table, which the statement calls `alias`.
     ///
-    /// - Parameter firstColumn: the place of the first of these columns in the row.
+    /// - Parameters:
+    ///   - named: the columns whose users rules of fields mean; those that a rule of one of the fields asks for are selected, too.
+    ///   - firstColumn: the place of the first of these columns in the row.
     package init(
         of type: RecordTypeName,
         as alias: SQLIdentifier,
         fields: [RecordColumn],
+        naming named: [RecordColumn] = [],
         showsDatabase: Bool = false,
         firstColumn: Int = 0
     ) {
@@ -31,7 +34,7 @@ package struct RecordSelection: Sendable {
             _ key: MemberKey,
             _ kind: RowPlan.Kind,
             _ name: String = "",
-            isForOwnersEyes: Bool = false
+            reach: FieldReach? = nil
         ) {
             members.append(
                 RowPlan.Member(
@@ -39,7 +42,7 @@ package struct RecordSelection: Sendable {
                     kind: kind,
                     name: name,
                     column: firstColumn + columns.count,
-                    isForOwnersEyes: isForOwnersEyes
+                    reach: reach
                 )
             )
             columns.append(column)
@@ -50,19 +53,33 @@ package struct RecordSelection: Sendable {
             select("\(alias).\(reserved.identifier)", key, kind, kind == .id ? type.rawValue : "")
         }
         reservedWidth = columns.count
+        var namedColumns: [FieldName: Int] = [:]
         for field in fields {
             let type = field.type.column
+            namedColumns[field.field] = firstColumn + columns.count
             select(
                 field.selection(from: alias),
                 field.key,
                 type.kind,
                 type.kindName,
-                isForOwnersEyes: field.isForOwnersEyes
+                reach: field.reach
             )
         }
+        let asked = Set(fields.lazy.compactMap(\.reach).flatMap(\.members).map(\.name))
+        for column in named where namedColumns[column.field] == nil && asked.contains(column.field) {
+            namedColumns[column.field] = firstColumn + columns.count
+            columns.append(column.selection(from: alias))
+        }
+        let names = Set(named.map(\.field))
+        namedColumns = namedColumns.filter { names.contains($0.key) }
         self.columns = columns.joined(separator: ", ")
         width = columns.count
-        plan = RowPlan(members: members, idColumn: firstColumn, ownerColumn: ownerColumn)
+        plan = RowPlan(
+            members: members,
+            idColumn: firstColumn,
+            ownerColumn: ownerColumn,
+            namedColumns: namedColumns
+        )
     }
 
     /// The reserved members in the order of the wire form; `_database` is shown in `_union` only.

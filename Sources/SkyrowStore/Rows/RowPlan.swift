@@ -45,8 +45,8 @@ package final class RowPlan: Sendable {
         let name: String
         /// The column of the row.
         let column: Int
-        /// Whether the value is visible to the record's owner only.
-        var isForOwnersEyes = false
+        /// In which records the value is visible; nil for all of them.
+        var reach: FieldReach?
     }
 
     /// A member without anything that is counted (``BorrowedKey`` says why).
@@ -56,7 +56,8 @@ package final class RowPlan: Sendable {
         fileprivate let name: Range<Int>
         let column: Int
         let kind: Kind
-        let isForOwnersEyes: Bool
+        /// The place of the condition for its value to be visible, among those of the plan; -1 where it is visible in all records.
+        let reach: Int
     }
 
     /// What travels with a record, from the same row.
@@ -75,16 +76,27 @@ package final class RowPlan: Sendable {
     let idColumn: Int
     /// The column of the record's owner.
     let ownerColumn: Int
-    /// Whether a member is visible to the record's owner only.
-    let hasOwnersMembers: Bool
+    /// The conditions for values to be visible, each once.
+    let reaches: [FieldReach]
+    /// The columns of the fields that these ask for.
+    let namedColumns: [FieldName: Int]
     /// The keys and names of `lentMembers`.
     private let texts: SharedArray<UInt8>
 
-    init(members: [Member], idColumn: Int, ownerColumn: Int, inclusions: [Inclusion] = []) {
+    init(
+        members: [Member],
+        idColumn: Int,
+        ownerColumn: Int,
+        namedColumns: [FieldName: Int] = [:],
+        inclusions: [Inclusion] = []
+    ) {
         self.members = members
         self.idColumn = idColumn
         self.ownerColumn = ownerColumn
-        hasOwnersMembers = members.contains { $0.isForOwnersEyes }
+        var reaches: [FieldReach] = []
+        for case let reach? in members.lazy.map(\.reach) where !reaches.contains(reach) { reaches.append(reach) }
+        self.reaches = reaches
+        self.namedColumns = namedColumns
         self.inclusions = inclusions
         var texts: [UInt8] = []
         func keep(_ bytes: some Collection<UInt8>) -> Range<Int> {
@@ -99,7 +111,7 @@ package final class RowPlan: Sendable {
                     name: keep(member.name.utf8),
                     column: member.column,
                     kind: member.kind,
-                    isForOwnersEyes: member.isForOwnersEyes
+                    reach: member.reach.flatMap { reaches.firstIndex(of: $0) } ?? -1
                 )
             }
         )
@@ -130,7 +142,13 @@ package final class RowPlan: Sendable {
 
     /// The same with included records.
     func including(_ inclusions: [Inclusion]) -> RowPlan {
-        RowPlan(members: members, idColumn: idColumn, ownerColumn: ownerColumn, inclusions: inclusions)
+        RowPlan(
+            members: members,
+            idColumn: idColumn,
+            ownerColumn: ownerColumn,
+            namedColumns: namedColumns,
+            inclusions: inclusions
+        )
     }
 
     /// The plan for a result, whose columns have the types of the plan unless the schema was changed a moment ago.
@@ -147,11 +165,12 @@ package final class RowPlan: Sendable {
                     kind: Kind(changedTo: oid),
                     name: "unknown",
                     column: member.column,
-                    isForOwnersEyes: member.isForOwnersEyes
+                    reach: member.reach
                 )
             },
             idColumn: idColumn,
             ownerColumn: ownerColumn,
+            namedColumns: namedColumns,
             inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result), number: $0.number) }
         )
     }

@@ -3,8 +3,8 @@ package import SkyrowPostgres
 
 /// The rows of one result, and the plan by which each is emitted.
 ///
-/// A value that is visible to owners only is emitted for a row whose owner is the one for whom the rows are, as the statements of
-/// queries have it compared (``QueryText``).
+/// A value that is visible in some records only is emitted for a row of which that holds for the one for whom the rows are, as the statements
+/// of queries have it compared (``QueryText``).
 package final class StoredRows: Sendable {
     let result: PostgresResult
     let plan: RowPlan
@@ -45,15 +45,41 @@ package final class StoredRows: Sendable {
         }
     }
 
-    /// Whether the owner of the record in a row sees what is for owners alone.
-    fileprivate func isOwners(_ row: Int, _ plan: RowPlan) -> Bool {
+    /// Which conditions of a plan do not hold for the reader in a row, a bit for each; most plans have none.
+    @inline(__always)
+    fileprivate func unmet(_ row: Int, _ plan: RowPlan) -> UInt64 {
+        plan.reaches.isEmpty ? 0 : unmetReaches(row, plan)
+    }
+
+    private func unmetReaches(_ row: Int, _ plan: RowPlan) -> UInt64 {
+        let user: UserID
         switch reader {
-        case .unrestricted: return true
-        case .anonymous: return false
+        case .unrestricted: return 0
+        case .anonymous: return .max
         case .audience(let audience):
-            guard let user = audience.user else { return false }
-            return result.withColumn(row, plan.ownerColumn) { $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false }
+            guard let known = audience.user else { return .max }
+            user = known
         }
+        let isOwner = result.withColumn(row, plan.ownerColumn) {
+            $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false
+        }
+        var unmet: UInt64 = 0
+        for (place, reach) in plan.reaches.enumerated() {
+            // Beyond as many conditions as there are bits, the last bit stands for all of them.
+            let holds = reach.holds(isOwner: isOwner) { isMember(user, $0, row, plan) }
+            if !holds { unmet |= 1 << UInt64(min(place, 63)) }
+        }
+        return unmet
+    }
+
+    /// Whether the id of a user stands in a field of the record in a row.
+    fileprivate func isMember(_ user: UserID, _ field: MemberField, _ row: Int, _ plan: RowPlan) -> Bool {
+        guard let column = plan.namedColumns[field.name] else { return false }
+        guard field.isArray else {
+            return result.withColumn(row, column) { $0.map { $0.elementsEqual(user.rawValue.utf8) } ?? false }
+        }
+        guard let ids = try? result.decode(row: row, column: column, as: [String?]?.self) else { return false }
+        return ids.contains { $0?.isSameText(as: user.rawValue) ?? false }
     }
 
     package subscript(row: Int) -> StoredRow {
@@ -182,6 +208,11 @@ package struct StoredRow: RecordSource {
         }
     }
 
+    /// Whether the id of a user stands in a field of the record that rules of fields name.
+    func names(_ user: UserID, in field: MemberField) -> Bool {
+        rows.isMember(user, field, row, rows.plan)
+    }
+
     /// The stored id of the row.
     var storedID: String? {
         rows.result.withColumn(row, rows.plan.idColumn) { $0.map { String(decoding: $0, as: UTF8.self) } }
@@ -200,10 +231,10 @@ package struct StoredRow: RecordSource {
         into sink: inout some RecordSink
     ) {
         let result = rows.result
-        let hidesOwners = plan.hasOwnersMembers && !rows.isOwners(row, plan)
+        let unmet = rows.unmet(row, plan)
         sink.beginRecord()
         for member in plan.lentMembers.buffer {
-            if hidesOwners, member.isForOwnersEyes { continue }
+            if unmet != 0, member.reach >= 0, unmet & (1 << UInt64(min(member.reach, 63))) != 0 { continue }
             if let bytes = result.unsafeBytes(row, member.column) {
                 emit(bytes, as: member, of: plan, into: &sink)
             } else if member.kind == .access {

@@ -55,7 +55,7 @@ extension ClassAccess {
                     guard let field = key.string.flatMap({ try? FieldName($0) }) else { continue }
                     for (key, allow) in uses.members {
                         guard let use = key.string.flatMap(FieldUse.init(rawValue:)) else { continue }
-                        access.fields[field, default: [:]][use] = Subject.allowed(storedByField: allow)
+                        access.fields[field, default: [:]][use] = Subject.allowed(storedByField: allow, use)
                     }
                 }
             }
@@ -92,9 +92,9 @@ extension ClassRule {
 
 extension Subject {
     /// Whom a rule of a field allows it; one that names what is no subject of it allows no one.
-    fileprivate static func allowed(storedByField json: JSONView) -> [Subject] {
+    fileprivate static func allowed(storedByField json: JSONView, _ use: FieldUse) -> [Subject] {
         let subjects = json.elements.map { $0.string.flatMap { Subject(key: $0) } }
-        let known = subjects.compactMap { $0 }.filter(\.fitsField)
+        let known = subjects.compactMap { $0 }.filter { $0.fits(use) }
         return json.isArray && known.count == subjects.count ? Set(known).sorted() : []
     }
 }

@@ -27,8 +27,8 @@ extension RecordTable: QueryRecordType {
         hidden.contains(name)
     }
 
-    package func isVisibleToOwnerOnly(_ name: FieldName, of reader: FieldAccess) -> Bool {
-        rules.fields.isVisibleToOwnersOnly(name, of: reader)
+    package func reach(of name: FieldName, for reader: FieldAccess) -> FieldReach? {
+        rules.fields.reach(of: name, for: reader)
     }
 
     package func collation(of field: MetadataField) -> TextCollation {

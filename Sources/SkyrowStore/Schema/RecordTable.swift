@@ -30,8 +30,8 @@ package struct RecordColumn: Hashable, Sendable {
     package let members: SQLIdentifier?
     /// How many bytes a text or bytes may have, since an index has them; nil where only the record's size counts.
     package fileprivate(set) var maximumBytes: Int?
-    /// Whether the value is hidden from all but the record's owner.
-    package fileprivate(set) var isForOwnersEyes = false
+    /// In which records the caller sees the value; nil for all of them.
+    package fileprivate(set) var reach: FieldReach?
 
     package init(
         field: FieldName,
@@ -103,8 +103,10 @@ package final class RecordTable: Sendable {
     package let hidden: Set<FieldName>
     /// What its statements may have to wait for.
     package let contention: PostgresContention
-    /// Which fields this form of the table is without, and which it shows of the caller's own records only.
+    /// Which fields this form of the table is without, and which it shows of some records only.
     private let view: FieldView
+    /// The columns whose users rules of fields mean, of those that this form is without too.
+    let namedColumns: [RecordColumn]
     /// What ``visible(to:)`` and ``plan(for:)`` have made.
     private let narrowed = Mutex<[FieldView: RecordTable]>([:])
     private let narrowedPlans = Mutex<[FieldView: RowPlan]>([:])
@@ -129,7 +131,13 @@ package final class RecordTable: Sendable {
             reservedCollations: reservedCollations,
             indexes: indexes,
             rules: rules,
-            view: FieldView(owned: Set(columns.lazy.map(\.field).filter { rules.fields.isForOwnersEyes($0) }))
+            view: FieldView(
+                partial: Dictionary(
+                    columns.lazy.filter { rules.fields.isForOwnersEyes($0.field) }.map { ($0.field, .owned) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            ),
+            named: columns.filter { rules.fields.members[$0.field] != nil }
         )
     }
 
@@ -141,7 +149,8 @@ package final class RecordTable: Sendable {
         reservedCollations: [ReservedColumn: TextCollation],
         indexes: [TableIndex],
         rules: TypeRules,
-        view: FieldView
+        view: FieldView,
+        named: [RecordColumn]
     ) {
         self.name = name
         self.schema = schema
@@ -152,9 +161,10 @@ package final class RecordTable: Sendable {
             var column = column
             let isIndexed = [.string, .bytes].contains(column.type) && indexed.contains(column.identifier.name)
             column.maximumBytes = isIndexed ? TableIndex.maximumValueBytes : nil
-            column.isForOwnersEyes = view.owned.contains(column.field)
+            column.reach = view.partial[column.field]
             return column
         }
+        namedColumns = named
         self.reservedCollations = reservedCollations
         self.indexes = indexes
         orders = IndexedOrders(indexes)
@@ -167,7 +177,7 @@ package final class RecordTable: Sendable {
             self.columns.enumerated().map { ($1.field, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        wholeRow = RecordSelection(of: name, as: "r", fields: self.columns)
+        wholeRow = RecordSelection(of: name, as: "r", fields: self.columns, naming: named)
     }
 
     /// The table as a reader sees it: without the columns of fields that are hidden from it.
@@ -185,7 +195,8 @@ package final class RecordTable: Sendable {
                 reservedCollations: reservedCollations,
                 indexes: indexes,
                 rules: rules,
-                view: view
+                view: view,
+                named: namedColumns
             )
             if narrowed.count >= Self.maximumViews { narrowed.removeAll(keepingCapacity: true) }
             narrowed[view] = table
@@ -206,13 +217,14 @@ package final class RecordTable: Sendable {
                 member -> RowPlan.Member? in
                 guard !view.hidden.contains(column.field) else { return nil }
                 var member = member
-                member.isForOwnersEyes = view.owned.contains(column.field)
+                member.reach = view.partial[column.field]
                 return member
             }
             let plan = RowPlan(
                 members: reserved + fields,
                 idColumn: wholeRow.plan.idColumn,
-                ownerColumn: wholeRow.plan.ownerColumn
+                ownerColumn: wholeRow.plan.ownerColumn,
+                namedColumns: wholeRow.plan.namedColumns
             )
             if plans.count >= Self.maximumViews { plans.removeAll(keepingCapacity: true) }
             plans[view] = plan
@@ -225,8 +237,8 @@ package final class RecordTable: Sendable {
         guard !rules.fields.isEmpty, !reader.isUnrestricted else { return nil }
         var view = rules.fields.view(for: reader)
         // Rules of fields that there are not make no difference.
-        view.owned = view.owned.filter { positions[$0] != nil }
-        if view.owned == self.view.owned, view.hidden.isSubset(of: hidden) { return nil }
+        view.partial = view.partial.filter { positions[$0.key] != nil }
+        if view.partial == self.view.partial, view.hidden.isSubset(of: hidden) { return nil }
         return view
     }
 

@@ -130,7 +130,7 @@ package struct AccessShape: Hashable, Sendable {
     ) -> StatementTemplate {
         let clause = ruled.clause
         if let field = ruled.field {
-            let isMember = member(of: field, on: table, caller)
+            let isMember = member(of: field, on: table, is: caller.user)
             return clause.contains(.unlisted) ? "(\(table).\"_access\" IS NULL AND \(isMember))" : isMember
         }
         if let relations = ruled.relations { return related(clause.action, relations, on: table, caller) }
@@ -216,11 +216,13 @@ package struct AccessShape: Hashable, Sendable {
     }
 
     /// Whether the user stands in a field. The catalogue has seen that there is such a column (``MemberField``).
-    static func member(of field: MemberField, on table: SQLIdentifier, _ caller: AccessCaller) -> StatementTemplate {
+    static func member(
+        of field: MemberField,
+        on table: SQLIdentifier,
+        is user: StatementTemplate
+    ) -> StatementTemplate {
         guard let column = try? SQLIdentifier(field.name.rawValue) else { return "false" }
-        return field.isArray
-            ? "\(table).\(column) @> ARRAY[\(caller.user)::text]"
-            : "\(table).\(column) = \(caller.user)"
+        return field.isArray ? "\(table).\(column) @> ARRAY[\(user)::text]" : "\(table).\(column) = \(user)"
     }
 }
 

@@ -17,6 +17,7 @@ extension QueryText {
             of: table.name,
             as: alias(record.join),
             fields: record.fields?.map { table.columns[$0] } ?? table.columns,
+            naming: table.namedColumns,
             showsDatabase: showsDatabase,
             firstColumn: firstColumn
         )

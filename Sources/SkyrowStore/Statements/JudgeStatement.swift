@@ -124,11 +124,28 @@ struct SaveIntent {
     }
 
     /// The fields whose rules do not let the caller change them.
-    fileprivate func refusedChanges(to record: Record, by caller: FieldAccess) -> [FieldName] {
+    ///
+    /// - Parameter row: the record with what the caller does not see of it.
+    fileprivate func refusedChanges(to record: Record, in row: StoredRow, by caller: FieldAccess) -> [FieldName] {
         guard !rules.fields.isEmpty else { return [] }
-        let values = rules.fields.refusedChanges(fields, to: record, by: caller, isSameJSON: Self.isSameJSON)
+        func isMember(_ field: MemberField) -> Bool {
+            caller.user.map { row.names($0, in: field) } ?? false
+        }
+        let values = rules.fields.refusedChanges(
+            fields,
+            to: record,
+            by: caller,
+            isMember: isMember,
+            isSameJSON: Self.isSameJSON
+        )
         guard !operators.isEmpty else { return values }
-        return (values + rules.fields.refusedOperators(operators.map(\.field), on: record, by: caller)).sorted()
+        let refused = rules.fields.refusedOperators(
+            operators.map(\.field),
+            on: record,
+            by: caller,
+            isMember: isMember
+        )
+        return (values + refused).sorted()
     }
 
     /// As `jsonb` is compared.
@@ -209,7 +226,7 @@ enum SaveVerdict {
         by caller: FieldAccess,
         within budget: inout ElementBudget
     ) {
-        let denied = save.refusedChanges(to: current, by: caller)
+        let denied = save.refusedChanges(to: current, in: finding.row, by: caller)
         guard denied.isEmpty else {
             self = .refused(save.rules.fields.denial(of: denied, by: caller))
             return

@@ -72,7 +72,7 @@ extension QueryText {
     func isIndexed(_ key: ResolvedSort, in database: DatabaseScope) -> Bool {
         let column = key.column
         if let value = jsonValue(column) { return root.orders.contains(value, in: database) }
-        guard column.join == nil, column.onlyOwner == nil, column.reading == .stored, !column.folds,
+        guard column.join == nil, column.limit == nil, column.reading == .stored, !column.folds,
             !column.readsWireID, column.sortLanguage == nil,
             column.collation.ordersByBytes || !column.kind.isText
         else { return false }
@@ -81,7 +81,7 @@ extension QueryText {
 
     /// The value inside JSON that a column of the record itself is read as; nil where it is none that an index has.
     func jsonValue(_ column: ResolvedColumn) -> TableIndex.Key.JSONValue? {
-        guard column.join == nil, column.onlyOwner == nil, !column.folds, column.sortLanguage == nil,
+        guard column.join == nil, column.limit == nil, !column.folds, column.sortLanguage == nil,
             case .field = column.place, case .typed(let steps, let type) = column.reading,
             !steps.isEmpty, JSONPathLiteral(steps) != nil
         else { return nil }

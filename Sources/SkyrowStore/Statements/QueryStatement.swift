@@ -245,6 +245,7 @@ struct QueryStatement {
                 of: query.type,
                 as: "r",
                 fields: query.fields?.map { text.root.columns[$0] } ?? text.root.columns,
+                naming: text.root.namedColumns,
                 showsDatabase: showsDatabase,
                 firstColumn: firstColumn
             )
@@ -357,7 +358,7 @@ struct QueryStatement {
 extension QueryText {
     /// Where a row has a sort key among the fields of its record, as they are stored; nil where it does not.
     fileprivate func column(of key: ResolvedColumn, in plan: RowPlan) -> Int? {
-        guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID, key.onlyOwner == nil,
+        guard key.join == nil, key.reading == .stored, !key.folds, !key.readsWireID, key.limit == nil,
             case .field(_, let position) = key.place
         else { return nil }
         let name = root.columns[position].key

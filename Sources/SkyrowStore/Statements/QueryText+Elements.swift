@@ -45,7 +45,7 @@ extension QueryText {
     func sharedElement(_ elements: ResolvedElements) -> SQL? {
         let column = elements.column
         // Each user's database may have a record of its own with the value.
-        guard number == nil, column.join == nil, column.onlyOwner == nil, column.collation == .bytes,
+        guard number == nil, column.join == nil, column.limit == nil, column.collation == .bytes,
             subqueries.visibility?.records.database != .union,
             case .field(let field, _) = column.place, root.indexes.contains(where: { $0.hasElements(of: field) }),
             let records = elements.records, records.idCollation.equatesByBytes, let inner = inner(records.number),

@@ -113,7 +113,7 @@ extension QueryText {
     /// Whether an index gives the records in the order of a key, the nearest first.
     func isNearest(_ key: ResolvedSort) -> Bool {
         guard case .distance = key.column.reading, key.direction == .ascending, !key.missingComesFirst,
-            key.column.join == nil, key.column.onlyOwner == nil, case .field(let field, _) = key.column.place
+            key.column.join == nil, key.column.limit == nil, case .field(let field, _) = key.column.place
         else { return false }
         return root.indexes.contains { $0.hasDistances(of: field) }
     }

@@ -8,8 +8,8 @@ extension QueryText {
     /// The stored id of the record whose relation a column is; NULL where the caller does not see the field.
     func owner(of relation: ResolvedColumn) -> SQL {
         let alias = alias(relation.join)
-        guard let owner = relation.onlyOwner else { return "\(alias).\"_id\"" }
-        return "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(alias).\"_id\" END)"
+        guard let limit = relation.limit else { return "\(alias).\"_id\"" }
+        return "(CASE WHEN \(limit.condition(on: alias)) THEN \(alias).\"_id\" END)"
     }
 
     /// `"app"."post.likes"`, the table of the members; nil for a column that is no relation.
@@ -47,7 +47,7 @@ extension QueryText {
         guard let inner = inner(owner.number), let members = inner.members(of: owner.relation) else { return "false" }
         let alias = SQLIdentifier(membersAt: owner.number + 1)
         let isOwner = inner.condition(.hasID(owner.idColumn, [owner.wireID]))
-        if owner.idColumn.idForms == .plain, owner.relation.onlyOwner == nil {
+        if owner.idColumn.idForms == .plain, owner.relation.limit == nil {
             return """
                 \(equated(column)) IN (SELECT \(alias)."_to" FROM \(members) AS \(alias) \
                 WHERE \(alias)."_from" = \(owner.wireID)) \

@@ -17,8 +17,8 @@ extension QueryText {
         else { return words.language.words(of: value(column), in: root.schema) }
         let alias = alias(column.join)
         let stems: SQL = "\(alias).\(kept)"
-        guard let owner = column.onlyOwner else { return stems }
-        return "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(stems) END)"
+        guard let limit = column.limit else { return stems }
+        return "(CASE WHEN \(limit.condition(on: alias)) THEN \(stems) END)"
     }
 
     /// How well a text has the words, a number; NULL where there is no text.

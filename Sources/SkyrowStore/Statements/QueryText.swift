@@ -34,7 +34,7 @@ struct QueryText {
         let alias = alias(column.join)
         var sql: SQL = "\(alias).\(identifier(column))"
         if case .array(let element) = column.kind { sql = self.column(column)?.inComparison(sql, of: element) ?? sql }
-        if let owner = column.onlyOwner { sql = "(CASE WHEN \(alias).\"_owner\" = \(owner) THEN \(sql) END)" }
+        if let limit = column.limit { sql = "(CASE WHEN \(limit.condition(on: alias)) THEN \(sql) END)" }
         return sql
     }
 
@@ -88,7 +88,7 @@ struct QueryText {
 
     /// Whether a column is compared as it is stored, but for its collation.
     private func isPlain(_ column: ResolvedColumn) -> Bool {
-        guard column.reading == .stored, !column.folds, !column.readsWireID, column.onlyOwner == nil,
+        guard column.reading == .stored, !column.folds, !column.readsWireID, column.limit == nil,
             column.sortLanguage == nil
         else { return false }
         switch column.kind {

@@ -31,7 +31,7 @@ struct SaveText: Hashable, Sendable {
         var shared: AccessShape
     }
 
-    /// A column that the caller changes in records of its own only, or in none.
+    /// A column that the caller changes in some records only, or in none.
     struct GuardedColumn: Hashable, Sendable {
         /// Its place in the table.
         var place: Int
@@ -244,13 +244,21 @@ struct SaveText: Hashable, Sendable {
         var all: [StatementTemplate] = []
         for column in guardedColumns {
             // Whether the value that is sent is the one that is stored is not revealed for a hidden value.
-            switch (column.update, column.read) {
-            case (.all, _): break
-            case (.owned, .all): others.append(isSame(column.place, in: table, values: values))
-            case (.owned, .owned), (.owned, .none): others.append("false")
-            case (.none, .all): all.append(isSame(column.place, in: table, values: values))
-            case (.none, .owned): all.append("\(isOwner) AND \(isSame(column.place, in: table, values: values))")
-            case (.none, .none): all.append("false")
+            let kept: StatementTemplate? =
+                switch column.read {
+                case .all: isSame(column.place, in: table, values: values)
+                case .some(let reach):
+                    "\(reach.condition(on: "r", "\(parameter: .actor)")) AND \(isSame(column.place, in: table, values: values))"
+                case .none: nil
+                }
+            switch column.update {
+            case .all: break
+            // One question about the owner for all of them.
+            case .owned: others.append(column.read == .owned ? "false" : kept ?? "false")
+            case .some(let reach):
+                let may = reach.condition(on: "r", "\(parameter: .actor)")
+                all.append(kept.map { "(\(may) OR \($0))" } ?? "\(may)")
+            case .none: all.append(kept ?? "false")
             }
         }
         if guardsAccess { others.append("\(values).\"_access\" = \"r\".\"_access\"") }

@@ -136,6 +136,18 @@ extension ClassAccessChange {
                 ).at("rules.\(action.rawValue).allow[\(place)]")
             }
         }
+        for (ruled, uses) in fields.sorted(by: { $0.key < $1.key }) {
+            for (use, allow) in uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                for (place, subject) in (allow ?? []).enumerated() {
+                    guard case .field(let name) = subject else { continue }
+                    if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
+                    throw SkyrowError.invalidArgument(
+                        "The type has no field \(name) of strings or references to users.",
+                        "fields"
+                    ).at("fields.\(ruled).\(use.rawValue)[\(place)]")
+                }
+            }
+        }
     }
 }
 

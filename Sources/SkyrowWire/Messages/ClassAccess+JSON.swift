@@ -130,7 +130,7 @@ extension ClassAccessChange {
                     throw SkyrowError.invalidArgument("A rule of a field is about create, read or update.", "fields")
                         .at(place)
                 }
-                let allow = try value.isNull ? nil : [Subject](ofFieldRule: value, at: place)
+                let allow = try value.isNull ? nil : [Subject](ofFieldRule: value, about: use, at: place)
                 fields[field, default: [:]].updateValue(allow, forKey: use)
             }
         }
@@ -138,7 +138,7 @@ extension ClassAccessChange {
 }
 
 extension [Subject] {
-    fileprivate init(ofFieldRule json: JSONView, at place: String) throws(SkyrowError) {
+    fileprivate init(ofFieldRule json: JSONView, about use: FieldUse, at place: String) throws(SkyrowError) {
         guard json.isArray, json.count <= ClassRule.maximumSubjects else {
             throw SkyrowError.invalidArgument(
                 "A rule of a field is an array of at most \(ClassRule.maximumSubjects) subjects.",
@@ -152,7 +152,7 @@ extension [Subject] {
             do throws(SkyrowError) { subject = try Subject(named: element) } catch {
                 throw SkyrowError.invalidArgument(error.message, "fields").at(place)
             }
-            guard subject.fitsField else {
+            guard subject.fits(use) else {
                 throw SkyrowError.invalidArgument(
                     "A rule of a field cannot name \"\(subject.member)\".",
                     "fields"

@@ -18,6 +18,8 @@ import Testing
         OracleFieldRule(read: ["registered", "owner"], update: ["group:golf", "group:go"]),
         OracleFieldRule(create: ["role:role 7", "role:role 8"], update: ["owner"]),
         OracleFieldRule(read: ["group:bridge", "owner"]),
+        OracleFieldRule(read: ["field:members"], update: ["owner", "field:members"]),
+        OracleFieldRule(create: ["owner"], read: ["owner", "field:members", "role:role 9"], update: ["field:members"]),
     ]
 
     @Test func theServiceDecidesAboutFieldsAsTheOracleDoes() async throws {

@@ -131,13 +131,16 @@ struct AccessOracle {
     func allows(_ allow: Set<String>?, _ caller: OracleCaller, _ record: OracleRecord) -> Bool {
         guard let allow, !caller.isMaster else { return true }
         if !allow.isDisjoint(with: subjects(caller)) { return true }
-        return allow.contains("owner") && caller.user != nil && caller.user == record.owner
+        guard let user = caller.user else { return false }
+        return allow.contains("owner") && user == record.owner
+            || allow.contains("field:members") && record.members.contains(user)
     }
 
     /// Whether there may be a record in which a rule allows a field to a caller.
     func mayAllow(_ allow: Set<String>?, _ caller: OracleCaller) -> Bool {
         guard let allow, !caller.isMaster else { return true }
-        return !allow.isDisjoint(with: subjects(caller)) || allow.contains("owner") && caller.user != nil
+        let ofRecords: Set<String> = ["owner", "field:members"]
+        return !allow.isDisjoint(with: subjects(caller)) || caller.user != nil && !allow.isDisjoint(with: ofRecords)
     }
 
     /// The rows from 5 on, the first that applies.

@@ -213,12 +213,23 @@ import Testing
                 ["kind": "subject", "type": "note", "action": "read", "subject": "Editors", "is_known": "true"],
                 ["kind": "subject", "type": "note", "action": "read", "subject": "field:gone", "is_known": "false"],
                 ["kind": "profiles", "type": "\"user\"", "action": "update"],
+                ["kind": "unique", "type": "note", "action": "title", "name": "'note'"],
+                [
+                    "kind": "fieldSubject", "type": "note", "action": "title create", "subject": "field:title",
+                    "is_known": "true",
+                ],
+                [
+                    "kind": "fieldSubject", "type": "note", "action": "title read", "subject": "field:title",
+                    "is_known": "true",
+                ],
             ],
             (.warning, "There are rules of the type memo, which there is not."),
             (.error, "The rule of note about create names 'owner', which is no subject of it."),
             (.error, "The rule of note about read names 'Editors', which is no subject of it."),
             (.warning, "The rule of note about read names 'field:gone', which there is not."),
-            (.warning, "Every user who is logged in may update profiles, by a rule of \"user\".")
+            (.warning, "Every user who is logged in may update profiles, by a rule of \"user\"."),
+            (.warning, "The field title of note is unique, and a rule hides it from some."),
+            (.error, "The rule of the field title of note names 'field:title', which is no subject of it.")
         ),
         Row(.policies, []),
         Row(

@@ -192,6 +192,19 @@ import Testing
             "The rule of the field title of note names 'role:gone', which there is not."
         ),
         (
+            "INSERT INTO _field_rule VALUES ('note', 'stars', 'read', '{owner}'); CREATE UNIQUE INDEX ON note (stars)",
+            .rules,
+            "The field stars of note is unique, and a rule hides it from some."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('note', 'tags', 'read', '{field:title,field:stars}')", .rules,
+            "The rule of the field tags of note names 'field:stars', which there is not."
+        ),
+        (
+            "INSERT INTO _field_rule VALUES ('note', 'title', 'create', '{field:title}')", .rules,
+            "The rule of the field title of note names 'field:title', which is no subject of it."
+        ),
+        (
             "INSERT INTO _class_rule VALUES ('note', 'read', '{public,Editors}')", .rules,
             "The rule of note about read names 'Editors', which is no subject of it."
         ),

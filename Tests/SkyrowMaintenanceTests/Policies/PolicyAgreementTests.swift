@@ -213,18 +213,22 @@ import Testing
 
     private static let subjects: [Subject] = [
         .everyone, .users, .registered, .owner, .user("ann"), .role("a"), .role("null"), .group("golf"),
+        .field(field("labels")), .field(field("due_to")),
     ]
 
     @Test func aLoginSeesTheFieldsThatItsUserSees() async throws {
         try await withPolicies { f in
             var random = SeededGenerator.forTest()
+            try await f.psql("ALTER TABLE note ADD COLUMN labels text[], ADD COLUMN due_to text")
+            try await f.store.cache.reload()
             let callers = try await Self.callers(f, &random)
             for number in 0..<12 {
                 let owner = Self.users[number % 4].id
                 _ = try await f.records.client.write(
                     """
-                    INSERT INTO app.note (_id, _owner, title, stars) VALUES (\("\(number)"), \(owner), \("t\(number)"), \
-                    \(Int64(number)))
+                    INSERT INTO app.note (_id, _owner, title, stars, labels, due_to)
+                    VALUES (\("\(number)"), \(owner), \("t\(number)"), \(Int64(number)),
+                        \([Self.users[number / 3 % 4].id.rawValue, "x"]), \(Self.users[number / 2 % 4].id))
                     """
                 )
             }
@@ -236,7 +240,7 @@ import Testing
                     for use in FieldUse.allCases where Int.random(in: 0..<3, using: &random) > 0 {
                         let count = [0, 1, 1, 2].randomElement(using: &random)!
                         access.fields[field(name), default: [:]][use] = Array(
-                            Self.subjects.shuffled(using: &random).prefix(count)
+                            Self.subjects.filter { $0.fits(use) }.shuffled(using: &random).prefix(count)
                         ).sorted()
                     }
                 }
@@ -251,7 +255,10 @@ import Testing
                     func stands(_ use: FieldUse, _ name: String, _ number: Int) -> Bool {
                         switch table.rules.fields.standing(use, of: field(name), for: fields) {
                         case .all: true
-                        case .owned: Self.users[number % 4].id == caller.userID
+                        case .some(let reach):
+                            reach.holds(isOwner: Self.users[number % 4].id == caller.userID) { member in
+                                Self.users[member.isArray ? number / 3 % 4 : number / 2 % 4].id == caller.userID
+                            }
                         case .none: false
                         }
                     }

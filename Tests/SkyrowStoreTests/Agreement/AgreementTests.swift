@@ -245,12 +245,15 @@ import Testing
                         (AgreementWorld.place, AgreementWorld.placeFields.map(\.name)),
                     ] {
                         var change = ClassAccessChange(type: name)
+                        let users = Subject.field(field(name == AgreementWorld.thing ? "labels" : "title"))
                         for member in fields {
                             let subjects: [Subject]? =
                                 switch Int.random(in: 0..<12, using: &random) {
                                 case 0..<6: [.owner]
                                 case 6: [.owner, .role("r1"), .group("golf")]
                                 case 7: [.users]
+                                case 9: [users]
+                                case 10: [.owner, users]
                                 case 8 where random.oneIn(4): []
                                 default: nil
                                 }
@@ -258,7 +261,7 @@ import Testing
                         }
                         change.rules.updateValue(
                             random.oneIn(2)
-                                ? ClassRule([.field(field(name == AgreementWorld.thing ? "labels" : "title"))]) : nil,
+                                ? ClassRule([users]) : nil,
                             forKey: .read
                         )
                         _ = try await setting.store.classAccess.change(change)

@@ -137,7 +137,7 @@ import Testing
             #expect(!text(["stars"], change).isIndexed(stars, in: .everyone))
         }
         for change: (inout ResolvedColumn) -> Void in [
-            { $0.onlyOwner = "ann" }, { $0.join = 0 }, { $0.readsWireID = true },
+            { $0.limit = ResolvedColumn.Limit(user: "ann", reach: .owned) }, { $0.join = 0 }, { $0.readsWireID = true },
         ] {
             var key = stars
             change(&key.column)
@@ -186,7 +186,8 @@ import Testing
         ]
         for other in others { #expect(try !isIndexed(other), "\(other)") }
         for change: (inout ResolvedColumn) -> Void in [
-            { $0.onlyOwner = "ann" }, { $0.join = 0 }, { $0.folds = true }, { $0.sortLanguage = "sv" },
+            { $0.limit = ResolvedColumn.Limit(user: "ann", reach: .owned) }, { $0.join = 0 }, { $0.folds = true },
+            { $0.sortLanguage = "sv" },
         ] {
             #expect(try !isIndexed(key(["a", "0"], .string), change))
         }

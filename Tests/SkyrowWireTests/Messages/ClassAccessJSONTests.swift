@@ -75,7 +75,8 @@ import Testing
         (#""fields":{"a":{"read":[{"public":true},{"verified":true}]}}"#, "fields.a.read[1]"),
         (#""fields":{"a":{"read":[{"registered":"yes"}]}}"#, "fields.a.read[0]"),
         (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
-        (#""fields":{"a":{"read":[{"field":"members"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"create":[{"field":"members"}]}}"#, "fields.a.create[0]"),
+        (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
         (#""fields":{"a":{"read":[{"role":""}]}}"#, "fields.a.read[0]"),
         (#""private":1"#, nil), (#""transfer_by":"all""#, nil), (#""aggregate":"no""#, nil),
     ]

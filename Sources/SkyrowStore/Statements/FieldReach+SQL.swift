@@ -1,0 +1,35 @@
+internal import SkyrowModel
+internal import SkyrowPostgres
+internal import SkyrowQuery
+
+/// The interpreter in SQL of what must hold of a record for a rule of a field to hold.
+extension FieldReach {
+    /// `"r"."_owner" = $1`, or `("r"."_owner" = $1 OR "r"."members" @> ARRAY[$1::text])`.
+    func condition(on table: SQLIdentifier, _ user: StatementTemplate) -> StatementTemplate {
+        terms.map { term -> StatementTemplate in
+            // In one order, so that texts are the same.
+            var ways: [StatementTemplate] = term.contains(.owner) ? ["\(table).\"_owner\" = \(user)"] : []
+            for field in term.members.sorted(by: { $0.name < $1.name }) {
+                ways.append(AccessShape.member(of: field, on: table, is: user))
+            }
+            return ways.count == 1 ? ways[0] : "(\(ways.joined(separator: " OR ")))"
+        }.joined(separator: " AND ")
+    }
+}
+
+extension Set<FieldReach.Way> {
+    fileprivate var members: [MemberField] {
+        compactMap { way in
+            if case .member(let field) = way { field } else { nil }
+        }
+    }
+}
+
+extension ResolvedColumn.Limit {
+    /// The same with the caller bound.
+    func condition(on table: SQLIdentifier) -> SQL {
+        let user: SQL = "\(user)"
+        let template = reach.condition(on: table, "\(parameter: .access(.user))")
+        return template.replacingParameters { _ in user }
+    }
+}
