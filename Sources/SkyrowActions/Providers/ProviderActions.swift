@@ -29,7 +29,7 @@ extension ActionService {
             return try await logIn(
                 identity,
                 Opening(.provider, provider: identity.provider, device: request.device, origin: origin),
-                makesAccounts: provider.configuration.allowsSignUp
+                makesAccounts: provider.configuration.allowsSignUp && configuration.accountLife.admitsSelfSignUp
             )
         }
     }

@@ -414,4 +414,13 @@ import Testing
             }
         }
     }
+
+    @Test func whereUsersMakeNoAccountsProvidersMakeNoneEither() async throws {
+        try await withProviderService { configuration in
+            configuration.accountLife.admitsSelfSignUp = false
+        } _: { providers in
+            try await expectError(.invalidCredentials) { try await providers.logIn("stranger") }
+            #expect(try await providers.fixture.psql("SELECT count(*) FROM _user") == "0")
+        }
+    }
 }

@@ -85,7 +85,7 @@ package struct AccountSettings: SettingGroup {
         shown: "on",
         .choice("when", of: ["on", "off"]),
         mustBe: "on or off",
-        "Whether `auth:signup` makes accounts; `off` leaves that to the master key and to `skyrow user`."
+        "Whether `auth:signup` and providers make accounts; `off` leaves that to the master key and to `skyrow user`."
     ) { text in
         switch text {
         case "on": true
