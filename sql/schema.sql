@@ -1045,7 +1045,7 @@ CREATE INDEX ON _audit (at);
 COMMENT ON TABLE _audit IS 'What happened to accounts: logins, refusals, changes of passwords, ended sessions.';
 COMMENT ON COLUMN _audit.id IS 'Counts up.';
 COMMENT ON COLUMN _audit.at IS 'When it happened.';
-COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, session, reuse, disable, enable, register, delete, master, lockout, provider.link, provider.unlink, key.create, key.rotate, key.revoke or key (a refused use).';
+COMMENT ON COLUMN _audit.event IS 'signup, login, logout, password, reset, verify, stepup, session, reuse, disable, enable, register, invite, delete, master, lockout, provider.link, provider.unlink, key.create, key.rotate, key.revoke or key (a refused use).';
 COMMENT ON COLUMN _audit.outcome IS 'ok, or the name of the error that the caller got.';
 COMMENT ON COLUMN _audit.user_id IS 'Whose account it is; NULL: there is none.';
 COMMENT ON COLUMN _audit.actor IS 'Who did it: user:<id>, key:<id>, master for the master key, operator for a command, service for its own doing.';
@@ -1466,7 +1466,7 @@ COMMENT ON FUNCTION _note_default_list() IS 'Notes that there are accounts with 
 CREATE TRIGGER _note_default_list AFTER INSERT OR UPDATE OF default_access ON _user
     FOR EACH ROW WHEN (NEW.default_access IS NOT NULL) EXECUTE FUNCTION _note_default_list();
 CREATE TABLE _code (
-    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset')),
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('verify', 'reset', 'invite')),
     address_key bytea NOT NULL,
     id bytea NOT NULL UNIQUE,
     user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE,
@@ -1486,7 +1486,7 @@ CREATE TABLE _code (
 );
 CREATE INDEX ON _code (user_id);
 COMMENT ON TABLE _code IS 'The one-time code that was last sent to an address, for each kind; also for addresses without an account.';
-COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password.';
+COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
 COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
 COMMENT ON COLUMN _code.user_id IS 'The account; NULL: there is none of this address, and nothing is sent.';

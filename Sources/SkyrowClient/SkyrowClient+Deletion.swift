@@ -32,6 +32,20 @@ extension SkyrowClient {
         return deletion
     }
 
+    /// Makes an account for the user of an address, as an administrator; a mail brings a link to choose its password.
+    ///
+    /// - Parameter language: that of the mail, such as `de`.
+    @discardableResult
+    public func invite(_ email: String, language: String? = nil) async throws(ClientError) -> UserID {
+        let request = CodeRequest(email: email, language: language)
+        return try await call(.authInvite) {
+            $0.codeRequestParameters(request)
+        } read: { json throws(SkyrowError) in
+            guard let user = json["user_id"]?.string else { throw .invalidArgument("An invitation has user_id.") }
+            return UserID(user)
+        }
+    }
+
     /// Deletes the account of a user, with the master key.
     ///
     /// - Parameter releasing: whether references of other records to the profile become null that would keep it.

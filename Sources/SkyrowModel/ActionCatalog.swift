@@ -34,6 +34,7 @@ package enum ActionCatalog {
         case .authRegister: authRegister
         case .authDelete: authDelete
         case .authDisableSet: authDisableSet
+        case .authInvite: authInvite
         case .userDelete: userDelete
         case .authDefaultAccessSet: authDefaultAccessSet
         case .authVerifyRequest: authVerifyRequest

@@ -36,6 +36,24 @@ extension ActionCatalog {
         changesData: true
     )
 
+    static let authInvite = ActionDescription(
+        .authInvite,
+        "Makes an account for the user of an address, and mails a link by which the user chooses its password.",
+        requirement: .administrator,
+        parameters: [
+            ActionParameter("email", "The address.", .string(maximum: 255), isRequired: true),
+            ActionParameter(
+                "language",
+                "The language of the mail, such as de or pt-BR; English where there are no texts in it.",
+                .nullable(.string(maximum: 35))
+            ),
+        ],
+        result: .object([JSONMember("user_id", .string(), isRequired: true)]),
+        errors: [.permissionDenied, .duplicated, .notSupported, .userDisabled],
+        cost: .write,
+        changesData: true
+    )
+
     static let userDelete = ActionDescription(
         .userDelete,
         "Deletes the account of a user with its private records; the settings say what becomes of public ones.",

@@ -26,6 +26,7 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case authRegister = "auth:register"
     case authDelete = "auth:delete"
     case authDisableSet = "auth:disable:set"
+    case authInvite = "auth:invite"
     case userDelete = "user:delete"
     case authDefaultAccessSet = "auth:default_access:set"
     case authVerifyRequest = "auth:verify:request"

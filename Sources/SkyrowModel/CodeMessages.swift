@@ -1,4 +1,4 @@
-/// `auth:verify:request` and `auth:reset:request`, decoded.
+/// `auth:verify:request`, `auth:reset:request` and `auth:invite`, decoded.
 package struct CodeRequest: Sendable {
     /// nil for that of the logged-in user.
     package var email: String?

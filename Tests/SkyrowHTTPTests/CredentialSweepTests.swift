@@ -47,6 +47,7 @@ import Testing
         .authStepUp: #"{"password":"a wrong guess"}"#,
         .authRegister: #"{"auth_data":{"none":"x"},"password":"another secret"}"#,
         .authDelete: "{}",
+        .authInvite: #"{"email":"none"}"#,
         .userDelete: #"{"user_id":"none"}"#,
         .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
         .authDefaultAccessSet: #"{"default_access":[{"public":true,"level":"read"}]}"#,

@@ -11,7 +11,8 @@ import SkyrowStore
 extension ActionService {
     /// `auth:signup`: makes an account with its profile and logs in.
     ///
-    /// Throws `102 PermissionDenied` where such accounts are not made, and `109 Duplicated` when a login key is taken; of several signups that race for one, exactly one wins.
+    /// Throws `102 PermissionDenied` where such accounts are not made, and `109 Duplicated` when a login key is taken; of several
+    /// signups that race for one, exactly one wins.
     ///
     /// - Parameters:
     ///   - caller: the master key makes accounts where others do not.

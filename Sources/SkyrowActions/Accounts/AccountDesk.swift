@@ -12,7 +12,7 @@ package import SkyrowStore
 package struct AccountDesk: Sendable {
     let store: RecordStore
     private let passwords: PasswordHasher
-    private let policy: AccountPolicy
+    let policy: AccountPolicy
 
     package init(
         store: RecordStore,
@@ -65,7 +65,7 @@ package struct AccountDesk: Sendable {
     }
 
     /// The names of roles as they are stored; one may be given in other letters when only one role is so called.
-    private func existing(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
+    func existing(_ roles: [RoleName]) async throws(SkyrowError) -> [RoleName] {
         guard !roles.isEmpty else { return [] }
         let known = try await store.roles.names()
         var names: [RoleName] = []

@@ -14,14 +14,6 @@ package enum AddressVerification: String, Hashable, Sendable, CaseIterable {
 }
 
 extension CodeKind {
-    /// In seconds.
-    var linkLifetime: Int64 {
-        switch self {
-        case .verify: 86_400
-        case .reset: 3600
-        }
-    }
-
     /// In seconds; short, since digits can be guessed.
     static let digitsLifetime: Int64 = 900
 
@@ -29,7 +21,7 @@ extension CodeKind {
     var page: String {
         switch self {
         case .verify: "auth/verify"
-        case .reset: "auth/reset"
+        case .reset, .invite: "auth/reset"
         }
     }
 }
@@ -88,27 +80,9 @@ extension ActionService {
         language: String?,
         from client: ClientKey
     ) async throws(SkyrowError) -> CodeTicket {
-        if let language, !MailTemplates.isLanguage(language) {
-            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
-        }
         let code = OneTimeCode()
-        let keys = try await store.codes.keys()
-        let isWritten = try await store.codes.issue(
-            NewCode(
-                kind: kind,
-                address: email,
-                id: code.id,
-                linkHash: OneTimeCode.linkHash(code.link),
-                digitsHash: keys.hash(code.digits, of: code.id),
-                linkLifetime: kind.linkLifetime,
-                digitsLifetime: CodeKind.digitsLifetime,
-                language: language ?? "",
-                link: code.link,
-                digits: code.digits,
-                client: client == .none ? nil : client.bytes
-            ),
-            limits: CodeMailLimits()
-        )
+        let isWritten = try await AccountDesk(store: store, passwords: passwords)
+            .mail(code, kind, to: email, language: language, from: client)
         if isWritten { mailSignals.continuation.yield() }
         return CodeTicket(
             handle: CodeHandle(code.id).description,
@@ -289,7 +263,7 @@ extension CodeKind {
     fileprivate var event: AuditEvent.Kind {
         switch self {
         case .verify: .verify
-        case .reset: .reset
+        case .reset, .invite: .reset
         }
     }
 }

@@ -224,6 +224,11 @@ struct ActionCall: Sendable {
                     )
                 )
             }
+        case .authInvite:
+            let request = try CodeRequest(resetParameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .invited(try await service.invite(request, by: context.caller, origin: context.origin))
+            }
         case .userDelete:
             let request = try DeleteUserRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in

@@ -183,7 +183,7 @@ extension ActionName {
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
             .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .authDisableSet,
-            .userDelete,
+            .authInvite, .userDelete,
             .roleAssign, .roleRevoke, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
             .roleMembers, .roleList, .groupAdd, .groupRemove, .authResetPassword, .keyCreate, .keyList, .keyRotate,
             .keyRevoke:

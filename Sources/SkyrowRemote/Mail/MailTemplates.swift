@@ -7,6 +7,8 @@ package enum MailKind: String, Hashable, Sendable, CaseIterable {
     case verify
     /// A code that sets a new password.
     case reset
+    /// A code that sets the first password of an account that was made for its user.
+    case invite
     /// The password was changed by a code or by an operator.
     case notice
 
@@ -260,6 +262,18 @@ package struct MailTemplates: Sendable {
                 {{digits}}
 
                 If it was not you, do nothing: the password stays as it is.
+                """
+            )
+        case .invite:
+            (
+                "Your account for {{application}}",
+                """
+                An account of {{application}} was made for this address. To choose its password, open this page within
+                {{link_hours}} hours:
+
+                {{link}}
+
+                If you know nothing of it, do nothing: no one can log in to the account then.
                 """
             )
         case .notice:

@@ -77,6 +77,7 @@ extension Migration {
             script: text(PackageResources._033_account_deletion_sql)
         ),
         Migration(version: 34, name: "0034_policies", script: text(PackageResources._034_policies_sql)),
+        Migration(version: 35, name: "0035_invitations", script: text(PackageResources._035_invitations_sql)),
     ]
 
     /// `sql/schema.sql`: what a new database gets at once instead of every step.

@@ -26,6 +26,8 @@ package struct AuditEvent: Hashable, Sendable {
         case enable
         /// An anonymous account got login keys and a password.
         case register
+        /// An account was made for its user, who gets a code by mail.
+        case invite
         /// An account was disabled in order to be deleted.
         case delete
         /// The master key opened a session of a user.

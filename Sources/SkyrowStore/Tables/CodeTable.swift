@@ -7,6 +7,25 @@ package enum CodeKind: String, Hashable, Sendable, CaseIterable {
     case verify
     /// It sets a new password.
     case reset
+    /// It sets the first password of an account that was made for its user.
+    case invite
+
+    /// How long the link counts, in seconds.
+    package var linkLifetime: Int64 {
+        switch self {
+        case .verify: 86_400
+        case .reset: 3600
+        case .invite: 7 * 86_400
+        }
+    }
+
+    /// The kinds of codes whose links do the same: an invitation sets a password as any other such code.
+    var sameLinks: [String] {
+        switch self {
+        case .verify: [CodeKind.verify.rawValue]
+        case .reset, .invite: [CodeKind.reset.rawValue, CodeKind.invite.rawValue]
+        }
+    }
 }
 
 /// A code that is to be stored and mailed; the table gets hashes, the mail the texts.
@@ -227,7 +246,7 @@ package struct CodeTable: Sendable {
                 """
                 SELECT code.user_id
                 FROM \(schema)._code AS code JOIN \(schema)._user AS account ON account.id = code.user_id
-                WHERE code.kind = \(kind.rawValue) AND \(holds(.link(hash: hash))) AND account.epoch = code.epoch
+                WHERE code.kind = ANY (\(kind.sameLinks)) AND \(holds(.link(hash: hash))) AND account.epoch = code.epoch
                 """
             )
             return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
@@ -273,6 +292,21 @@ package struct CodeTable: Sendable {
         }
     }
 
+    /// The account that has an address, and whether it is one that its user can log in to.
+    package func holder(of address: String) async throws(SkyrowError) -> (user: UserID, isRegistered: Bool)? {
+        try await store.reporting {
+            let id = store.users.accountID(of: address, in: "email")
+            let result = try await store.client.read(
+                """
+                SELECT account.id, \(UserTable.isRegistered("account", in: schema)) FROM \(schema)._user AS account
+                WHERE account.id = (\(id))
+                """
+            )
+            guard !result.isEmpty else { return nil }
+            return (try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1))
+        }
+    }
+
     /// Whether an account has no address, or one that was verified.
     package func isVerified(_ user: UserID) async throws(SkyrowError) -> Bool {
         try await store.reporting {
@@ -311,7 +345,7 @@ extension RecordStore {
 }
 
 extension UserTable {
-    /// Sets the password of the account that a code of the kind `reset` is for, which uses the code, ends every session and
+    /// Sets the password of the account that a code of the kind `reset` or `invite` is for, which uses the code, ends every session and
     /// proves the address; nil when the code does not count.
     ///
     /// The account's epoch moves, so of two statements with one code the later one finds it void. Where nothing had proved the
@@ -334,7 +368,7 @@ extension UserTable {
                 SET password_hash = \(passwordHash), token_valid_since = now(), epoch = account.epoch + 1,
                     last_seen_at = now(), verified_email = code.target
                 FROM \(schema)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
-                WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
+                WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
                     AND profile.email = code.target AND NOT (\(UserTable.isDisabled))
                 """,
@@ -346,7 +380,7 @@ extension UserTable {
                     "used",
                     """
                     UPDATE \(schema)._code AS code SET used_at = now(), guesses = 0
-                    FROM account WHERE code.kind = 'reset' AND code.user_id = account.id
+                    FROM account WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND code.user_id = account.id
                     """
                 ),
                 (

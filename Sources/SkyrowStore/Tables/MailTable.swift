@@ -19,7 +19,7 @@ package enum MailOutcome: Hashable, Sendable {
     case sent
     /// There is no account to send it to.
     case dropped
-    /// Tried again after this many seconds, unless the mail is a day old by then.
+    /// Tried again after this many seconds, unless the mail is of no use by then.
     case failed(String, retryAfter: Int64)
     case refused(String)
 }
@@ -94,8 +94,18 @@ package struct MailTable: Sendable {
         }
     }
 
+    /// Whether a mail is of no use any more by then: a day after it was written, or with the end of its link.
     private func isOver(after seconds: Int64) -> SQL {
-        "now() + \(seconds) * interval '1 second' > mail.created_at + interval '1 day'"
+        "now() + \(seconds) * interval '1 second' > mail.created_at + \(Self.lifetime)"
+    }
+
+    /// For how long `mail` is worth sending.
+    private static var lifetime: SQL {
+        let day: Int64 = 86_400
+        let shorter = CodeKind.allCases.filter { $0.linkLifetime < day }.map { kind -> SQL in
+            "WHEN \(kind.rawValue) THEN \(kind.linkLifetime)"
+        }
+        return "(CASE mail.kind \(shorter.joined(separator: " ")) ELSE \(day) END * interval '1 second')"
     }
 
     /// How many mails wait to be sent.
@@ -108,7 +118,7 @@ package struct MailTable: Sendable {
         }
     }
 
-    /// Gives up mails that have waited for more than a day, as where none is sent any more, and the oldest beyond the bound of the
+    /// Gives up mails whose link has ended, or that have waited for a day, as where none is sent any more, and the oldest beyond the bound of the
     /// queue. Removes those that no limit counts any more; the dead ones are kept for 30 days. Returns how many were given up.
     package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {
         try await store.reporting {
@@ -124,7 +134,7 @@ package struct MailTable: Sendable {
                 """
                 UPDATE \(schema)._mail AS mail
                 SET state = 'dead', link_code = NULL, digits = NULL, failure = coalesce(failure, 'No process has sent it.')
-                WHERE mail.state = 'waiting' AND mail.created_at < now() - interval '25 hours'
+                WHERE mail.state = 'waiting' AND mail.created_at < now() - \(Self.lifetime) - interval '1 hour'
                 """
             ).affectedRows
             let surplus = try await store.client.write(

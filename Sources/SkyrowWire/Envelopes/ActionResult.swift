@@ -23,6 +23,8 @@ package enum ActionResult: Sendable {
     case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
+    /// `auth:invite`
+    case invited(UserID)
     /// `auth:delete`, `user:delete`
     case deletion(DeletionReport)
     /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
@@ -86,7 +88,7 @@ extension JSONWriter {
                 relationOutcomes(page.users)
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion,
+                .deletion, .invited,
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema,
                 .index, .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
@@ -142,6 +144,11 @@ extension JSONWriter {
         case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
         case .deletion(let report): deletion(report)
+        case .invited(let user):
+            beginObject()
+            key("user_id")
+            string(user.rawValue)
+            endObject()
         case .status:
             beginObject()
             key("status")

@@ -2,7 +2,7 @@ package import SkyrowJSON
 package import SkyrowModel
 
 extension CodeRequest {
-    /// Reads `auth:reset:request`.
+    /// Reads `auth:reset:request` and `auth:invite`.
     package init(resetParameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         try self.init(email: parameters.required("email", parameters.name("email")), parameters)
@@ -83,7 +83,7 @@ extension JSONWriter {
 
     // MARK: The client's side
 
-    /// The parameters of `auth:verify:request` and `auth:reset:request`.
+    /// The parameters of `auth:verify:request`, `auth:reset:request` and `auth:invite`.
     package func codeRequestParameters(_ request: CodeRequest) {
         beginObject()
         if let email = request.email {

@@ -10,9 +10,10 @@ import SkyrowSystem
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Make, show, disable, enable and delete accounts.",
+        abstract: "Make, show, invite, disable, enable and delete accounts.",
         subcommands: [
-            UserCreateCommand.self, UserListCommand.self, UserShowCommand.self, UserDisableCommand.self,
+            UserCreateCommand.self, UserInviteCommand.self, UserListCommand.self, UserShowCommand.self,
+            UserDisableCommand.self,
             UserEnableCommand.self, UserDeleteCommand.self,
         ]
     )

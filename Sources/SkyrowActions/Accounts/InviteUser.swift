@@ -1,0 +1,103 @@
+import SkyrowJSON
+package import SkyrowModel
+import SkyrowRemote
+package import SkyrowStore
+
+extension ActionService {
+    /// `auth:invite`: makes an account for the user of an address, and mails a link by which the user chooses its password.
+    ///
+    /// An address whose user has not chosen one yet gets another mail. Throws `109 Duplicated` where an account that its user can log
+    /// in to has the address, `111 NotSupported` where no mail is sent, and `131 RateLimited` where one went there a moment ago.
+    package func invite(
+        _ request: CodeRequest,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> UserID {
+        try await observed(.authInvite) { () async throws(SkyrowError) in
+            try caller.requireAdministrator()
+            guard configuration.mail != nil else {
+                throw SkyrowError(.notSupported, "This service sends no mail.")
+            }
+            guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
+            let desk = AccountDesk(store: store, passwords: passwords, policy: configuration.accounts)
+            let actor = AuditEvent.Actor(caller)
+            let user = try await desk.invite(email, language: request.language, by: actor, from: origin)
+            mailSignals.continuation.yield()
+            return user
+        }
+    }
+}
+
+extension AccountDesk {
+    /// Makes an account without a password for the user of an address, and has a link mailed by which the user chooses one.
+    ///
+    /// The running service sends the mail. Throws as `auth:invite` does.
+    ///
+    /// - Parameter actor: who does it.
+    package func invite(
+        _ email: String,
+        roles: [RoleName] = [],
+        language: String? = nil,
+        by actor: AuditEvent.Actor = .operator,
+        from origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> UserID {
+        guard let key = store.loginKeys.first(where: { $0.rawValue == "email" }) else {
+            throw SkyrowError(.notSupported, "Accounts do not log in with an address here.")
+        }
+        guard MailAddress(email) != nil else {
+            throw .invalidArgument("Give an address that mail can be sent to.", "email")
+        }
+        try policy.check(.string(email), of: key)
+        let names = try await existing(roles)
+        let user: UserID
+        if let holder = try await store.codes.holder(of: email) {
+            guard !holder.isRegistered else {
+                throw SkyrowError(
+                    .duplicated,
+                    "There is such a user already.",
+                    info: ["arguments": .list([.string(key.rawValue)])]
+                )
+            }
+            user = holder.user
+        } else {
+            user = UserID(UUIDText().description)
+            let account = NewAccount(id: user, passwordHash: nil, profile: [(key, .string(email))])
+            let event = AuditEvent(.invite, by: actor, from: origin)
+            _ = try await store.users.create(account, session: nil, recording: event, roles: names)
+        }
+        guard try await mail(OneTimeCode(), .invite, to: email, language: language, from: .none) else {
+            throw SkyrowError(.rateLimited, "A mail went to this address a moment ago; wait for a minute.")
+        }
+        return user
+    }
+
+    /// Stores a code and its mail; false where there were too many mails.
+    func mail(
+        _ code: OneTimeCode,
+        _ kind: CodeKind,
+        to email: String,
+        language: String?,
+        from client: ClientKey
+    ) async throws(SkyrowError) -> Bool {
+        if let language, !MailTemplates.isLanguage(language) {
+            throw .invalidArgument("A language is named by a tag such as de or pt-BR.", "language")
+        }
+        let keys = try await store.codes.keys()
+        return try await store.codes.issue(
+            NewCode(
+                kind: kind,
+                address: email,
+                id: code.id,
+                linkHash: OneTimeCode.linkHash(code.link),
+                digitsHash: keys.hash(code.digits, of: code.id),
+                linkLifetime: kind.linkLifetime,
+                digitsLifetime: CodeKind.digitsLifetime,
+                language: language ?? "",
+                link: code.link,
+                digits: code.digits,
+                client: client == .none ? nil : client.bytes
+            ),
+            limits: CodeMailLimits()
+        )
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import SkyrowActions
+import SkyrowModel
+import SkyrowStore
+import SkyrowSystem
+
+/// `skyrow user invite`
+struct UserInviteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invite",
+        abstract: "Make an account for the user of an address, who chooses its password.",
+        discussion: """
+            The running service mails a link, which counts for seven days. An address whose user has not chosen a password yet gets \
+            another mail.
+            """
+    )
+
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The mail address.")
+    var address: String
+
+    @Option(
+        name: .customLong("role"),
+        help: ArgumentHelp("A role to give besides those that every account gets; may be repeated.", valueName: "name")
+    )
+    var roles: [String] = []
+
+    @Option(help: ArgumentHelp("The language of the mail, such as de; English without it.", valueName: "tag"))
+    var language: String?
+
+    func run() async throws {
+        try await reportingErrors {
+            let (address, roles, language) = (address, roles.map { RoleName($0) }, language)
+            try await withAccounts(options, preparing: true) { store throws(ToolError) in
+                let account = try await failingAsTool { () async throws(SkyrowError) in
+                    let id = try await AccountDesk(store: store).invite(address, roles: roles, language: language)
+                    return try await store.users.accounts(named: id.rawValue).first
+                }
+                guard let account else { throw .failure("The account was deleted at once.") }
+                print(output.isJSON ? account.json() : account.text())
+            }
+        }
+    }
+}
