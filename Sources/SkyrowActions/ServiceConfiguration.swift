@@ -18,6 +18,8 @@ package struct ServiceConfiguration: Sendable {
     ///
     /// More than one second counts as one second, so that a logout anywhere is seen everywhere by then.
     package var sessionFreshness: Duration
+    /// What applications for codes by time call the service; nil for the name of the application.
+    package var factorIssuer: String?
     /// What takes step-up besides what always does.
     package var stepUp: Set<ActionName>
     /// How long what happened to accounts is kept; nil means for ever.
@@ -52,6 +54,7 @@ package struct ServiceConfiguration: Sendable {
         sessionRotation: Duration? = nil,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),
+        factorIssuer: String? = nil,
         stepUp: Set<ActionName> = [],
         auditRetention: Duration? = .seconds(400 * 86_400),
         passwords: PasswordConfiguration = PasswordConfiguration(),
@@ -74,6 +77,7 @@ package struct ServiceConfiguration: Sendable {
         self.sessionRotation = sessionRotation
         self.sessionCacheSize = sessionCacheSize
         self.sessionFreshness = sessionFreshness
+        self.factorIssuer = factorIssuer
         self.stepUp = stepUp
         self.auditRetention = auditRetention
         self.passwords = passwords

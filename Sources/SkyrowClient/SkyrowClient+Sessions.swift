@@ -33,7 +33,7 @@ extension SkyrowClient {
     /// ```
     @discardableResult
     public func stepUp(password: String) async throws(ClientError) -> Timestamp {
-        try await stepUp(StepUpRequest(password: password))
+        try await stepUp(.password(password))
     }
 
     /// The same by a provider by which the user logs in, and with which the user has just signed in again.
@@ -44,7 +44,7 @@ extension SkyrowClient {
     ///   - nonce: what the application drew for this sign-in and sent to the provider.
     @discardableResult
     public func stepUp(provider: String, idToken: String, nonce: String) async throws(ClientError) -> Timestamp {
-        try await stepUp(StepUpRequest(token: ProviderToken(provider: provider, idToken: idToken, nonce: nonce)))
+        try await stepUp(.token(ProviderToken(provider: provider, idToken: idToken, nonce: nonce)))
     }
 
     private func stepUp(_ request: StepUpRequest) async throws(ClientError) -> Timestamp {
@@ -56,6 +56,12 @@ extension SkyrowClient {
             }
             return try Timestamp(rfc3339: end)
         }
+    }
+
+    /// The same by a code of the second factor.
+    @discardableResult
+    public func stepUp(code: String) async throws(ClientError) -> Timestamp {
+        try await stepUp(.code(code))
     }
 
     /// Ends sessions of the logged-in user; returns how many of them there were.

@@ -99,6 +99,8 @@ package struct AuthResult: Sendable {
     /// Left out of the result when empty.
     package var roles: [RoleName]
     package var accessToken: String
+    /// 2 where a second factor was given for it, else 1.
+    package var level = 1
     /// The values before this call, so both are absent at signup.
     package var lastLoginAt: Timestamp?
     package var lastSeenAt: Timestamp?

@@ -1,6 +1,6 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
 /// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
-/// ActionCatalogSessions, ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
+/// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -31,6 +31,11 @@ package enum ActionCatalog {
         case .authLogOut: authLogOut
         case .authPassword: authPassword
         case .authStepUp: authStepUp
+        case .authLogInFactor: authLogInFactor
+        case .authTOTPEnrol: authTOTPEnrol
+        case .authTOTPConfirm: authTOTPConfirm
+        case .authTOTPRemove: authTOTPRemove
+        case .authFactorList: authFactorList
         case .authRegister: authRegister
         case .authDelete: authDelete
         case .authDisableSet: authDisableSet

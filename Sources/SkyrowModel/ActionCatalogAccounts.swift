@@ -33,7 +33,7 @@ extension ActionCatalog {
             ActionParameter("password", "The password.", .string(), isRequired: true),
         ] + device,
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled, .verificationRequired],
+        errors: [.invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired],
         cost: .password,
         changesData: true
     )

@@ -29,9 +29,10 @@ extension ActionCatalog {
         parameters: [
             ActionParameter(
                 "password",
-                "The password of the account; or the token of a provider.",
+                "The password of the account; or a code, or the token of a provider.",
                 .nullable(.string())
-            )
+            ),
+            ActionParameter("code", "A code of the second factor.", .nullable(.string(maximum: 255))),
         ] + providerToken.map { $0.optional },
         result: .object([JSONMember("elevated_until", .dateTime, isRequired: true)]),
         errors: [.invalidCredentials, .userDisabled],

@@ -114,6 +114,7 @@ extension ActionCatalog {
         JSONMember("profile", .named(.record), isRequired: true),
         JSONMember("roles", .array(of: .string())),
         JSONMember("access_token", .string(), isRequired: true),
+        JSONMember("level", .integer(minimum: 2, maximum: 2)),
         JSONMember("last_login_at", .dateTime),
         JSONMember("last_seen_at", .dateTime),
         JSONMember("is_new", .boolean),

@@ -114,17 +114,19 @@ package struct BecomeRequest: Hashable, Sendable {
 }
 
 /// `auth:stepup`, decoded.
-package struct StepUpRequest: Hashable, Sendable {
-    package var password: String?
+package enum StepUpRequest: Hashable, Sendable {
+    case password(String)
     /// The id token of a provider by which the user logs in.
-    package var token: ProviderToken?
+    case token(ProviderToken)
+    /// Of the second factor.
+    case code(String)
 
     package init(password: String) {
-        self.password = password
+        self = .password(password)
     }
 
     package init(token: ProviderToken) {
-        self.token = token
+        self = .token(token)
     }
 }
 

@@ -49,6 +49,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let overloaded = ErrorCode(rawValue: 135)
     /// The connection was lost after a write was sent: it may or may not have been committed.
     public static let outcomeUnknown = ErrorCode(rawValue: 136)
+    /// The first proof was right, and the account takes a second factor.
+    public static let secondFactorRequired = ErrorCode(rawValue: 137)
     /// The session is good, but what was asked takes that its user has proved within the last minutes who it is.
     public static let stepUpRequired = ErrorCode(rawValue: 138)
 
@@ -108,6 +110,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .invalidToken: "InvalidToken",
         .overloaded: "Overloaded",
         .outcomeUnknown: "OutcomeUnknown",
+        .secondFactorRequired: "SecondFactorRequired",
         .stepUpRequired: "StepUpRequired",
         .unexpectedError: "UnexpectedError",
         .unexpectedAuthInfoNotFound: "UnexpectedAuthInfoNotFound",

@@ -27,6 +27,8 @@ package final class RecordStore: Sendable {
     package let rules: [RecordTypeName: TypeRules]
     /// How many entries an access list may have.
     let maximumAccessEntries: Int
+    /// The keys of the setting `secrets-key`.
+    let sealingKeys: [SealingKey]
     package let changer: SchemaChanger
     private let schemaCheckInterval: Duration
     /// What the catalogue was read at, before anything was heard of changes.
@@ -54,6 +56,7 @@ package final class RecordStore: Sendable {
         loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
         sharedAccessLists: [RecordTypeName] = [],
         maximumAccessEntries: Int = AccessList.defaultMaximum,
+        sealingKeys: [SealingKey] = [],
         schemaCheckInterval: Duration = .seconds(5),
         rulesCheckInterval: Duration? = .seconds(1),
         rulesPatience: Duration = .seconds(5),
@@ -67,6 +70,7 @@ package final class RecordStore: Sendable {
         self.logger = logger
         self.loginKeys = loginKeys
         self.maximumAccessEntries = maximumAccessEntries
+        self.sealingKeys = sealingKeys
         var rules: [RecordTypeName: TypeRules] = [
             .user: .ofProfiles(loginKeys: loginKeys, readers: loginKeyReaders)
         ]

@@ -103,6 +103,32 @@ import Testing
         #expect(scripted.client.session == ann)
     }
 
+    @Test func aSecondFactorIsAskedForAndGiven() async throws {
+        let required = SkyrowError.secondFactorRequired(handle: "f_1", factors: [.totp, .recovery])
+        let error = ClientError.refused(required).secondFactor
+        #expect(error == SecondFactorRequest(handle: "f_1", factors: [.totp, .recovery]))
+        let scripted = ScriptedClient([
+            .result(ActionCallTests.account), .result(#"{"secret":"MY","uri":"otpauth://x"}"#),
+            .result(#"{"recovery_codes":["a","b"]}"#),
+            .result(#"[{"kind":"recovery","confirmed_at":"2000-01-01T00:00:00Z","left":9}]"#),
+            .result(#"{"status":"OK"}"#), .result(#"{"elevated_until":"2000-01-01T00:10:00Z"}"#),
+        ])
+        try await scripted.client.logIn(SecondFactorRequest(handle: "f_1", factors: []), code: "1")
+        #expect(scripted.client.session?.accessToken == "t2")
+        #expect(try await scripted.client.enrolTOTP().secret == "MY")
+        #expect(try await scripted.client.confirmTOTP(code: "2") == ["a", "b"])
+        #expect(try await scripted.client.factors().map(\.left) == [9])
+        try await scripted.client.removeTOTP()
+        try await scripted.client.stepUp(code: "3")
+        #expect(
+            (0..<6).map { parameters(scripted, $0) } == [
+                #"auth:login:factor {"handle":"f_1","code":"1"}"#, "auth:totp:enrol -",
+                #"auth:totp:confirm {"code":"2"}"#, "auth:factor:list -", "auth:totp:remove -",
+                #"auth:stepup {"code":"3"}"#,
+            ]
+        )
+    }
+
     /// It says nothing about the session that the client has.
     @Test func aTokenThatIsNotAcceptedLeavesTheOwnSession() async throws {
         let ann = Session(userID: "u1", accessToken: "t1")

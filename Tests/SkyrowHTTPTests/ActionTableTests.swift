@@ -67,8 +67,8 @@ import Testing
     /// Whether the least call has it: what is required, and one of what is required in the place of each other.
     private func isNeeded(_ parameter: ActionParameter, by action: ActionDescription) -> Bool {
         switch (action.name, parameter.name) {
-        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"), (.sessionRevoke, "ids"),
-            (.authStepUp, "provider"), (.authStepUp, "id_token"), (.authStepUp, "nonce"):
+        case (.authStepUp, "password"), (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"),
+            (.sessionRevoke, "ids"):
             true
         default: parameter.isRequired
         }
@@ -76,7 +76,9 @@ import Testing
 
     /// A text that fits a parameter.
     private func example(of parameter: ActionParameter, for action: ActionDescription) -> String {
-        switch parameter.name {
+        // A user proves it by one of several.
+        if action.name == .authStepUp, parameter.name != "password" { return "null" }
+        return switch parameter.name {
         case "set": #"{"title":"x"}"#
         case "fields" where action.name == .schemaAccessSet: #"{"title":{"read":[{"owner":true}]}}"#
         case "id" where action.name == .keyRotate || action.name == .keyRevoke: #""k7f3q9x2a""#

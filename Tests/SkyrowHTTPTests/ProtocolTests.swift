@@ -1,11 +1,11 @@
 import Foundation
 import NIOHTTP1
-import SkyrowActions
 import SkyrowModel
 import SkyrowRemote
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowActions
 @testable import SkyrowHTTP
 
 /// Documentation/Protocol.md says what the service does; here the service is asked whether that is so.
@@ -32,6 +32,13 @@ import Testing
                     for name in ["mail-1", "mail-2"] where example.request.contains("<\(name)>") {
                         guard let number = Int(name.dropFirst(5)) else { continue }
                         placeholders.learn(name, .string(try await transport.message(number - 1).digits))
+                    }
+                    if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"] {
+                        let step = try await service.database.psql(
+                            "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
+                        )
+                        let totp = TOTP(secret: try #require(Base32.decode(secret)))
+                        placeholders.learn("totp-code", .string(totp.code(at: try #require(Int64(step)))))
                     }
                     let response = try await service.v1(
                         example.path,

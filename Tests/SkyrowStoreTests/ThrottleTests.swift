@@ -266,12 +266,12 @@ extension GuessAdmission {
                 """
                 INSERT INTO _throttle (bucket, failures, window_start, blocked_until)
                 SELECT sha256(convert_to(i::text, 'UTF8')), 1, moment, moment
-                FROM generate_series(0, 99) AS i CROSS JOIN LATERAL (SELECT now() - (i + 0.5) * interval '1 min') AS at (moment);
-                INSERT INTO _throttle VALUES ('long', 20, now() - interval '2 h', now() + interval '10 min');
+                FROM generate_series(0, 99) AS i CROSS JOIN LATERAL (SELECT now() - (i + 0.5) * interval '25 min') AS at (moment);
+                INSERT INTO _throttle VALUES ('long', 20, now() - interval '26 h', now() + interval '10 min');
                 INSERT INTO _known_client VALUES ('old', 'ann', now() - interval '31 days'), ('new', 'ann', now());
                 """
             )
-            // Sixty of the last hour, and the one that is refused.
+            // Sixty of the last 25 hours, and the one that is refused.
             #expect(try await throttle.sweep() == 61)
             #expect(try await fixture.psql("SELECT bucket FROM _known_client") == #"\x6e6577"#)
             #expect(try await throttle.sweep(keeping: 10) == 10)

@@ -39,7 +39,7 @@ extension ActionService {
     /// `auth:login`: returns a new access token for a login key and its password.
     ///
     /// Throws `105 InvalidCredentials` after exactly one hash, whether the user is unknown, has no password or another
-    /// one; `127 UserDisabled` after the right password only; `135 Overloaded` when too many passwords wait; `131
+    /// one; `127 UserDisabled` after the right password only, and `137 SecondFactorRequired` where the account has one; `135 Overloaded` when too many passwords wait; `131
     /// RateLimited` when too many were tried for the account or wait for the client.
     package func logIn(
         _ request: LogInRequest,
@@ -69,11 +69,8 @@ extension ActionService {
                 throw error
             }
             let opening = Opening(.logIn, device: request.device, origin: origin)
-            let result = try await openSession(for: credentials.id, opening) { session throws(SkyrowError) in
-                guard let account = try await store.users.logIn(credentials, session: session) else {
-                    throw .loginRefused
-                }
-                return account
+            let result = try await enter(credentials, opening, refusal: .loginRefused) { session throws(SkyrowError) in
+                try await store.users.logIn(credentials, session: session)
             }
             if case .rightAndRehashed(let hash) = verdict {
                 // The login stands without it, and the next one tries again.
@@ -177,14 +174,18 @@ extension ActionService {
         let device: SessionDevice
         let origin: RequestOrigin
         let replaced: [UInt8]?
+        /// 2 after a second factor.
+        let level: Int
 
         init(
             _ by: SessionOpening,
             provider: String? = nil,
             device: SessionDevice = SessionDevice(),
             origin: RequestOrigin,
-            replaced: [UInt8]? = nil
+            replaced: [UInt8]? = nil,
+            level: Int = 1
         ) {
+            self.level = level
             self.by = by
             self.provider = provider
             self.device = device
@@ -207,6 +208,7 @@ extension ActionService {
                 tokenHash: token.hash.bytes,
                 expiresAt: expiresAt,
                 limit: configuration.sessionLimit,
+                level: opening.level,
                 createdWith: opening.by,
                 provider: opening.provider,
                 device: opening.device,
@@ -215,9 +217,9 @@ extension ActionService {
             )
         )
         // What is said of one with too many roles is said by the look-up.
-        guard account.heldRoles.count <= RoleTable.maximumHeld else {
-            return AuthResult(account, of: user, accessToken: token.text)
-        }
+        var result = AuthResult(account, of: user, accessToken: token.text)
+        result.level = opening.level
+        guard account.heldRoles.count <= RoleTable.maximumHeld else { return result }
         remember(
             StoredSession(
                 userID: user,
@@ -231,7 +233,7 @@ extension ActionService {
             for: token.hash,
             loadedAt: moment
         )
-        return AuthResult(account, of: user, accessToken: token.text)
+        return result
     }
 }
 

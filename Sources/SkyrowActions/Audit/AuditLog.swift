@@ -90,6 +90,7 @@ extension ActionService {
         let refusals: [ErrorCode] = [
             .invalidCredentials, .invalidToken, .userDisabled, .verificationRequired, .rateLimited,
             .passwordPolicyViolated,
+            .secondFactorRequired,
         ]
         guard refusals.contains(error.code) else { return }
         var code: String?

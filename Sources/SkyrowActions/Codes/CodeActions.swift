@@ -113,7 +113,7 @@ extension ActionService {
     /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
     ///
     /// Throws `134 InvalidToken` for a code that does not count, whatever the reason, and `126 PasswordPolicyViolated` before the
-    /// code is looked at.
+    /// code is looked at. Throws `137 SecondFactorRequired` where the account has one; the password is changed then.
     package func resetPassword(
         _ confirmation: ResetConfirmation,
         from client: ClientKey = .none,
@@ -123,7 +123,17 @@ extension ActionService {
             let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
             // Also where it is unknown whether the change was committed.
             defer { passwordIsReset(user) }
-            return try await openSession(for: user, Opening(.reset, origin: origin)) { session throws(SkyrowError) in
+            let opening = Opening(.reset, origin: origin)
+            if try await store.users.credentials(of: user)?.hasSecondFactor == true {
+                // A mail gives another password, and no second factor.
+                let event = AuditEvent(.reset, by: .itself, from: origin)
+                let account = try await store.users.resetPassword(proof, to: hash, session: nil, recording: event)
+                guard account != nil, let changed = try await store.users.credentials(of: user) else {
+                    throw .codeNotAccepted
+                }
+                throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
+            }
+            return try await openSession(for: user, opening) { session throws(SkyrowError) in
                 let account = try await store.users.resetPassword(proof, to: hash, session: session)
                 guard let account else { throw .codeNotAccepted }
                 return account

@@ -154,6 +154,10 @@ extension ActionService {
         if let suspension = found.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
         try await requireVerifiedAddress(of: found.id)
         if !fields.isEmpty { try await merge(fields, into: found) }
+        // A provider's word is a first proof, like a password.
+        if let account = try await store.users.credentials(of: found.id), account.hasSecondFactor {
+            throw try await secondFactorRequired(of: account, opening, refusal: .signInRefused)
+        }
         var result = try await openSession(for: found.id, opening) { session throws(SkyrowError) in
             // It was unlinked or disabled a moment ago.
             guard let account = try await store.users.logIn(with: identity, as: found.id, session: session) else {

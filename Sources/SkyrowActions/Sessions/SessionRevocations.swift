@@ -59,6 +59,7 @@ extension ActionService {
             try await store.identities.purgeUsedTokens()
             try await store.deletions.purge()
             try await expireAnonymousAccounts()
+            try await store.factors.purgeExpired()
             let mails = try await store.mails.purge()
             if mails > 0 { observe(.mail(.dead, count: mails)) }
             observe(.purged(sessions: sessions, idempotencyKeys: keys))

@@ -37,13 +37,16 @@ extension ActionService {
         guard !standing.isElevated else { return nil }
         return Elevation.required(
             (standing.hasPassword ? ["password"] : []) + (standing.hasProvider ? ["provider"] : [])
+                + (standing.hasSecondFactor ? ["totp", "recovery"] : [])
         )
     }
 
     /// `auth:stepup`: has the user prove once more who it is, and returns until when that counts for the session.
     ///
-    /// Throws `105 InvalidCredentials` for another password, after exactly one hash, and for the token of a provider that does not
-    /// count, is another user's or was issued longer ago than a proof counts; `131 RateLimited` when too many were tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has ended.
+    /// Throws `105 InvalidCredentials` for another password, after exactly one hash, for a code of the second factor that is wrong or
+    /// used, and for the token of a provider that does not count, is another user's or was issued longer ago than a proof counts; `131
+    /// RateLimited` when too many were tried; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` when it has
+    /// ended.
     package func stepUp(
         _ request: StepUpRequest,
         by caller: Caller,
@@ -55,33 +58,48 @@ extension ActionService {
             let user = try caller.requiredUserID
             guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
             let hash = TokenHash(of: token).bytes
-            let account: AccountCredentials
-            do throws(SkyrowError) {
-                account = try await accountProved(by: request, user, from: client)
-            } catch {
-                let actor = AuditEvent.Actor(caller)
-                await audit(.stepUp, refusedWith: error, of: user, by: actor, from: origin)
-                throw error
-            }
             // Also where it is unknown whether the proof was stored.
             defer { forget(.token(hash: hash)) }
-            let event = AuditEvent(.stepUp, by: .itself, from: origin)
-            guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
-                throw CredentialCheck.tokenNotAccepted
+            do throws(SkyrowError) {
+                let event = AuditEvent(.stepUp, by: .itself, from: origin)
+                switch request {
+                case .password(let password):
+                    let account = try await account(of: user, provedBy: password, from: client)
+                    guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
+                        throw CredentialCheck.tokenNotAccepted
+                    }
+                    return end
+                case .token(let token):
+                    let account = try await accountProved(by: token, user, from: client)
+                    guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
+                        throw CredentialCheck.tokenNotAccepted
+                    }
+                    return end
+                case .code(let code):
+                    return try await proving(code, of: user, from: client) { proof async throws(SkyrowError) in
+                        let end = try await self.store.sessions.elevate(
+                            hash,
+                            of: user,
+                            with: proof,
+                            recording: event
+                        )
+                        guard let end else { throw .factorRefused }
+                        return end
+                    }
+                }
+            } catch {
+                await audit(.stepUp, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
+                throw error
             }
-            return end
         }
     }
 
-    private func accountProved(
-        by request: StepUpRequest,
-        _ user: UserID,
+    private func account(
+        of user: UserID,
+        provedBy password: String,
         from client: ClientKey
     ) async throws(SkyrowError) -> AccountCredentials {
-        if let token = request.token {
-            return try await accountProved(by: token, user, from: client)
-        }
-        let password = try Password.checked(request.password ?? "", argument: "password")
+        let password = try Password.checked(password, argument: "password")
         let guess = Guess(user: user, from: client)
         let (found, verdict) = try await judge(password, guess, replacingWeak: false) {
             () async throws(SkyrowError) in

@@ -234,6 +234,33 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .deletion(try await service.deleteUser(request, by: context.caller, origin: context.origin))
             }
+        case .authLogInFactor:
+            let request = try FactorLogInRequest(parameters: parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
+            }
+        case .authTOTPEnrol:
+            self.init { service, context async throws(SkyrowError) in
+                .factor(.enrolment(try await service.enrolTOTP(by: context.caller)))
+            }
+        case .authTOTPConfirm:
+            let code = try FactorLogInRequest.code(parameters)
+            self.init { service, context async throws(SkyrowError) in
+                .factor(
+                    .recoveryCodes(
+                        try await service.confirmTOTP(code, by: context.caller, origin: context.origin)
+                    )
+                )
+            }
+        case .authTOTPRemove:
+            self.init { service, context async throws(SkyrowError) in
+                try await service.removeTOTP(by: context.caller, origin: context.origin)
+                return .status
+            }
+        case .authFactorList:
+            self.init { service, context async throws(SkyrowError) in
+                .factor(.factors(try await service.factors(by: context.caller)))
+            }
         case .authDisableSet:
             let request = try SetDisabledRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in

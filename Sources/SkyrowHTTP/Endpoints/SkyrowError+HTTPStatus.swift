@@ -6,7 +6,7 @@ extension ErrorCode {
     var httpStatus: HTTPResponseStatus {
         switch rawValue {
         case 107, 108, 120: .badRequest
-        case 101, 103, 104, 105, 106: .unauthorized
+        case 101, 103, 104, 105, 106, 137: .unauthorized
         case 102, 123, 124, 127, 128, 138: .forbidden
         case 110, 117: .notFound
         case 109, 113, 114, 115: .conflict

@@ -17,7 +17,7 @@ extension DoctorCheck {
                     AND session.last_used_at < now() - interval '1 day'
                 UNION ALL
                 SELECT 'counts of guesses', count(*)::text FROM \(scope.schema)._throttle
-                WHERE window_start < now() - interval '1 day' AND blocked_until < now() - interval '1 day'
+                WHERE window_start < now() - interval '27 hours' AND blocked_until < now() - interval '1 day'
                 UNION ALL
                 SELECT 'places of former logins', count(*)::text FROM \(scope.schema)._known_client
                 WHERE seen_at < now() - interval '31 days'
@@ -26,6 +26,9 @@ extension DoctorCheck {
                 WHERE link_expires_at < now() - interval '2 days'
                 UNION ALL
                 SELECT 'used tokens of providers', count(*)::text FROM \(scope.schema)._used_token
+                WHERE expires_at < now() - interval '1 day'
+                UNION ALL
+                SELECT 'log-ins without a second factor', count(*)::text FROM \(scope.schema)._pending_login
                 WHERE expires_at < now() - interval '1 day'
                 UNION ALL
                 SELECT 'mails', count(*)::text FROM \(scope.schema)._mail

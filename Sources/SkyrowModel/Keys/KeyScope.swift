@@ -173,13 +173,15 @@ extension ActionName {
         case .authLogOut: .none
         case .recordFetch, .recordQuery, .recordAggregate: .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
-        case .authSignUp, .authLogIn, .authVerifyRequest, .authVerifyConfirm, .authResetRequest, .authResetConfirm,
-            .authProviderLogIn, .ssoCustomTokenLogIn:
+        case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
+            .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:
             .signUp
-        case .me, .authBecome, .authProviderList, .sessionList, .relationQuery, .relationRequests, .roleGet, .groupList:
+        case .me, .authBecome, .authProviderList, .authFactorList, .sessionList, .relationQuery, .relationRequests,
+            .roleGet, .groupList:
             .account(.reading)
         case .authPassword, .authStepUp, .authRegister, .authDelete, .authRotate, .authDefaultAccessSet,
-            .authProviderLink, .authProviderUnlink, .sessionRevoke, .relationAdd, .relationRemove, .relationBlock:
+            .authProviderLink, .authProviderUnlink, .authTOTPEnrol, .authTOTPConfirm, .authTOTPRemove, .sessionRevoke,
+            .relationAdd, .relationRemove, .relationBlock:
             .account(.writing)
         case .schemaFetch, .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete,
             .schemaIndexList, .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .authDisableSet,

@@ -86,6 +86,7 @@ struct ApplicationFactory: Sendable {
             loginKeyReaders: settings.accounts.loginKeyReaders,
             sharedAccessLists: settings.records.sharedAccessLists,
             maximumAccessEntries: settings.records.maximumAccessEntries,
+            sealingKeys: try settings.keys.sealingKeys(),
             logger: logger
         )
         try await store.prepare()

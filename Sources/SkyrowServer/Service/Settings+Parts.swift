@@ -81,6 +81,7 @@ extension ServiceConfiguration {
             sessionLimit: accounts.sessionLimit,
             sessionRotation: accounts.sessionRotate,
             sessionCacheSize: accounts.sessionCache,
+            factorIssuer: accounts.factorIssuer,
             stepUp: accounts.stepUp,
             auditRetention: accounts.auditRetention,
             passwords: PasswordConfiguration(

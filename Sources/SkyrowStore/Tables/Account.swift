@@ -33,6 +33,8 @@ package struct NewSession: Sendable {
     package var expiresAt: Timestamp?
     /// How many sessions the user may have with this one; those unused for longest end.
     package var limit: Int
+    /// 2 after a second factor, else 1.
+    package var level: Int
     /// What opens it; nil where it does not matter.
     package var createdWith: SessionOpening?
     /// By whose word, for the audit log.
@@ -46,6 +48,7 @@ package struct NewSession: Sendable {
         tokenHash: [UInt8],
         expiresAt: Timestamp?,
         limit: Int = .max,
+        level: Int = 1,
         createdWith: SessionOpening? = nil,
         provider: String? = nil,
         device: SessionDevice = SessionDevice(),
@@ -55,6 +58,7 @@ package struct NewSession: Sendable {
         self.tokenHash = tokenHash
         self.expiresAt = expiresAt
         self.limit = limit
+        self.level = level
         self.createdWith = createdWith
         self.provider = provider
         self.device = device
@@ -88,6 +92,8 @@ package struct AccountCredentials: Hashable, Sendable {
     /// Moves with every revocation of the account's tokens.
     package var epoch: Int64
     package var suspension: AccountSuspension?
+    /// Whether a log-in takes a second factor.
+    package var hasSecondFactor = false
 }
 
 /// A disabled account.

@@ -18,6 +18,11 @@ package struct AuditEvent: Hashable, Sendable {
         case verify
         /// The user of a session has proved once more who it is.
         case stepUp = "stepup"
+        /// A second factor was added or replaced, or removed.
+        case factorAdd = "factor.add"
+        case factorRemove = "factor.remove"
+        /// A recovery code was used up by a log-in.
+        case recovery
         /// Sessions were ended by `session:revoke`.
         case session
         /// A session was ended since its previous token was used.

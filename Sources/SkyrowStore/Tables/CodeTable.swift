@@ -438,7 +438,8 @@ extension UserTable {
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
             further: [(name: "noted" as SQL, part: noting(event))]
-                + (notifies ? [(name: "notice" as SQL, part: notice)] : [])
+                + (notifies ? [(name: "notice" as SQL, part: notice)] : []),
+            secondFactor: .settled
         )
     }
 

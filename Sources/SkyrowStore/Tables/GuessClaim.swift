@@ -19,8 +19,14 @@ package struct GuessSource: Hashable, Sendable {
     /// The client's address, or its network.
     package var client: [UInt8]
     package var deviceID: String?
+    /// Whether codes are tried, of which one in some hundred thousand is right, so that a day has few of them.
+    package var triesCodes: Bool
 
-    package init(accounts: [Account], client: [UInt8], deviceID: String? = nil) {
+    /// How many codes a day are tried for an account by clients that have not logged in to it.
+    package static let codesADay = 20
+
+    package init(accounts: [Account], client: [UInt8], deviceID: String? = nil, triesCodes: Bool = false) {
+        self.triesCodes = triesCodes
         self.accounts = accounts
         self.client = client
         self.deviceID = deviceID
@@ -69,7 +75,13 @@ struct GuessBucket: Hashable, Sendable {
             }
             if let all = limits.account {
                 counted.append(
-                    GuessBucket(kind: .account, account: account, allowed: limit(all), seconds: 3600, unlessKnown: true)
+                    GuessBucket(
+                        kind: .account,
+                        account: account,
+                        allowed: limit(source.triesCodes ? min(all, GuessSource.codesADay) : all),
+                        seconds: source.triesCodes ? 86_400 : 3600,
+                        unlessKnown: true
+                    )
                 )
             }
             known.append(GuessBucket(kind: .knownClient, account: account, from: source.client))

@@ -7,6 +7,7 @@ package struct StepUpStanding: Hashable, Sendable {
     package let hasPassword: Bool
     /// Whether the user logs in by a provider.
     package let hasProvider: Bool
+    package let hasSecondFactor: Bool
 }
 
 extension SessionTable {
@@ -30,7 +31,7 @@ extension SessionTable {
                 SELECT \(SessionTable.isElevated), account.password_hash IS NOT NULL, EXISTS (
                     SELECT FROM \(schema)._identity AS identity
                     WHERE identity.user_id = account.id AND identity.provider <> \(AccountIdentity.customToken)
-                )
+                ), account.second_factor
                 FROM \(schema)._user AS account LEFT JOIN \(schema)._session AS session
                     ON session.user_id = account.id AND session.epoch = account.epoch
                         AND \(SessionTable.has(tokenHash ?? []))
@@ -41,7 +42,8 @@ extension SessionTable {
             return StepUpStanding(
                 isElevated: try result.decode(row: 0, column: 0),
                 hasPassword: try result.decode(row: 0, column: 1),
-                hasProvider: try result.decode(row: 0, column: 2)
+                hasProvider: try result.decode(row: 0, column: 2),
+                hasSecondFactor: try result.decode(row: 0, column: 3)
             )
         }
     }

@@ -91,7 +91,7 @@ package struct ThrottleTable: Sendable {
                 """
                 DELETE FROM \(schema)._throttle WHERE bucket IN (
                     SELECT throttle.bucket FROM \(schema)._throttle AS throttle
-                    WHERE throttle.blocked_until < now() - interval '15 min' AND throttle.window_start < now() - interval '1 h'
+                    WHERE throttle.blocked_until < now() - interval '15 min' AND throttle.window_start < now() - interval '25 h'
                     FOR UPDATE SKIP LOCKED
                 )
                 """

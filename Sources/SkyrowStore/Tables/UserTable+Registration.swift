@@ -32,7 +32,9 @@ extension UserTable {
             session: session,
             ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
             profile: { table throws(SkyrowError) in try profileUpdate(of: account, in: table) },
-            registers: true
+            registers: true,
+            // It goes on with the session that there was.
+            secondFactor: .settled
         )
     }
 

@@ -1,6 +1,14 @@
 package import SkyrowModel
 internal import SkyrowPostgres
 
+/// What stands for the second factor where a session is opened.
+enum SecondFactorUse: Hashable, Sendable {
+    /// Nothing: only accounts without one get the session.
+    case missing
+    /// It was given, or the one who asks needs none, such as the master key.
+    case settled
+}
+
 /// The accounts: `_user` holds credentials, the record table `user` the profiles.
 package struct UserTable: Sendable {
     let store: RecordStore
@@ -117,7 +125,7 @@ package struct UserTable: Sendable {
         let result = try await store.client.read(
             """
             SELECT account.id, account.password_hash,
-                account.disabled, account.disabled_message, account.disabled_until, account.epoch
+                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor
             FROM \(schema)."user" AS profile JOIN \(schema)._user AS account ON account.id = profile._id
             WHERE \(condition)
             """
@@ -127,7 +135,8 @@ package struct UserTable: Sendable {
             id: try result.decode(row: 0, column: 0),
             passwordHash: try result.decode(row: 0, column: 1),
             epoch: try result.decode(row: 0, column: 5),
-            suspension: try AccountSuspension(result, row: 0, column: 2)
+            suspension: try AccountSuspension(result, row: 0, column: 2),
+            hasSecondFactor: try result.decode(row: 0, column: 6)
         )
     }
 
@@ -188,7 +197,8 @@ package struct UserTable: Sendable {
                 """,
             isLogIn: false,
             session: session,
-            ended: surplus(beyond: session.limit)
+            ended: surplus(beyond: session.limit),
+            secondFactor: .settled
         )
     }
 
@@ -224,7 +234,9 @@ package struct UserTable: Sendable {
                 """,
             isLogIn: false,
             session: session,
-            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id"
+            ended: "DELETE FROM \(schema)._session AS session USING account WHERE session.user_id = account.id",
+            // The session in whose place it comes has given it.
+            secondFactor: .settled
         )
     }
 
@@ -269,6 +281,7 @@ package struct UserTable: Sendable {
     ///   - further: what else is done to `account`, each part under a name.
     ///   - profile: a part that changes the profile and returns it; nil for one that a log-in changes, or nothing.
     ///   - registers: whether the account is anonymous no more.
+    ///   - secondFactor: what stands for it where a session is opened. An account that takes one gets none otherwise.
     func signIn(
         after former: [(name: SQL, part: SQL)] = [],
         updating update: SQL,
@@ -277,7 +290,8 @@ package struct UserTable: Sendable {
         ended: SQL?,
         further: [(name: SQL, part: SQL)] = [],
         profile changedProfile: ((RecordTable) throws(SkyrowError) -> SQL)? = nil,
-        registers: Bool = false
+        registers: Bool = false,
+        secondFactor: SecondFactorUse = .missing
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await store.reporting {
             try await store.withCatalog { catalog in
@@ -301,11 +315,14 @@ package struct UserTable: Sendable {
                 let recorded: SQL = session.map { recording(of: $0, isNew: false) } ?? ""
                 var begun: SQL = ""
                 for (name, part) in former { begun += "\(name) AS (\(part)), " }
+                // The row that the statement has locked says so, whatever was read of it before.
+                let asked: SQL =
+                    session != nil && secondFactor == .missing ? " AND NOT account.second_factor" : ""
                 // Every part sees the account as it was before the statement.
                 let statement: SQL =
                     """
                     WITH \(begun)account AS (
-                        \(update) RETURNING account.id, account.epoch
+                        \(update)\(asked) RETURNING account.id, account.epoch
                     ), "r" AS (
                         \(profile)
                     )\(opened)\(closed)\(recorded)
@@ -344,17 +361,20 @@ package struct UserTable: Sendable {
                 "coalesce(\(session.device.id as String?), session.device_id)",
                 "coalesce(\(session.device.name as String?), session.device_name)"
             )
+        let level: SQL =
+            session.replaced == nil
+            ? "\(Int16(session.level))" : "greatest(\(Int16(session.level)), coalesce(session.level, 1))"
         // One who has just signed up has nothing more to prove.
         let elevatedUntil: SQL = isNew ? SessionTable.elevation : "NULL"
         return """
             INSERT INTO \(schema)._session (
                 token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with,
-                elevated_until
+                elevated_until, level
             )
             SELECT \(session.tokenHash), account.id,
                 \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch,
                 \(id), \(name), \(session.origin.address as String?)::inet, \(session.origin.userAgent as String?),
-                \(session.createdWith?.rawValue as String?), \(elevatedUntil)
+                \(session.createdWith?.rawValue as String?), \(elevatedUntil), \(level)
             FROM account\(replaced)
             RETURNING id
             """
@@ -386,7 +406,7 @@ package struct UserTable: Sendable {
     }
 
     /// Ends the sessions of `account` that a further one leaves no place for, those unused for longest.
-    private func surplus(beyond limit: Int) -> SQL? {
+    func surplus(beyond limit: Int) -> SQL? {
         guard limit < .max else { return nil }
         return """
             DELETE FROM \(schema)._session AS session USING (

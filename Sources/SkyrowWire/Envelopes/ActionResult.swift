@@ -37,6 +37,8 @@ package enum ActionResult: Sendable {
     case revokedSessions(Int)
     /// `auth:stepup`
     case elevatedUntil(Timestamp)
+    /// `auth:totp:enrol`, `auth:totp:confirm`, `auth:factor:list`
+    case factor(FactorResult)
     /// `role:default`, `role:admin`
     case roles([RoleName])
     /// `role:get`
@@ -89,7 +91,7 @@ extension JSONWriter {
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
                 .deletion, .invited,
-                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .roles, .rolesByUser, .membership, .schema,
+                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership, .schema,
                 .index, .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
                 self.result(result)
@@ -158,6 +160,7 @@ extension JSONWriter {
         case .sessions(let sessions): self.sessions(sessions)
         case .revokedSessions(let count): revokedSessions(count)
         case .elevatedUntil(let end): elevatedUntil(end)
+        case .factor(let result): factorResult(result)
         case .roles(let roles): strings(roles.map(\.rawValue))
         case .rolesByUser(let roles): rolesByUser(roles)
         case .membership(let result): membership(result)

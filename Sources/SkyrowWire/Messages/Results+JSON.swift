@@ -107,6 +107,10 @@ extension JSONWriter {
         }
         key("access_token")
         string(result.accessToken)
+        if result.level > 1 {
+            key("level")
+            integer(result.level)
+        }
         if let lastLoginAt = result.lastLoginAt {
             key("last_login_at")
             timestamp(lastLoginAt)

@@ -23,19 +23,22 @@ extension BecomeRequest {
 }
 
 extension StepUpRequest {
-    /// Reads `auth:stepup`: a password, or the token of a provider.
+    /// Reads `auth:stepup`: a password, a code, or the token of a provider.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
-        let password = try parameters.string("password")
-        guard parameters["provider"] != nil || parameters["id_token"] != nil else {
-            self.init(password: try parameters.required("password", password))
-            return
+        let token = parameters["provider"] != nil || parameters["id_token"] != nil
+        switch (try parameters.string("password"), try parameters.string("code"), token) {
+        case (let password?, nil, false): self = .password(password)
+        case (nil, let code?, false): self = .code(code)
+        case (nil, nil, true): self = .token(try ProviderToken(parameters: json))
+        default:
+            throw .invalidArgument(
+                "Send a password, a code, or the token of a provider.",
+                "password",
+                "code",
+                "id_token"
+            )
         }
-        let token = try ProviderToken(parameters: json)
-        guard password == nil else {
-            throw .invalidArgument("Send either a password or the token of a provider.", "password", "id_token")
-        }
-        self.init(token: token)
     }
 }
 
@@ -148,16 +151,20 @@ extension JSONWriter {
 
     /// The parameters of `auth:stepup`.
     package func stepUpParameters(_ request: StepUpRequest) {
-        if let token = request.token {
+        switch request {
+        case .token(let token):
             providerTokenParameters(token)
-            return
-        }
-        beginObject()
-        if let password = request.password {
+        case .password(let password):
+            beginObject()
             key("password")
             string(password)
+            endObject()
+        case .code(let code):
+            beginObject()
+            key("code")
+            string(code)
+            endObject()
         }
-        endObject()
     }
 
     /// The parameters of `auth:become`.

@@ -21,7 +21,7 @@ import Testing
             'SELECT %L; COPY (SELECT %s FROM %I AS t ORDER BY t::text COLLATE "C") TO STDOUT (FORMAT csv, FORCE_QUOTE *)',
             table_name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position), table_name
         ) FROM information_schema.columns
-        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail')
+        WHERE table_schema = 'app' AND table_name NOT IN ('_meta', '_session', '_code', '_mail', '_pending_login')
         GROUP BY table_name ORDER BY table_name COLLATE "C"
         \gexec
         SELECT indexdef FROM pg_indexes WHERE schemaname = 'app' ORDER BY 1;
@@ -63,6 +63,8 @@ import Testing
         INSERT INTO _identity (provider, subject, user_id, profile) VALUES ('google', '1', 'ann', '{"name": "Ann"}');
         INSERT INTO _used_token VALUES (sha256('1'), now() + interval '1 h');
         INSERT INTO _mail (kind, user_id, target, language, digits) VALUES ('reset', 'ann', 'ann@example.org', '', '012345');
+        INSERT INTO _pending_login (handle_hash, user_id, epoch, expires_at) VALUES ('h', 'ann', 0, now());
+        INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('ann', 'totp', 's', now());
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
         DELETE FROM note WHERE _id = '$1';
         SELECT _create_relation('note', 'likes', 'note');
@@ -143,7 +145,7 @@ import Testing
                 before.contains("by_title") && before.contains("by_words") && before.contains("spoken")
                     && before.contains("editor") && before.contains("Found by parts.") == false
             )
-            for table in ["_session", "_code", "_mail"] {
+            for table in ["_session", "_code", "_mail", "_pending_login"] {
                 let count = try await target.psql("SELECT count(*) FROM app.\(table)")
                 #expect(count == (withSessions ? "1" : "0"), "\(table)")
             }

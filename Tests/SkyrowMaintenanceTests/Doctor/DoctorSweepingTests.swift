@@ -20,6 +20,7 @@ import Testing
                 UPDATE _session SET last_used_at = now() - interval '2 days';
                 INSERT INTO _throttle VALUES ('old', 1, now() - interval '2 days', now() - interval '2 days');
                 INSERT INTO _known_client VALUES ('old', 'ann', now() - interval '32 days');
+                INSERT INTO _pending_login VALUES ('old', 'ann', 0, 0, NULL, NULL, now(), now() - interval '2 days');
                 INSERT INTO _code (
                     kind, address_key, id, epoch, target, language, link_hash, digits_hash, link_expires_at, digits_expire_at
                 ) VALUES ('reset', '1', '1', 0, '', '', '1', '1', now() - interval '3 days', now() - interval '3 days');
@@ -38,6 +39,7 @@ import Testing
                     "1 places of former logins were not removed for a day.",
                     "1 one-time codes were not removed for a day.",
                     "1 used tokens of providers were not removed for a day.",
+                    "1 log-ins without a second factor were not removed for a day.",
                     "2 mails were not removed for a day.",
                 ]
             )

@@ -209,6 +209,17 @@ package struct AccountSettings: SettingGroup {
         return Set(actions)
     }.ofApplications
 
+    package let factorIssuer = Setting<String?>(
+        "totp-issuer",
+        nil,
+        shown: "",
+        .text("name"),
+        mustBe: "a name of 1 to 64 bytes",
+        "What applications for codes by time call the service; without it, the name of the application."
+    ) { text in
+        (1...64).contains(text.utf8.count) && !text.utf8.contains(0) ? .some(text) : nil
+    }.ofApplications
+
     package let auditRetention = Setting<Duration?>(
         "audit-retention",
         .seconds(400 * 86_400),

@@ -1,3 +1,5 @@
+import SkyrowJSON
+package import SkyrowStore
 package import SkyrowSystem
 
 /// The two keys of a service, each of which may be two while it is changed.
@@ -24,9 +26,46 @@ package struct KeySettings: SettingGroup {
         """
     )
 
+    package let secretsKey = Setting<String?>.file(
+        "secrets-key",
+        """
+        A file with a line `k1:` and 32 bytes in Base64 for each key that secrets of users are sealed with; the first seals, all open. \
+        Without it they are sealed with a key that the database has itself.
+        """
+    )
+
     package static func check(_ settings: SettingValues<KeySettings>) throws(ToolError) {
         guard Set(settings.apiKey).isDisjoint(with: settings.masterKey) else {
             throw .configuration("api-key and master-key must differ.")
         }
+    }
+}
+
+extension SettingValues<KeySettings> {
+    /// The keys of the file that `secrets-key` names; none without it.
+    ///
+    /// Throws `ToolError` for a file that cannot be read, and for a line that is no key, of which it says the number alone.
+    package func sealingKeys() throws(ToolError) -> [SealingKey] {
+        guard let path = self.secretsKey else { return [] }
+        let text = String(decoding: try bytesOfFile(path), as: UTF8.self)
+        var keys: [SealingKey] = []
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard let word = words.first, !word.hasPrefix("#") else { continue }
+            let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard words.count == 1, parts.count == 2, let bytes = decodeBase64(parts[1].utf8),
+                let key = SealingKey(name: String(parts[0]), bytes: bytes)
+            else {
+                throw .configuration(
+                    "secrets-key: line \(number + 1) of \(path) is no name of small letters and digits with a colon and 32 bytes in Base64."
+                )
+            }
+            guard !keys.contains(where: { $0.name == key.name }) else {
+                throw .configuration("secrets-key: line \(number + 1) of \(path) has a name that is there already.")
+            }
+            keys.append(key)
+        }
+        guard !keys.isEmpty else { throw .configuration("secrets-key: \(path) has no key.") }
+        return keys
     }
 }

@@ -1,0 +1,229 @@
+import SkyrowCrypto
+import SkyrowJSON
+package import SkyrowModel
+import SkyrowStore
+
+// MARK: - Having a second factor
+
+extension ActionService {
+    /// `auth:totp:enrol`: makes a secret for codes by time, which takes effect with its first code.
+    package func enrolTOTP(by caller: Caller) async throws(SkyrowError) -> TOTPEnrolment {
+        try await observed(.authTOTPEnrol) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            var generator = SystemRandomNumberGenerator()
+            let totp = TOTP(
+                secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+            )
+            let sealed = try await store.sealing().seal(totp.secret, for: ActionService.placeOfSecret(user))
+            try await store.factors.enrol(sealed, of: user)
+            let issuer = configuration.factorIssuer ?? application.rawValue
+            return TOTPEnrolment(
+                secret: Base32.encode(totp.secret),
+                uri: totp.uri(issuer: issuer, account: try await store.factors.label(of: user))
+            )
+        }
+    }
+
+    /// `auth:totp:confirm`: puts a secret into effect whose code comes, in place of the one before, and returns new recovery codes.
+    ///
+    /// Throws `110 ResourceNotFound` when none waits, and `105 InvalidCredentials` for another code.
+    package func confirmTOTP(
+        _ code: String,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> [String] {
+        try await observed(.authTOTPConfirm) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            let missing = SkyrowError(.resourceNotFound, "No secret waits for a code; call auth:totp:enrol.")
+            guard let factor = try await store.factors.enrolment(of: user) else { throw missing }
+            guard let digits = OneTimeCode.digits(code),
+                let step = try await totp(factor, of: user)?.step(of: digits, around: factor.step)
+            else { throw .factorRefused }
+            let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode() }
+            let keys = try await store.factors.keys()
+            let isConfirmed = try await store.factors.confirm(
+                factor.sealed,
+                of: user,
+                step: step,
+                recoveryHashes: codes.map { keys.hash($0.text, of: user) },
+                recording: AuditEvent(.factorAdd, by: AuditEvent.Actor(caller), from: origin)
+            )
+            guard isConfirmed else { throw missing }
+            return codes.map(\.shown)
+        }
+    }
+
+    /// `auth:totp:remove`: removes the second factor, for its user or the master key that acts as one.
+    ///
+    /// Throws `110 ResourceNotFound` when there is none.
+    package func removeTOTP(
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) {
+        try await observed(.authTOTPRemove) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            let event = AuditEvent(.factorRemove, by: AuditEvent.Actor(caller), from: origin)
+            guard try await store.factors.remove(of: user, recording: event) else {
+                throw SkyrowError(.resourceNotFound, "The account has no second factor.")
+            }
+        }
+    }
+
+    /// `auth:factor:list`: the second factors of the user.
+    package func factors(by caller: Caller) async throws(SkyrowError) -> [AccountFactor] {
+        try await observed(.authFactorList) { () async throws(SkyrowError) in
+            let user = try caller.requiredUserID
+            return try await store.factors.factors(of: user)
+        }
+    }
+
+    /// What is authenticated with a sealed secret.
+    static func placeOfSecret(_ user: UserID) -> [String] { ["_factor", "totp", user.rawValue] }
+
+    /// nil where no key opens the secret.
+    private func totp(_ factor: StoredFactor, of user: UserID) async throws(SkyrowError) -> TOTP? {
+        let secret = try await store.sealing().open(factor.sealed, for: ActionService.placeOfSecret(user))
+        return secret.map { TOTP(secret: $0) }
+    }
+}
+
+// MARK: - Logging in with one
+
+extension ActionService {
+    /// Opens a session for one who has given a first proof of being the user of an account, or asks for the second factor.
+    ///
+    /// Each way in goes through it. What opens the session refuses an account that takes a second factor besides, so that none
+    /// that is added meanwhile is passed by.
+    ///
+    /// Throws `137 SecondFactorRequired` where the account has one, and `refusal` where `open` returns nil.
+    func enter(
+        _ account: AccountCredentials,
+        _ opening: Opening,
+        refusal: SkyrowError,
+        _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount?
+    ) async throws(SkyrowError) -> AuthResult {
+        guard !account.hasSecondFactor else {
+            throw try await secondFactorRequired(of: account, opening, refusal: refusal)
+        }
+        return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
+            guard let account = try await open(session) else { throw refusal }
+            return account
+        }
+    }
+
+    /// Lets a log-in wait for its second factor; `refusal` when the account has changed since it was read.
+    func secondFactorRequired(
+        of account: AccountCredentials,
+        _ opening: Opening,
+        refusal: SkyrowError
+    ) async throws(SkyrowError) -> SkyrowError {
+        let handle = FactorHandle()
+        let kinds = try await store.factors.begin(handle.hash, for: account, device: opening.device)
+        guard let kinds else { return refusal }
+        let error = SkyrowError.secondFactorRequired(handle: handle.text, factors: kinds)
+        await audit(.logIn, refusedWith: error, of: account.id, from: opening.origin)
+        return error
+    }
+
+    /// `auth:login:factor`: goes on with a log-in by a code of the second factor.
+    ///
+    /// Throws `134 InvalidToken` for a handle that does not count, whatever the reason, `105 InvalidCredentials` for a code that
+    /// is wrong or used, and `131 RateLimited`.
+    package func logIn(
+        _ request: FactorLogInRequest,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await observed(.authLogInFactor) { () async throws(SkyrowError) in
+            let hash = FactorHandle.hash(of: request.handle)
+            guard let pending = try await store.factors.pending(hash) else { throw .handleNotAccepted }
+            let opening = Opening(.logIn, device: pending.device, origin: origin, level: 2)
+            do throws(SkyrowError) {
+                return try await proving(
+                    request.code,
+                    of: pending.user,
+                    from: client,
+                    pay: { () async throws(SkyrowError) in
+                        guard try await self.store.factors.attempt(hash) else { throw .handleNotAccepted }
+                    },
+                    use: { proof async throws(SkyrowError) in
+                        try await self.openSession(for: pending.user, opening) { session throws(SkyrowError) in
+                            let account = try await self.store.users.logIn(hash, with: proof, session: session)
+                            guard let account else { throw .factorRefused }
+                            return account
+                        }
+                    }
+                )
+            } catch {
+                await audit(.logIn, refusedWith: error, of: pending.user, from: origin)
+                throw error
+            }
+        }
+    }
+
+    /// Compares a code with the second factor of an account after the guess is counted, and has it used.
+    ///
+    /// Throws `105 InvalidCredentials` for a code that is wrong or none, `131 RateLimited` when it is one too many, and what
+    /// `pay` and `use` throw; where these throw anything but `105`, the guess does not count.
+    ///
+    /// - Parameters:
+    ///   - pay: what a try costs besides.
+    ///   - use: uses the code, which it finds used with `105`.
+    func proving<Success: Sendable>(
+        _ code: String,
+        of user: UserID,
+        from client: ClientKey,
+        pay: () async throws(SkyrowError) -> Void = { () async throws(SkyrowError) in },
+        use: (FactorProof) async throws(SkyrowError) -> Success
+    ) async throws(SkyrowError) -> Success {
+        let account = GuessSource.Account(key: "_factor", value: user.rawValue)
+        let source = GuessSource(accounts: [account], client: client.bytes, triesCodes: true)
+        let claim = try await claim(client == .none ? nil : source)
+        let success: Success
+        do throws(SkyrowError) {
+            try await pay()
+            guard let proof = try await proof(code, of: user) else { throw .factorRefused }
+            success = try await use(proof)
+        } catch {
+            if let claim, error.code != .invalidCredentials { try? await store.throttle.withdraw(claim) }
+            throw error
+        }
+        if let claim { try? await store.throttle.succeed(claim, by: user) }
+        return success
+    }
+
+    /// What a code proves, as far as that can be said before it is used; nil for a wrong one.
+    private func proof(_ code: String, of user: UserID) async throws(SkyrowError) -> FactorProof? {
+        if let digits = OneTimeCode.digits(code) {
+            guard let factor = try await store.factors.factor(of: user),
+                let step = try await totp(factor, of: user)?.step(of: digits, around: factor.step)
+            else { return nil }
+            return .totp(sealed: factor.sealed, step: step)
+        }
+        guard let code = RecoveryCode(code) else { return nil }
+        return .recovery(hashes: try await store.factors.keys().hashes(code.text, of: user))
+    }
+}
+
+/// What a log-in that waits for a second factor is found by: `f_` and 43 letters, 256 random bits.
+struct FactorHandle: Sendable {
+    let text: String
+
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        text = "f_" + Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    var hash: [UInt8] { FactorHandle.hash(of: text) }
+
+    static func hash(of text: String) -> [UInt8] { SHA256.hash(of: text).bytes }
+}
+
+extension SkyrowError {
+    /// One result for a code that is wrong and one that was used.
+    static let factorRefused = SkyrowError(.invalidCredentials, "This code is not right, or was used before.")
+    fileprivate static let handleNotAccepted = SkyrowError(
+        .invalidToken,
+        "This log-in has ended. Begin again with the password."
+    )
+}

@@ -1,0 +1,89 @@
+internal import SkyrowCrypto
+package import SkyrowModel
+
+/// A key under which secrets of users are stored.
+package struct SealingKey: Hashable, Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+
+    /// nil unless the name has 1 to 16 small letters and digits and there are 32 bytes.
+    package init?(name: String, bytes: [UInt8]) {
+        let letters = name.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        guard letters, (1...16).contains(name.utf8.count), bytes.count == AES256GCM.keyBytes else { return nil }
+        self.name = name
+        self.bytes = bytes
+    }
+
+    /// A key that is made of a secret of the database, whose name no key of a file has.
+    fileprivate init(number: UInt8, secret: [UInt8]) {
+        name = "_\(number)"
+        bytes = HMACSHA256(key: secret).code(of: Array("sealed secrets".utf8)).bytes
+    }
+}
+
+/// The keys under which secrets of users are stored that the service has to read: the first seals, all open.
+///
+/// ```swift
+/// let sealed = try keys.seal(secret, for: ["_factor", user])
+/// let secret = keys.open(sealed, for: ["_factor", user])
+/// ```
+///
+/// What is sealed has its place authenticated, so a value that is copied to another account opens nothing.
+package struct SealingKeys: Sendable {
+    private static let version: UInt8 = 1
+
+    private let keys: [SealingKey]
+
+    /// - Parameters:
+    ///   - given: those of the setting `secrets-key`; none where the database's own have to do.
+    ///   - secrets: those of the application by their numbers, which open what was sealed before there were others.
+    package init(given: [SealingKey], secrets: [UInt8: [UInt8]]) {
+        keys = given + secrets.sorted { $0.key > $1.key }.map { SealingKey(number: $0.key, secret: $0.value) }
+    }
+
+    /// Throws `10000 UnexpectedError` where there is no key.
+    package func seal(_ plain: [UInt8], for place: [String]) throws(SkyrowError) -> [UInt8] {
+        guard let key = keys.first else { throw .unexpected }
+        var generator = SystemRandomNumberGenerator()
+        let nonce = (0..<AES256GCM.nonceBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let head = [Self.version, UInt8(key.name.utf8.count)] + Array(key.name.utf8)
+        do throws(AES256GCM.Failure) {
+            return try head + nonce
+                + AES256GCM.seal(plain, key: key.bytes, nonce: nonce, authenticating: Self.further(head, place))
+        } catch {
+            throw .unexpected
+        }
+    }
+
+    /// nil for what none of the keys has sealed for this place.
+    package func open(_ sealed: [UInt8], for place: [String]) -> [UInt8]? {
+        guard sealed.count > 2, sealed[0] == Self.version else { return nil }
+        let head = Array(sealed.prefix(2 + Int(sealed[1])))
+        let rest = sealed.dropFirst(head.count)
+        let name = head.dropFirst(2)
+        guard rest.count >= AES256GCM.nonceBytes,
+            let key = keys.first(where: { Array($0.name.utf8) == Array(name) })
+        else { return nil }
+        return AES256GCM.open(
+            Array(rest.dropFirst(AES256GCM.nonceBytes)),
+            key: key.bytes,
+            nonce: Array(rest.prefix(AES256GCM.nonceBytes)),
+            authenticating: Self.further(head, place)
+        )
+    }
+
+    /// The parts with their lengths, so that no others make the same bytes.
+    private static func further(_ head: [UInt8], _ place: [String]) -> [UInt8] {
+        head + place.flatMap { text in Array("\(text.utf8.count):".utf8) + Array(text.utf8) }
+    }
+}
+
+extension RecordStore {
+    /// The keys that seal and open.
+    package func sealing() async throws(SkyrowError) -> SealingKeys {
+        let secrets = try await reporting { try await SecretTable(client: client, schema: schema).secrets() }
+        return SealingKeys(given: sealingKeys, secrets: secrets)
+    }
+}
