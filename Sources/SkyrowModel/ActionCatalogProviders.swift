@@ -7,7 +7,7 @@ extension ActionCatalog {
         requirement: .key,
         parameters: providerToken + device,
         result: .named(.authResult),
-        errors: [.invalidCredentials, .userDisabled, .verificationRequired],
+        errors: [.invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired],
         cost: .password,
         changesData: true
     )
@@ -67,7 +67,7 @@ extension ActionCatalog {
             )
         ] + device,
         result: .named(.authResult),
-        errors: [.notConfigured, .invalidCredentials, .userDisabled, .verificationRequired, .incompatibleSchema],
+        errors: [.notConfigured, .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .incompatibleSchema],
         cost: .password,
         changesData: true
     )

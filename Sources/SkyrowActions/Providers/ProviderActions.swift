@@ -140,7 +140,10 @@ extension ActionService {
             }
             throw .signInRefused
         } catch {
-            await audit(.logIn, refusedWith: error, of: known, from: opening.origin)
+            // A log-in that waits for its second factor is noted where that is asked for.
+            if error.code != .secondFactorRequired {
+                await audit(.logIn, refusedWith: error, of: known, from: opening.origin)
+            }
             throw error
         }
     }

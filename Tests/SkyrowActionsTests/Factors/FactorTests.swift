@@ -62,6 +62,28 @@ import Testing
         try await service.logIn(FactorLogInRequest(handle: handle, code: code))
     }
 
+    @Test func theWordOfAProviderIsAFirstProof() async throws {
+        try await withProviderService { providers in
+            let service = providers.service
+            let first = try await providers.logIn("ann")
+            let (caller, _) = try await providers.caller(first)
+            let totp = try totp(try await service.enrolTOTP(by: caller))
+            let codes = try await service.confirmTOTP(totp.code(at: try await step(providers.fixture) - 1), by: caller)
+            let error = try await expectError(.secondFactorRequired) { try await providers.logIn("ann") }
+            #expect(try await providers.fixture.psql("SELECT count(*) FROM _session") == "1")
+            guard case .string(let handle)? = error?.info["handle"] else {
+                Issue.record("The error has no handle.")
+                return
+            }
+            try await expectError(.invalidCredentials) { try await logIn(service, handle, "000-00000000") }
+            let result = try await logIn(service, handle, codes[0])
+            #expect(result.userID == first.userID && result.level == 2)
+            await service.storeAudit()
+            let asked = "SELECT count(*) FROM _audit WHERE event = 'login' AND outcome = 'SecondFactorRequired'"
+            #expect(try await providers.fixture.psql(asked) == "1")
+        }
+    }
+
     @Test func aLogInTakesACodeAndEachCodeCountsOnce() async throws {
         try await withService { fixture in
             let service = fixture.service
