@@ -67,7 +67,10 @@ extension ActionCatalog {
             )
         ] + device,
         result: .named(.authResult),
-        errors: [.notConfigured, .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .incompatibleSchema],
+        errors: [
+            .notConfigured, .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired,
+            .incompatibleSchema,
+        ],
         cost: .password,
         changesData: true
     )

@@ -1,5 +1,6 @@
 /// A second factor of an account.
 public struct AccountFactor: Hashable, Sendable {
+    /// What kind of code it takes.
     public enum Kind: String, Hashable, Sendable {
         /// Codes by time, of an application that has the secret.
         case totp

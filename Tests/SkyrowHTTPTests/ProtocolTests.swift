@@ -33,7 +33,8 @@ import Testing
                         guard let number = Int(name.dropFirst(5)) else { continue }
                         placeholders.learn(name, .string(try await transport.message(number - 1).digits))
                     }
-                    if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"] {
+                    if example.request.contains("<totp-code>"), case .string(let secret)? = placeholders["totp-secret"]
+                    {
                         let step = try await service.database.psql(
                             "SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint"
                         )

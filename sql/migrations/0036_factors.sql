@@ -19,7 +19,7 @@ CREATE TABLE _factor (
     CHECK (kind <> 'totp' OR (confirmed_at IS NULL) = (secret_sealed IS NULL))
 );
 CREATE UNIQUE INDEX ON _factor (user_id) WHERE kind = 'totp';
-CREATE UNIQUE INDEX ON _factor (user_id, hash) WHERE kind = 'recovery';
+CREATE UNIQUE INDEX ON _factor (user_id, hash);
 COMMENT ON TABLE _factor IS 'The second factors of accounts: of each at most one secret for codes by time, and recovery codes that were not used.';
 COMMENT ON COLUMN _factor.id IS 'Names it; it proves nothing.';
 COMMENT ON COLUMN _factor.user_id IS 'Whose it is.';

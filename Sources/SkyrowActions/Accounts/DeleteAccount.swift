@@ -1,7 +1,7 @@
 package import SkyrowModel
 import SkyrowStore
 
-/// Who may make accounts, and what becomes of those that nobody uses and of what deleted ones leave.
+/// Who may make accounts, and what becomes of those that are not used and of what deleted ones leave.
 package struct AccountLifePolicy: Hashable, Sendable {
     /// Whether `auth:signup` makes accounts that have nothing but a token.
     package var admitsAnonymous: Bool
@@ -26,7 +26,7 @@ package struct AccountLifePolicy: Hashable, Sendable {
 }
 
 extension ActionService {
-    /// After so many records a request does not wait for the rest of a deletion.
+    /// After this number of records a request does not wait for the rest of a deletion.
     static let recordsOfARequest = 50_000
     /// How many deletions a process takes at once.
     private static let deletionsAtOnce: Int64 = 100

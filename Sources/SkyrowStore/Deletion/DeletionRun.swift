@@ -2,7 +2,7 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 extension DeletionTable {
-    /// Goes on with a deletion that was begun, until the account is gone or so many records were worked on.
+    /// Goes on with a deletion that was begun, until the account is gone or the most records of a call were worked on.
     ///
     /// Each statement changes 500 rows at most and is committed by itself, so nothing else waits long, and what a process that dies
     /// has done stays done. Throws what the database failed with; another call goes on.

@@ -24,7 +24,7 @@ package struct ClaimedDeletion: Hashable, Sendable {
 
 /// The accounts that are being deleted, and those that were.
 ///
-/// An account is disabled by the statement that begins its deletion, so a process that dies on the way leaves one that nobody can
+/// An account is disabled by the statement that begins its deletion, so a process that dies on the way leaves one that no one can
 /// use, and another process goes on.
 package struct DeletionTable: Sendable {
     /// For how long a process has a deletion to itself, unless it renews that.

@@ -91,7 +91,8 @@ extension JSONWriter {
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
                 .deletion, .invited,
-                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership, .schema,
+                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
+                .schema,
                 .index, .indexes,
                 .classAccess, .createRoles, .defaultAccess, .keys, .json:
                 self.result(result)

@@ -15,7 +15,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
         abstract: "Delete an account with what belongs to it.",
         discussion: """
             The account is disabled first, then its private records are deleted, and of its public ones what the setting \
-            user-deletion says. A command that is interrupted is finished by the running service. Nobody gets its login keys for \
+            user-deletion says. A command that is interrupted is finished by the running service. No other account gets its login keys for \
             30 days.
             """
     )

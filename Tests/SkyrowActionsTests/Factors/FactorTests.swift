@@ -217,7 +217,9 @@ import Testing
             // A later one takes the place of one that waits.
             let second = try totp(try await service.enrolTOTP(by: caller))
             let now = try await step(fixture)
-            try await expectError(.invalidCredentials) { try await service.confirmTOTP(first.code(at: now), by: caller) }
+            try await expectError(.invalidCredentials) {
+                try await service.confirmTOTP(first.code(at: now), by: caller)
+            }
             let codes = try await service.confirmTOTP(second.code(at: now), by: caller)
             try await expectError(.resourceNotFound) { try await service.confirmTOTP(second.code(at: now), by: caller) }
             _ = try await handle(service)
@@ -374,7 +376,9 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (ann, bob) = (try await guarded(fixture, "ann"), try await guarded(fixture, "bob"))
-            let stored = try await fixture.psql("SELECT encode(secret_sealed, 'hex') FROM _factor WHERE kind = 'totp' LIMIT 1")
+            let stored = try await fixture.psql(
+                "SELECT encode(secret_sealed, 'hex') FROM _factor WHERE kind = 'totp' LIMIT 1"
+            )
             #expect(!stored.contains(ann.totp.secret.map { String($0, radix: 16) }.joined()))
             try await fixture.psql(
                 """

@@ -6,10 +6,12 @@ import Testing
     private let totp = TOTP(secret: Array("12345678901234567890".utf8))
 
     /// The examples of RFC 6238, appendix B, of which six digits are sent.
-    @Test(arguments: [
-        (59, "287082"), (1_111_111_109, "081804"), (1_111_111_111, "050471"), (1_234_567_890, "005924"),
-        (2_000_000_000, "279037"), (20_000_000_000, "353130"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (59, "287082"), (1_111_111_109, "081804"), (1_111_111_111, "050471"), (1_234_567_890, "005924"),
+            (2_000_000_000, "279037"), (20_000_000_000, "353130"),
+        ] as [(Int64, String)]
+    )
     func theCodesOfTheStandardAreMade(_ seconds: Int64, _ code: String) {
         #expect(totp.code(at: seconds / 30) == code)
         #expect(totp.step(of: code, around: seconds / 30) == seconds / 30)

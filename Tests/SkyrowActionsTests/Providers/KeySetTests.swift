@@ -70,11 +70,15 @@ import Testing
         let fetches = Atomic(0)
         let gate = AsyncStream.makeStream(of: Void.self)
         let keys = try Self.keys("a")
-        let cache = KeySetCache(instant: { ContinuousClock.now }, observe: { _ in }) {
-            fetches.add(1, ordering: .relaxed)
-            for await _ in gate.stream { break }
-            return .success(FetchedKeys(keys: keys))
-        }
+        let cache = KeySetCache(
+            instant: { ContinuousClock.now },
+            observe: { _ in },
+            fetch: {
+                fetches.add(1, ordering: .relaxed)
+                for await _ in gate.stream { break }
+                return .success(FetchedKeys(keys: keys))
+            }
+        )
         let found = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 { group.addTask { try await cache.keys(for: "a").count } }
             try await waiting(until: "one fetches") { fetches.load(ordering: .relaxed) == 1 }

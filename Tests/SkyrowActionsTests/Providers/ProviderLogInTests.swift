@@ -302,10 +302,9 @@ import Testing
     }
 
     @Test func whatAClientTriesInVainIsCounted() async throws {
-        try await withProviderService(configure: {
-            $0.passwords.guesses = GuessLimits(client: nil, account: nil, total: 3)
-        }) {
-            providers in
+        try await withProviderService { configuration in
+            configuration.passwords.guesses = GuessLimits(client: nil, account: nil, total: 3)
+        } _: { providers in
             let client = ClientKey(high: 1, low: 2)
             // Those that count take back their own.
             for _ in 0..<5 {

@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "k1", "k1:", "k1:AAAA", "K1:\(first)", "_1:\(first)", "k1:\(first)\nk1:\(second)", "k1:\(first)x", ":\(first)",
+        "", "k1", "k1:", "k1:AAAA", "K1:\(first)", "_1:\(first)", "k1:\(first)\nk1:\(second)", "k1:\(first)x",
+        ":\(first)",
     ])
     func aFileThatIsNoneStopsTheStart(_ text: String) {
         let error = #expect(throws: ToolError.self) { try names(text) }
