@@ -34,7 +34,9 @@ extension SkyrowClient {
 
     /// Makes an account for the user of an address, as an administrator; a mail brings a link to choose its password.
     ///
-    /// - Parameter language: that of the mail, such as `de`.
+    /// - Parameters:
+    ///   - email: the address.
+    ///   - language: that of the mail, such as `de`.
     @discardableResult
     public func invite(_ email: String, language: String? = nil) async throws(ClientError) -> UserID {
         let request = CodeRequest(email: email, language: language)
@@ -48,7 +50,9 @@ extension SkyrowClient {
 
     /// Deletes the account of a user, with the master key.
     ///
-    /// - Parameter releasing: whether references of other records to the profile become null that would keep it.
+    /// - Parameters:
+    ///   - userID: whose account it is.
+    ///   - releasing: whether references of other records to the profile become null that would keep it.
     @discardableResult
     public func deleteUser(_ userID: UserID, releasing: Bool = false) async throws(ClientError) -> AccountDeletion {
         let request = DeleteUserRequest(userID: userID, releases: releasing)
