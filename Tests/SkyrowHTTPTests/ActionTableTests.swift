@@ -107,6 +107,7 @@ import Testing
         case "include": #"{"a":{"$type":"keypath","$val":"author"}}"#
         case "record_types": #"{"note":{"fields":[{"name":"title","type":"string"}]}}"#
         case "language": #""de""#
+        case "events": #"["created"]"#
         default: example(of: parameter.shape)
         }
     }

@@ -15,8 +15,18 @@ struct ActionCall: Sendable {
         let requestID: RequestID
         /// The one that the call has among the reads; nil for a write and for the master key.
         var turn: ReadTurn?
+        /// The subscriptions of the connection; nil where it cannot have any.
+        var live: LiveSession?
 
         var origin: RequestOrigin { sender.origin(of: requestID) }
+
+        /// Throws `111 NotSupported` where the connection cannot have subscriptions.
+        var openSession: LiveSession {
+            get throws(SkyrowError) {
+                guard let live else { throw .liveNeedsConnection }
+                return live
+            }
+        }
     }
 
     /// Whether it takes step-up by what it asks for, besides what its action says.
@@ -504,6 +514,25 @@ struct ActionCall: Sendable {
             let id = try KeyID(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
                 try await service.revokeKey(id, by: context.caller, origin: context.origin)
+                return .status
+            }
+        case .liveSubscribe:
+            let request = try LiveSubscribeRequest(parameters: parameters, rules: rules)
+            self.init { _, context async throws(SkyrowError) in
+                let sender = context.sender
+                return .liveSubscribed(
+                    try await context.openSession.subscribe(
+                        request,
+                        by: context.caller,
+                        with: sender.credentials,
+                        from: sender.client
+                    )
+                )
+            }
+        case .liveUnsubscribe:
+            let name = try LiveSubscribeRequest.name(parameters: parameters)
+            self.init { _, context async throws(SkyrowError) in
+                try context.openSession.unsubscribe(name)
                 return .status
             }
         }

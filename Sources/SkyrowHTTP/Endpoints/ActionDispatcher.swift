@@ -85,18 +85,28 @@ struct ActionDispatcher: Sendable {
     }
 
     /// Returns what became of the call, and whose it was as far as that was found out.
-    func perform(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
+    ///
+    /// - Parameter live: the subscriptions of the connection; nil where it cannot have any.
+    func perform(
+        _ call: PreparedCall,
+        live: LiveSession? = nil,
+        context: RequestContext
+    ) async -> (Outcome, UserID?) {
         var context = context
         context.action = call.action
         return await ResponseAccount.$current.withValue(context.account) {
-            await RequestTrace.$current.withValue(context) { await performInContext(call, context: context) }
+            await RequestTrace.$current.withValue(context) { await performInContext(call, live, context: context) }
         }
     }
 
     /// Waits for the client's turn, if the call is a read; the master key waits for none.
-    private func performInContext(_ call: PreparedCall, context: RequestContext) async -> (Outcome, UserID?) {
+    private func performInContext(
+        _ call: PreparedCall,
+        _ live: LiveSession?,
+        context: RequestContext
+    ) async -> (Outcome, UserID?) {
         guard call.description.cost == .read, case .success(let known) = call.caller, known?.isOperator != true else {
-            return await authenticateAndRun(call, nil, context: context)
+            return await authenticateAndRun(call, nil, live, context: context)
         }
         let turn = ReadTurn(of: call.sender.client, in: service.reads)
         do throws(SkyrowError) {
@@ -105,12 +115,13 @@ struct ActionDispatcher: Sendable {
             return (.failed(error.reported(as: context.id)), known?.userID)
         }
         defer { turn.leave() }
-        return await authenticateAndRun(call, turn, context: context)
+        return await authenticateAndRun(call, turn, live, context: context)
     }
 
     private func authenticateAndRun(
         _ call: PreparedCall,
         _ turn: ReadTurn?,
+        _ live: LiveSession?,
         context: RequestContext
     ) async -> (Outcome, UserID?) {
         let id = context.id
@@ -155,7 +166,7 @@ struct ActionDispatcher: Sendable {
             let action = try call.call.get()
             let result = try await action(
                 service,
-                ActionCall.Context(caller: caller, sender: sender, requestID: id, turn: turn)
+                ActionCall.Context(caller: caller, sender: sender, requestID: id, turn: turn, live: live)
             )
             return (.succeeded(result), caller.userID)
         } catch {

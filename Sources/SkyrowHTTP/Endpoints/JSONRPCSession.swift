@@ -1,4 +1,5 @@
 import NIOCore
+import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
 import SkyrowWire
@@ -32,10 +33,13 @@ struct JSONRPCSession: Sendable {
 
     private let dispatcher: ActionDispatcher
     private let sender: ActionDispatcher.Sender
+    private let live: LiveSession?
 
-    init(dispatcher: ActionDispatcher, sender: ActionDispatcher.Sender) {
+    /// - Parameter live: the subscriptions of the connection; nil where it cannot have any.
+    init(dispatcher: ActionDispatcher, sender: ActionDispatcher.Sender, live: LiveSession? = nil) {
         self.dispatcher = dispatcher
         self.sender = sender
+        self.live = live
     }
 
     /// A call that was read; its response is made apart from the request's bytes.
@@ -186,7 +190,7 @@ struct JSONRPCSession: Sendable {
     private func outcome(of call: Call, context: RequestContext, isPart: Bool = false) async -> CallOutcome {
         let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
             switch call.step {
-            case .action(let prepared): await dispatcher.perform(prepared, context: context)
+            case .action(let prepared): await dispatcher.perform(prepared, live: live, context: context)
             case .discover: (.succeeded(.json(OpenRPCDocument.text)), nil)
             case .failure(let error): (.failed(error), nil)
             }

@@ -27,7 +27,8 @@ package enum ActionResult: Sendable {
     case invited(UserID)
     /// `auth:delete`, `user:delete`
     case deletion(DeletionReport)
-    /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`
+    /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`,
+    /// `live:unsubscribe`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`
     case done
@@ -59,6 +60,8 @@ package enum ActionResult: Sendable {
     case createRoles(CreateRolesRequest)
     /// `schema:default_access`, `auth:default_access:set`
     case defaultAccess(DefaultAccessRequest)
+    /// `live:subscribe`
+    case liveSubscribed(LiveSubscribed)
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -94,7 +97,7 @@ extension JSONWriter {
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .keys, .json:
+                .classAccess, .createRoles, .defaultAccess, .keys, .liveSubscribed, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -172,6 +175,7 @@ extension JSONWriter {
         case .classAccess(let type, let access): classAccess(access, of: type)
         case .createRoles(let request): createRoles(request)
         case .defaultAccess(let request): defaultAccess(request)
+        case .liveSubscribed(let result): liveSubscribed(result)
         case .json(let text): json(text)
         }
     }

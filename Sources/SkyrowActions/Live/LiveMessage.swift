@@ -1,0 +1,52 @@
+/// A message that the service sends to a client by itself.
+///
+/// ```swift
+/// {"jsonrpc":"2.0","method":"live:changes","params":{"phase":"live","changes":[…]}}
+/// ```
+package struct LiveMessage: Sendable {
+    package enum Method: String, Hashable, Sendable, CaseIterable {
+        /// Events of subscriptions.
+        case changes = "live:changes"
+        /// Change tokens from which subscriptions can go on.
+        case checkpoint = "live:checkpoint"
+        /// The end of a subscription, and how to begin again.
+        case reset = "live:reset"
+    }
+
+    package let method: Method
+    /// The JSON text of its parameters, in parts that the messages of several clients may share.
+    package let parameters: [[UInt8]]
+    /// The change token after it, where the message is a checkpoint of a single subscription: the `id:` of an event stream.
+    package let token: String?
+    /// How many bytes the parameters have.
+    package let byteCount: Int
+
+    package init(_ method: Method, parameters: [[UInt8]], token: String? = nil) {
+        self.method = method
+        self.parameters = parameters
+        self.token = token
+        byteCount = parameters.reduce(0) { $0 + $1.count }
+    }
+}
+
+/// Where the messages of a live session go: one connection, a WebSocket or an event stream.
+package protocol LiveOutlet: AnyObject, Sendable {
+    /// Takes a message and returns at once, on any thread; messages of one session come in order.
+    ///
+    /// It drops everything while it is behind.
+    func send(_ message: LiveMessage)
+    /// Ends the connection after what it has taken.
+    func close(_ reason: LiveClosure)
+}
+
+/// Why the service ends a connection.
+package enum LiveClosure: Hashable, Sendable {
+    /// The session of its caller has ended: 4401.
+    case sessionEnded
+    /// It was behind for too long: 4408.
+    case tooSlow
+    /// There are too many of them: 4429.
+    case tooMany
+    /// The process ends: 1012.
+    case restarting(retryAfter: Duration)
+}

@@ -1,0 +1,71 @@
+package import SkyrowJSON
+package import SkyrowModel
+
+extension LiveSubscribeRequest {
+    /// Reads `live:subscribe`.
+    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
+        let parameters = Parameters(json)
+        self.init(
+            name: try Self.name(parameters),
+            database: try parameters.database(),
+            type: try parameters.recordType(),
+            predicate: try condition(parameters, rules),
+            desiredFields: try parameters.names("desired_keys"),
+            events: try Self.events(parameters),
+            watched: try parameters.names("watch"),
+            previous: try Self.previous(parameters),
+            sendsInitial: try parameters.boolean("initial") ?? false,
+            since: try parameters.string("since")
+        )
+    }
+
+    /// Reads the name of `live:unsubscribe`.
+    package static func name(parameters json: JSONView) throws(SkyrowError) -> String {
+        try name(Parameters(json))
+    }
+
+    private static func name(_ parameters: Parameters) throws(SkyrowError) -> String {
+        let name = try parameters.required("subscription", parameters.string("subscription"))
+        guard (1...nameBytes).contains(name.utf8.count) else {
+            throw .invalidArgument("The name of a subscription is 1 to \(nameBytes) bytes.", "subscription")
+        }
+        return name
+    }
+
+    private static func events(_ parameters: Parameters) throws(SkyrowError) -> Set<LiveEventKind> {
+        guard let names = try parameters.names("events") else { return Set(LiveEventKind.allCases) }
+        var events: Set<LiveEventKind> = []
+        for name in names {
+            guard let event = LiveEventKind(rawValue: name) else { throw wrongEvents }
+            events.insert(event)
+        }
+        guard !events.isEmpty else { throw wrongEvents }
+        return events
+    }
+
+    private static var wrongEvents: SkyrowError {
+        .invalidArgument(
+            "\"events\" names at least one of \(LiveEventKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "events"
+        )
+    }
+
+    private static func previous(_ parameters: Parameters) throws(SkyrowError) -> PreviousValues {
+        guard let value = parameters["previous"] else { return .none }
+        if let flag = value.boolean { return flag ? .all : .none }
+        guard value.isArray else { throw parameters.wrongType("previous", "true, false or an array of fields") }
+        return .fields(try parameters.names("previous") ?? [])
+    }
+}
+
+extension JSONWriter {
+    /// The result of `live:subscribe`, `{"subscription": "s1", "source": "logical"}`.
+    package func liveSubscribed(_ result: LiveSubscribed) {
+        beginObject()
+        key("subscription")
+        string(result.name)
+        key("source")
+        string(result.source.rawValue)
+        endObject()
+    }
+}
