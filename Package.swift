@@ -98,7 +98,7 @@ let package = Package(
         .target(
             name: "SkyrowActions",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowRemote", "SkyrowStore",
+                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowWire",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),

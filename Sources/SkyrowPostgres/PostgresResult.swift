@@ -18,15 +18,24 @@ package final class PostgresResult: @unchecked Sendable {
     private let handle: OpaquePointer
     /// The rows, when they were collected one by one; `handle` has none then, but has the columns.
     private let collected: CollectedRows?
+    /// What `handle` belongs to, when other results have it too.
+    private let layout: PostgresRowLayout?
 
     /// Takes over a complete result.
     init(handle: OpaquePointer, collected: CollectedRows? = nil) {
         self.handle = handle
         self.collected = collected
+        layout = nil
+    }
+
+    init(layout: PostgresRowLayout, rows: CollectedRows) {
+        handle = layout.handle
+        collected = rows
+        self.layout = layout
     }
 
     deinit {
-        PQclear(handle)
+        if layout == nil { PQclear(handle) }
     }
 
     /// Stands for a result that is not read.

@@ -7,7 +7,7 @@ final class CollectedRows {
     private let rows: [UnsafeMutableRawPointer]
     private let blocks: [UnsafeMutableRawPointer]
     private let columnCount: Int
-    private let budget: any PostgresRowBudget
+    private let budget: (any PostgresRowBudget)?
     private let taken: Int
     /// Why the rows are not kept.
     let failure: PostgresError.Code?
@@ -30,9 +30,46 @@ final class CollectedRows {
         longestRow = collector.longestRow
     }
 
+    /// Copies rows that are at hand, without a budget.
+    init(rowCount: Int, columnCount: Int, _ value: (Int, Int) -> UnsafeRawBufferPointer?) {
+        self.columnCount = columnCount
+        budget = nil
+        taken = 0
+        failure = nil
+        firstShortRow = .max
+        var rows: [UnsafeMutableRawPointer] = []
+        rows.reserveCapacity(rowCount)
+        var longestRow = 0
+        for row in 0..<rowCount {
+            var size = (columnCount + 1) * 4
+            for column in 0..<columnCount { size += value(row, column)?.count ?? 0 }
+            longestRow = max(longestRow, size)
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
+            let places = memory.bindMemory(to: UInt32.self, capacity: columnCount + 1)
+            var end = (columnCount + 1) * 4
+            for column in 0..<columnCount {
+                let place = UInt32(truncatingIfNeeded: end)
+                guard let bytes = value(row, column) else {
+                    places[column] = place | Self.nullMark
+                    continue
+                }
+                places[column] = place
+                if let start = bytes.baseAddress, !bytes.isEmpty {
+                    (memory + end).copyMemory(from: start, byteCount: bytes.count)
+                }
+                end += bytes.count
+            }
+            places[columnCount] = UInt32(truncatingIfNeeded: end)
+            rows.append(memory)
+        }
+        self.rows = rows
+        blocks = rows
+        self.longestRow = longestRow
+    }
+
     deinit {
         for block in blocks { block.deallocate() }
-        if taken > 0 { budget.giveBackForRows(taken) }
+        if taken > 0 { budget?.giveBackForRows(taken) }
     }
 
     var count: Int { rows.count }

@@ -60,17 +60,28 @@ extension ResolvedPredicate {
 
 extension AccessScope {
     fileprivate func admits(_ record: StoredRecord, _ source: RecordSources) -> Bool {
+        admits(record, isRelated: source.isRelated)
+    }
+
+    /// Whether the scope admits a record.
+    ///
+    /// - Parameter isRelated: whether the first user is something to the one of the relation.
+    package func admits(_ record: StoredRecord, isRelated: (UserID, ResolvedUserRelation) -> Bool) -> Bool {
         admits(database: record.database, owner: record.owner, access: record.access) { field, user in
             record.names(user, in: field)
         } isRelated: { user, relation, owner in
-            switch relation {
-            case .friend:
-                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .friend, direction: .mutual))
-            case .follower:
-                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .follow, direction: .outward))
-            case .followed:
-                source.isRelated(owner, ResolvedUserRelation(user: user, relation: .follow, direction: .inward))
-            }
+            isRelated(owner, relation.resolved(of: user))
+        }
+    }
+}
+
+extension Subject.Relation {
+    /// What the owner of a record is to a user whom an entry about the relation means.
+    package func resolved(of user: UserID) -> ResolvedUserRelation {
+        switch self {
+        case .friend: ResolvedUserRelation(user: user, relation: .friend, direction: .mutual)
+        case .follower: ResolvedUserRelation(user: user, relation: .follow, direction: .outward)
+        case .followed: ResolvedUserRelation(user: user, relation: .follow, direction: .inward)
         }
     }
 }

@@ -68,7 +68,7 @@ package struct StoredRecord: Hashable, Sendable {
     }
 
     /// Whether the id of a user stands in a field.
-    func names(_ user: UserID, in field: MemberField) -> Bool {
+    package func names(_ user: UserID, in field: MemberField) -> Bool {
         switch fields[field.name] {
         case .scalar(.text(let id))?: return !field.isArray && id.isSameText(as: user.rawValue)
         case .array(let elements)?:

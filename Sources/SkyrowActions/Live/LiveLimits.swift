@@ -1,0 +1,21 @@
+/// How much live queries may take of a process.
+package struct LiveLimits: Hashable, Sendable {
+    /// Subscriptions of one connection.
+    package var perConnection = 100
+    /// Subscriptions of one user, or of one address without a user.
+    package var perUser = 1_000
+    /// Subscriptions of an application.
+    package var total = 200_000
+    /// Queries of a type and database that every change is judged for.
+    package var scans = 1_000
+    /// Records of a query whose changes come without the records before.
+    package var members = 10_000
+    /// Rows of a transaction whose changes are sent one by one.
+    package var transactionRows = 10_000
+    /// Bytes that wait for one subscription until the records at its beginning are sent.
+    package var bufferBytes = 1 << 20
+    /// Relations of users that are asked for because of one transaction.
+    package var relationPairs = 10_000
+
+    package init() {}
+}

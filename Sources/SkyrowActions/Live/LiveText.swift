@@ -1,0 +1,119 @@
+import SkyrowJSON
+import SkyrowModel
+
+/// The JSON of what is sent, made of parts that several messages share.
+enum LiveText {
+    /// Why a subscription ends.
+    enum Reset: String, Hashable, Sendable, CaseIterable {
+        /// Changes may have been missed.
+        case gap
+        /// So much was changed at once that it is not sent change by change.
+        case bulk
+        /// The caller has other rights now.
+        case access
+        /// The database is another one, or was put back.
+        case branch
+        /// The token is too old.
+        case expired
+        /// The fields of the type are others.
+        case schema
+        /// The session of the caller has ended.
+        case session
+    }
+
+    /// What a batch of changes is.
+    enum Phase: String, Hashable, Sendable, CaseIterable {
+        case initial, resume, live
+    }
+
+    /// `{"subscription":"s1","event":"`, which each of its events begins with.
+    static func head(_ name: String) -> [UInt8] {
+        let writer = JSONWriter(capacity: 48 + name.utf8.count)
+        writer.beginObject()
+        writer.key("subscription")
+        writer.string(name)
+        writer.key("event")
+        return writer.bytes + [UInt8(ascii: "\"")]
+    }
+
+    /// An event with a record, and with old values where there are some.
+    static func event(_ head: [UInt8], _ name: String, record: [UInt8], previous: [UInt8]?) -> [[UInt8]] {
+        let beginning = head + Array("\(name)\",\"record\":".utf8)
+        guard let previous else { return [beginning, record, closingBrace] }
+        return [beginning, record, previousKey, previous, closingBrace]
+    }
+
+    /// An event with an id alone.
+    static func event(_ head: [UInt8], _ name: String, id: String) -> [[UInt8]] {
+        let writer = JSONWriter(capacity: 2 + id.utf8.count)
+        writer.string(id)
+        return [head + Array("\(name)\",\"id\":".utf8) + writer.bytes + closingBrace]
+    }
+
+    /// `live:changes` of some events.
+    static func changes(_ phase: Phase, _ events: [[[UInt8]]]) -> LiveMessage {
+        var parts: [[UInt8]] = []
+        parts.reserveCapacity(events.count * 4 + 1)
+        parts.append(Array("{\"phase\":\"\(phase.rawValue)\",\"changes\":[".utf8))
+        for (place, event) in events.enumerated() {
+            if place > 0 { parts.append(comma) }
+            parts += event
+        }
+        parts.append(closingList)
+        return LiveMessage(.changes, parameters: parts)
+    }
+
+    /// `live:checkpoint` of some subscriptions.
+    static func checkpoint(_ tokens: [(name: String, token: String)], isReady: Bool) -> LiveMessage {
+        let writer = JSONWriter(capacity: 64 + tokens.count * 128)
+        writer.beginObject()
+        writer.key("subscriptions")
+        writer.beginObject()
+        for (name, token) in tokens {
+            writer.key(name)
+            writer.string(token)
+        }
+        writer.endObject()
+        if isReady {
+            writer.key("ready")
+            writer.boolean(true)
+        }
+        writer.endObject()
+        return LiveMessage(.checkpoint, parameters: [writer.bytes], token: tokens.count == 1 ? tokens[0].token : nil)
+    }
+
+    /// `live:reset` of a subscription.
+    ///
+    /// - Parameters:
+    ///   - token: from where it can go on, if that is known.
+    ///   - pause: how long to wait before it is begun again.
+    static func reset(_ name: String, _ reason: Reset, token: String?, after pause: Duration?) -> LiveMessage {
+        let writer = JSONWriter(capacity: 128)
+        writer.beginObject()
+        writer.key("subscription")
+        writer.string(name)
+        writer.key("reason")
+        writer.string(reason.rawValue)
+        if reason == .session {
+            writer.key("code")
+            writer.integer(ErrorCode.accessTokenNotAccepted.rawValue)
+        }
+        if let token {
+            writer.key("token")
+            writer.string(token)
+        }
+        if let pause {
+            writer.key("retry_after")
+            let (seconds, attoseconds) = pause.components
+            // To the millisecond.
+            writer.number(Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000)
+        }
+        writer.endObject()
+        return LiveMessage(.reset, parameters: [writer.bytes])
+    }
+
+    private static let comma = [UInt8(ascii: ",")]
+    private static let closingBrace = [UInt8(ascii: "}")]
+    private static let closingList = Array("]}".utf8)
+    private static let previousKey = Array(",\"previous\":".utf8)
+}

@@ -1,0 +1,111 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowQuery
+import SkyrowStore
+import SkyrowWire
+import Synchronization
+
+/// How changed records are written for those who see the same fields and ask for the same ones.
+///
+/// An object, so that what was written of a change is found by its identity.
+final class RecordEncoding: Sendable {
+    /// What decides how a record is written.
+    struct Key: Hashable, Sendable {
+        let view: FieldView
+        /// The fields to send; nil for all.
+        let asked: Set<FieldName>?
+        /// Who reads, where that decides about the fields of a record.
+        let user: UserID?
+
+        init(of table: RecordTable, for reader: FieldAccess, asked: Set<FieldName>?) {
+            view = reader.isUnrestricted ? FieldView() : table.rules.fields.view(for: reader)
+            self.asked = asked
+            user = view.partial.isEmpty ? nil : reader.user
+        }
+    }
+
+    private struct Plan {
+        let table: RecordTable
+        let asked: Set<FieldName>?
+        let hasReserved: Bool
+        let plan: RowPlan
+    }
+
+    let key: Key
+    private let reader: FieldAccess
+    /// The plans that were used last: of whole records, and of old values.
+    private let plans = Mutex<[Plan]>([])
+
+    init(_ key: Key, for reader: FieldAccess) {
+        self.key = key
+        self.reader = reader
+    }
+
+    /// The record after a change; nil where there is none.
+    func record(_ change: RecordChange) -> [UInt8]? {
+        change.source(plan(for: change.table, key.asked, hasReserved: true), for: reader).map { source in
+            let writer = JSONWriter(capacity: 512)
+            writer.record(source)
+            return writer.bytes
+        }
+    }
+
+    /// The old values of some fields, `{"status": "open", "due": null}`, as far as they are seen in the record before; nil
+    /// where that is not known.
+    func previous(_ change: RecordChange, of fields: Set<FieldName>) -> [UInt8]? {
+        guard let old = change.old else { return nil }
+        let asked = fields.intersection(key.asked ?? fields)
+        let plan = plan(for: change.table, asked, hasReserved: false)
+        guard let source = change.oldSource(plan, for: reader) else { return nil }
+        let writer = JSONWriter(capacity: 256)
+        writer.beginObject()
+        source.emit(intoMembersOf: writer)
+        for field in asked.sorted() where old.fields[field] == nil && sees(field, in: old) {
+            writer.key(field.rawValue)
+            writer.null()
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func sees(_ field: FieldName, in record: StoredRecord) -> Bool {
+        if key.view.hidden.contains(field) { return false }
+        guard let reach = key.view.partial[field] else { return true }
+        guard let user = key.user else { return false }
+        return reach.holds(isOwner: record.owner == user) { record.names(user, in: $0) }
+    }
+
+    private func plan(for table: RecordTable, _ asked: Set<FieldName>?, hasReserved: Bool) -> RowPlan {
+        plans.withLock { plans in
+            let known = plans.first { $0.table === table && $0.asked == asked && $0.hasReserved == hasReserved }
+            if let known { return known.plan }
+            let plan = table.plan(key.view, asked: asked, hasReserved: hasReserved)
+            if plans.count >= 8 { plans.removeFirst() }
+            plans.append(Plan(table: table, asked: asked, hasReserved: hasReserved, plan: plan))
+            return plan
+        }
+    }
+}
+
+extension RecordSource {
+    /// Writes the members of the record into an object that is open.
+    fileprivate func emit(intoMembersOf writer: JSONWriter) {
+        var sink = MembersSink(writer: RecordJSONWriter(writer))
+        emit(into: &sink)
+    }
+}
+
+/// Writes the members of a record without the braces around them.
+private struct MembersSink: RecordSink {
+    var writer: RecordJSONWriter
+
+    mutating func beginRecord() {}
+    mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) { writer.member(key, value) }
+    mutating func beginTransients() {}
+    mutating func transient(_ name: String) {}
+    mutating func missingTransient() {}
+    mutating func beginList(count: Int?) {}
+    mutating func endList() {}
+    mutating func endTransients() {}
+    mutating func endRecord() {}
+}

@@ -1,0 +1,128 @@
+import SkyrowModel
+import SkyrowQuery
+
+/// Which groups of subscriptions a change may concern, found by the values of the record.
+///
+/// A group whose predicate asks for certain values of a field is found by a table of hashes, whatever the number of others;
+/// of those without such a term every change of the type is judged, so their number is bounded.
+struct SubscriptionIndex {
+    /// The place of a group in its owner's table.
+    typealias Group = Int
+
+    private struct TypeIndex {
+        var keyed: [SubscriptionTerm.Place: [ResolvedLiteral: Set<Group>]] = [:]
+        var scanned: Set<Group> = []
+
+        var isEmpty: Bool { keyed.isEmpty && scanned.isEmpty }
+    }
+
+    /// How many groups without a term a type may have in one database.
+    let scanLimit: Int
+    private var databases: [DatabaseScope: [RecordTypeName: TypeIndex]] = [:]
+
+    init(scanLimit: Int) {
+        self.scanLimit = scanLimit
+    }
+
+    /// The types that groups are about.
+    var types: Set<RecordTypeName> {
+        databases.values.reduce(into: []) { $0.formUnion($1.keys) }
+    }
+
+    /// The databases that groups of a type are about.
+    func databases(of type: RecordTypeName) -> [DatabaseScope] {
+        databases.filter { $0.value[type] != nil }.map(\.key)
+    }
+
+    /// How many groups every change of their type is judged for.
+    var scannedCount: Int {
+        databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
+    }
+
+    /// Whether one more group of a predicate has room.
+    func hasRoom(in database: DatabaseScope, of type: RecordTypeName, for predicate: ResolvedPredicate?) -> Bool {
+        if let predicate, SubscriptionTerms(predicate) != nil { return true }
+        return (databases[database]?[type]?.scanned.count ?? 0) < scanLimit
+    }
+
+    mutating func insert(
+        _ group: Group,
+        in database: DatabaseScope,
+        of type: RecordTypeName,
+        _ predicate: ResolvedPredicate?
+    ) {
+        var index = databases[database]?[type] ?? TypeIndex()
+        databases[database]?[type] = nil
+        if let terms = predicate.flatMap({ SubscriptionTerms($0) }) {
+            for term in terms.terms { index.keyed[term.place, default: [:]][term.value, default: []].insert(group) }
+        } else {
+            index.scanned.insert(group)
+        }
+        databases[database, default: [:]][type] = index
+    }
+
+    mutating func remove(
+        _ group: Group,
+        in database: DatabaseScope,
+        of type: RecordTypeName,
+        _ predicate: ResolvedPredicate?
+    ) {
+        guard var index = databases[database]?[type] else { return }
+        databases[database]?[type] = nil
+        if let terms = predicate.flatMap({ SubscriptionTerms($0) }) {
+            for term in terms.terms {
+                index.keyed[term.place]?[term.value]?.remove(group)
+                if index.keyed[term.place]?[term.value]?.isEmpty == true { index.keyed[term.place]?[term.value] = nil }
+                if index.keyed[term.place]?.isEmpty == true { index.keyed[term.place] = nil }
+            }
+        } else {
+            index.scanned.remove(group)
+        }
+        if !index.isEmpty { databases[database]?[type] = index }
+        if databases[database]?.isEmpty == true { databases[database] = nil }
+    }
+
+    /// The groups whose predicates may be true of one of some forms of a record.
+    func candidates(of type: RecordTypeName, _ records: [StoredRecord]) -> Set<Group> {
+        var found: Set<Group> = []
+        for record in records {
+            add(databases[record.database]?[type], record, to: &found)
+            add(databases[.union]?[type], record, to: &found)
+        }
+        return found
+    }
+
+    /// All groups of a type in a database, and in that of all of them.
+    func groups(of type: RecordTypeName, in database: DatabaseScope) -> Set<Group> {
+        var found: Set<Group> = []
+        for case let index? in [databases[database]?[type], databases[.union]?[type]] {
+            found.formUnion(index.scanned)
+            for values in index.keyed.values { for groups in values.values { found.formUnion(groups) } }
+        }
+        return found
+    }
+
+    private func add(_ index: TypeIndex?, _ record: StoredRecord, to found: inout Set<Group>) {
+        guard let index else { return }
+        found.formUnion(index.scanned)
+        for (place, values) in index.keyed {
+            record.forEachTerm(at: place) { value in
+                if let groups = values[value] { found.formUnion(groups) }
+            }
+        }
+    }
+}
+
+extension SkyrowError {
+    /// `135` for a query without a term by which its changes are found, beyond the number that a type may have.
+    ///
+    /// - Parameter references: the fields of the type that refer to others.
+    static func tooManyScans(of type: RecordTypeName, limit: Int, references: [FieldName]) -> SkyrowError {
+        let fields = (["_id", "_owner"] + references.prefix(3).map(\.rawValue)).joined(separator: ", ")
+        return SkyrowError(
+            .overloaded,
+            "There are \(limit) live queries of \(type) already that every change has to be compared with: ask for "
+                + "certain values of a field with \"eq\", \"in\" or \"contains\", of \(fields) best."
+        )
+    }
+}

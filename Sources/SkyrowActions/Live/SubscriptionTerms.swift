@@ -1,0 +1,210 @@
+import SkyrowModel
+import SkyrowQuery
+
+/// A value that one field of a record must have for the record to match a predicate.
+struct SubscriptionTerm: Hashable, Sendable {
+    /// Which value of a record is looked at.
+    enum Place: Hashable, Sendable {
+        /// Of ids and references the form that clients see.
+        case id
+        case owner
+        case reference(FieldName)
+        case metadata(MetadataField)
+        case field(FieldName)
+        /// An element of an array.
+        case element(FieldName)
+        /// The same of an array of references.
+        case referenceElement(FieldName)
+
+        /// The less, the fewer records have the same value, as far as can be said without looking.
+        var rank: Int {
+            switch self {
+            case .id: 0
+            case .owner: 1
+            case .reference, .referenceElement: 2
+            case .metadata: 3
+            case .field, .element: 4
+            }
+        }
+    }
+
+    let place: Place
+    let value: ResolvedLiteral
+}
+
+/// Terms of which each record that matches a predicate has one; a record without any cannot match.
+struct SubscriptionTerms: Equatable, Sendable {
+    /// How many branches of an `or` are looked at.
+    static let maximumBranches = 8
+    /// How many values of an `in` are.
+    static let maximumValues = 100
+
+    private(set) var terms: Set<SubscriptionTerm>
+    private var rank: Int
+
+    private init(_ place: SubscriptionTerm.Place, _ values: [ResolvedLiteral]) {
+        terms = Set(values.map { SubscriptionTerm(place: place, value: $0) })
+        rank = place.rank
+    }
+
+    private init(joining parts: [SubscriptionTerms]) {
+        terms = parts.reduce(into: []) { $0.formUnion($1.terms) }
+        rank = parts.map(\.rank).max() ?? 0
+    }
+
+    /// No record matches.
+    private static let none = SubscriptionTerms(joining: [])
+
+    /// The terms of a predicate; nil where it has none, so that every change has to be judged.
+    init?(_ predicate: ResolvedPredicate) {
+        guard let terms = Self.terms(of: predicate) else { return nil }
+        self = terms
+    }
+
+    private static func terms(of predicate: ResolvedPredicate) -> SubscriptionTerms? {
+        switch predicate {
+        case .unknown, .constant(_, false):
+            return SubscriptionTerms.none
+        case .and(let parts):
+            return parts.compactMap { terms(of: $0) }.min { a, b in
+                (a.rank, a.terms.count) < (b.rank, b.terms.count)
+            }
+        case .or(let parts):
+            guard parts.count <= maximumBranches else { return nil }
+            var found: [SubscriptionTerms] = []
+            for part in parts {
+                guard let terms = terms(of: part) else { return nil }
+                found.append(terms)
+            }
+            return SubscriptionTerms(joining: found)
+        case .comparison(let column, .equal, let literal):
+            return one(column, [literal])
+        case .isOneOf(let column, let list):
+            return one(column, list.literals)
+        case .hasID(let column, let ids):
+            return one(column, ids.map { .text($0) })
+        case .array(let column, let relation, let list):
+            guard let place = column.elementPlace else { return nil }
+            let values: [ResolvedLiteral]
+            switch relation {
+            case .holdsAll, .equal: values = Array(list.literals.prefix(1))
+            case .holdsAny: values = list.literals
+            case .heldBy: return nil
+            }
+            // An empty list is held by every array.
+            guard relation == .holdsAny || !values.isEmpty else { return nil }
+            return Self(place, values, of: column)
+        case .not, .none, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .match, .regex, .suffix,
+            .substring, .holdsText, .json, .place, .covers, .isFound, .isNotFound, .isMember, .isRelated, .any, .all,
+            .hasEach:
+            return nil
+        }
+    }
+
+    private static func one(_ column: ResolvedColumn, _ values: [ResolvedLiteral]) -> SubscriptionTerms? {
+        column.valuePlace.flatMap { Self($0, values, of: column) }
+    }
+
+    private init?(_ place: SubscriptionTerm.Place, _ values: [ResolvedLiteral], of column: ResolvedColumn) {
+        guard values.count <= Self.maximumValues else { return nil }
+        var found: [ResolvedLiteral] = []
+        for value in values {
+            guard let value = value.term(at: place, in: column.kind) else { return nil }
+            found.append(value)
+        }
+        self.init(place, found)
+    }
+}
+
+extension ResolvedColumn {
+    /// Whether it is compared as the record has it.
+    private var isPlain: Bool {
+        join == nil && scope == nil && reading == .stored && !folds
+    }
+
+    fileprivate var valuePlace: SubscriptionTerm.Place? {
+        guard isPlain else { return nil }
+        switch (place, kind) {
+        case (.metadata(.id), _): return .id
+        case (.metadata(.owner), _): return .owner
+        case (.metadata(.access), _), (.metadata(.database), _): return nil
+        case (.metadata(let field), _): return .metadata(field)
+        case (.field(let name, _), .reference): return .reference(name)
+        case (.field(let name, _), .string), (.field(let name, _), .integer), (.field(let name, _), .number),
+            (.field(let name, _), .boolean), (.field(let name, _), .datetime), (.field(let name, _), .bytes):
+            return .field(name)
+        default: return nil
+        }
+    }
+
+    fileprivate var elementPlace: SubscriptionTerm.Place? {
+        guard isPlain, case .field(let name, _) = place, case .array(let element) = kind else { return nil }
+        if case .reference = element { return .referenceElement(name) }
+        return .element(name)
+    }
+}
+
+extension ResolvedLiteral {
+    /// The value as ``StoredRecord/forEachTerm(at:_:)`` gives it; nil for one of another type than the records have, which
+    /// may be equal all the same.
+    fileprivate func term(at place: SubscriptionTerm.Place, in kind: ValueKind) -> ResolvedLiteral? {
+        switch (place, self) {
+        case (.id, .text(let id)), (.reference, .text(let id)), (.referenceElement, .text(let id)):
+            return .text(StoredID.wireID(of: id))
+        default: break
+        }
+        switch (kind, self) {
+        case (.string, .text), (.user, .text), (.integer, .integer), (.boolean, .boolean), (.datetime, .datetime),
+            (.bytes, .bytes), (.array(.string), .text), (.array(.integer), .integer), (.array(.boolean), .boolean):
+            return self
+        // Not a number equals itself in a query, and in no table of hashes.
+        case (.number, .number(let number)), (.array(.number), .number(let number)):
+            return number.isNaN ? nil : self
+        default: return nil
+        }
+    }
+}
+
+extension ResolvedList {
+    fileprivate var literals: [ResolvedLiteral] {
+        switch self {
+        case .texts(let list): list.map { .text($0) }
+        case .integers(let list): list.map { .integer($0) }
+        case .numbers(let list): list.map { .number($0) }
+        case .decimals(let list): list.map { .decimal($0) }
+        case .booleans(let list): list.map { .boolean($0) }
+        case .datetimes(let list): list.map { .datetime($0) }
+        case .bytes(let list): list.map { .bytes($0) }
+        case .locations(let list): list.map { .location($0) }
+        }
+    }
+}
+
+extension StoredRecord {
+    /// Calls the body with each value that terms at a place may ask for.
+    func forEachTerm(at place: SubscriptionTerm.Place, _ body: (ResolvedLiteral) -> Void) {
+        switch place {
+        case .id: body(.text(StoredID.wireID(of: storedID)))
+        case .owner: if let owner { body(.text(owner.rawValue)) }
+        case .metadata(let field):
+            switch field {
+            case .createdBy: if let createdBy { body(.text(createdBy.rawValue)) }
+            case .updatedBy: if let updatedBy { body(.text(updatedBy.rawValue)) }
+            case .createdAt: if let createdAt { body(.datetime(createdAt)) }
+            case .updatedAt: if let updatedAt { body(.datetime(updatedAt)) }
+            case .revision: if let revision { body(.integer(revision)) }
+            case .id, .database, .owner, .access: break
+            }
+        case .reference(let name):
+            if case .scalar(.text(let id))? = fields[name] { body(.text(StoredID.wireID(of: id))) }
+        case .field(let name):
+            if case .scalar(let value)? = fields[name] { body(value) }
+        case .element(let name):
+            guard case .array(let elements)? = fields[name] else { return }
+            for case let element? in elements { body(element) }
+        case .referenceElement(let name):
+            guard case .array(let elements)? = fields[name] else { return }
+            for case .text(let id)? in elements { body(.text(StoredID.wireID(of: id))) }
+        }
+    }
+}

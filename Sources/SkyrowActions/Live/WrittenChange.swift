@@ -1,0 +1,43 @@
+import SkyrowModel
+import SkyrowStore
+
+/// What was written of one change: each form once, for all who get it.
+struct WrittenChange {
+    private struct PreviousKey: Hashable {
+        let encoding: ObjectIdentifier
+        let fields: PreviousFields
+    }
+
+    private var records: [ObjectIdentifier: [UInt8]] = [:]
+    private var previous: [PreviousKey: [UInt8]?] = [:]
+    private var changed: Set<FieldName>?
+
+    mutating func changedFields(_ change: RecordChange) -> Set<FieldName> {
+        if let changed { return changed }
+        let fields = change.changedFields
+        changed = fields
+        return fields
+    }
+
+    /// The record after the change; nil for none.
+    mutating func record(_ change: RecordChange, _ encoding: RecordEncoding) -> [UInt8]? {
+        if let known = records[ObjectIdentifier(encoding)] { return known }
+        let bytes = encoding.record(change)
+        records[ObjectIdentifier(encoding)] = bytes
+        return bytes
+    }
+
+    /// The old values of changed fields; nil for none, and where the record before is not known.
+    mutating func previous(
+        _ change: RecordChange,
+        _ encoding: RecordEncoding,
+        _ fields: PreviousFields
+    ) -> [UInt8]? {
+        guard change.old != nil, let asked = fields.among(changedFields(change)) else { return nil }
+        let key = PreviousKey(encoding: ObjectIdentifier(encoding), fields: fields)
+        if let known = previous[key] { return known }
+        let bytes = encoding.previous(change, of: asked)
+        previous[key] = .some(bytes)
+        return bytes
+    }
+}

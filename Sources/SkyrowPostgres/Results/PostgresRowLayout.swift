@@ -1,0 +1,64 @@
+internal import CLibpq
+
+/// The names and types of some columns, for rows that come otherwise than as the result of a statement.
+///
+/// ```swift
+/// let layout = PostgresRowLayout([("_id", .text), ("stars", .int8)])
+/// let result = PostgresResult(rowCount: 1, of: layout) { row, column in bytes[column] }
+/// ```
+///
+/// `@unchecked Sendable`: libpq's result never changes once it is made, and is cleared once, when the last reference is gone.
+package final class PostgresRowLayout: @unchecked Sendable {
+    let handle: OpaquePointer
+    package let columnCount: Int
+
+    package init(_ columns: [(name: String, type: PostgresOID)]) {
+        columnCount = columns.count
+        // PQmakeEmptyPGresult fails for want of memory alone, in which case nothing else would go on either.
+        guard let handle = PQmakeEmptyPGresult(nil, PGRES_TUPLES_OK) else {
+            preconditionFailure("There is no memory for a result.")
+        }
+        self.handle = handle
+        var texts = columns.map { Array($0.name.utf8CString) }
+        let offsets = texts.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.count) }
+        var joined = texts.flatMap { $0 }
+        texts = []
+        joined.withUnsafeMutableBufferPointer { names in
+            var attributes = columns.enumerated().map { place, column in
+                PGresAttDesc(
+                    name: names.baseAddress?.advanced(by: offsets[place]),
+                    tableid: 0,
+                    columnid: 0,
+                    format: 1,
+                    typid: column.type.rawValue,
+                    typlen: -1,
+                    atttypmod: -1
+                )
+            }
+            // libpq copies all of it.
+            _ = attributes.withUnsafeMutableBufferPointer {
+                PQsetResultAttrs(handle, Int32(truncatingIfNeeded: $0.count), $0.baseAddress)
+            }
+        }
+    }
+
+    deinit {
+        PQclear(handle)
+    }
+}
+
+extension PostgresResult {
+    /// Some rows of a layout, which are copied.
+    ///
+    /// - Parameter value: lends the bytes of a column of a row in PostgreSQL's binary form; nil for NULL.
+    package convenience init(
+        rowCount: Int,
+        of layout: PostgresRowLayout,
+        _ value: (_ row: Int, _ column: Int) -> UnsafeRawBufferPointer?
+    ) {
+        self.init(
+            layout: layout,
+            rows: CollectedRows(rowCount: rowCount, columnCount: layout.columnCount, value)
+        )
+    }
+}

@@ -1,0 +1,174 @@
+package import SkyrowModel
+package import SkyrowPostgres
+package import SkyrowQuery
+
+/// What one committed transaction changed in the records of an application.
+package struct CommittedTransaction: Sendable {
+    /// The revision of all that it wrote: its id in the form that rows have it.
+    package let revision: Int64
+    /// Where its commit ends in PostgreSQL's log; nil where that is not known.
+    package let end: UInt64?
+    /// In their order.
+    package let changes: [RecordChange]
+    /// The types of which it changed more than is handed on, all of a table perhaps.
+    package let bulk: Set<RecordTypeName>
+    /// When it was handed on.
+    package let seenAt: ContinuousClock.Instant
+
+    package init(
+        revision: Int64,
+        end: UInt64? = nil,
+        changes: [RecordChange],
+        bulk: Set<RecordTypeName> = [],
+        seenAt: ContinuousClock.Instant = .now
+    ) {
+        self.revision = revision
+        self.end = end
+        self.changes = changes
+        self.bulk = bulk
+        self.seenAt = seenAt
+    }
+}
+
+/// One record before and after a change.
+///
+/// An object, since everything that waits for it refers to it.
+package final class RecordChange: Sendable {
+    /// What is known of the record before.
+    package enum Before: Sendable {
+        /// There was none.
+        case missing
+        case row(StoredRecord)
+        /// It is not told; a record that was sent as new may have been there too.
+        case unknown(mayBeNew: Bool)
+    }
+
+    package let table: RecordTable
+    package let storedID: String
+    package let database: DatabaseScope
+    package let before: Before
+    /// nil for a record that is gone.
+    package let after: StoredRecord?
+    /// The row after, if there is one, and then the row before, if that is known.
+    private let rows: PostgresResult?
+
+    package init(
+        of table: RecordTable,
+        storedID: String,
+        before: Before,
+        after: StoredRecord?,
+        rows: PostgresResult?
+    ) {
+        self.table = table
+        self.storedID = storedID
+        self.before = before
+        self.after = after
+        self.rows = rows
+        database = after?.database ?? DatabaseScope(ofStoredID: storedID)
+    }
+
+    /// A change whose rows have all columns of the table: the row after, if there is one, and then the row before, if that is
+    /// known; nil for rows without an id.
+    package convenience init?(
+        of table: RecordTable,
+        rows: PostgresResult,
+        hasAfter: Bool,
+        hasBefore: Bool,
+        isInsert: Bool
+    ) {
+        let after = hasAfter ? StoredRecord(rows, row: 0, of: table) : nil
+        let old = hasBefore ? StoredRecord(rows, row: hasAfter ? 1 : 0, of: table) : nil
+        guard let storedID = after?.storedID ?? old?.storedID else { return nil }
+        self.init(
+            of: table,
+            storedID: storedID,
+            before: old.map { .row($0) } ?? (isInsert ? .missing : .unknown(mayBeNew: false)),
+            after: after,
+            rows: rows
+        )
+    }
+
+    /// The record that was there before, where that is known.
+    package var old: StoredRecord? {
+        if case .row(let record) = before { record } else { nil }
+    }
+
+    /// The id that clients see, `note/1`.
+    package var wireID: String { "\(table.name)/\(StoredID.wireID(of: storedID))" }
+
+    /// The record after, as the JSON writer takes it; nil for one that is gone.
+    package func source(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
+        guard after != nil, let rows else { return nil }
+        return StoredRows(rows, plan: plan, for: reader)[0]
+    }
+
+    /// The record before, likewise; nil where it is not known.
+    package func oldSource(_ plan: RowPlan, for reader: FieldAccess) -> (any RecordSource)? {
+        guard old != nil, let rows else { return nil }
+        return StoredRows(rows, plan: plan, for: reader)[after == nil ? 0 : 1]
+    }
+
+    /// The fields that have another value after the change; all where the record before is not known.
+    package var changedFields: Set<FieldName> {
+        guard old != nil, after != nil, let rows else { return Set(table.columns.map(\.field)) }
+        let reserved = table.wholeRow.reservedWidth
+        var changed: Set<FieldName> = []
+        for (place, column) in table.columns.enumerated() {
+            let isSame = rows.withColumn(0, reserved + place) { new in
+                rows.withColumn(1, reserved + place) { old in
+                    switch (new, old) {
+                    case (nil, nil): true
+                    case (let new?, let old?): new.elementsEqual(old)
+                    default: false
+                    }
+                }
+            }
+            if !isSame { changed.insert(column.field) }
+        }
+        return changed
+    }
+}
+
+extension RecordTable {
+    /// The fields by which rules judge access to a record.
+    package var memberFields: [FieldName] { namedColumns.map(\.field) }
+
+    /// How rows with all columns of this table are sent where some fields are seen and some are asked for.
+    ///
+    /// - Parameters:
+    ///   - view: the fields that are hidden, or seen in some records only.
+    ///   - asked: the fields to send; nil for all.
+    ///   - hasReserved: whether id, owner and the like are sent too.
+    package func plan(_ view: FieldView, asked: Set<FieldName>?, hasReserved: Bool = true) -> RowPlan {
+        let whole = wholeRow.plan
+        let reserved = hasReserved ? Array(whole.members.prefix(wholeRow.reservedWidth)) : []
+        let fields = zip(columns, whole.members.dropFirst(wholeRow.reservedWidth)).compactMap {
+            column,
+            member -> RowPlan.Member? in
+            guard !view.hidden.contains(column.field), asked?.contains(column.field) ?? true else { return nil }
+            var member = member
+            member.reach = view.partial[column.field]
+            return member
+        }
+        return RowPlan(
+            members: reserved + fields,
+            idColumn: whole.idColumn,
+            ownerColumn: whole.ownerColumn,
+            namedColumns: whole.namedColumns
+        )
+    }
+
+    /// The columns of ``wholeRow``, for rows that come otherwise than as the result of a statement.
+    package var rowLayout: PostgresRowLayout {
+        PostgresRowLayout(wholeRow.plan.columnTypes(width: wholeRow.width))
+    }
+}
+
+extension RowPlan {
+    /// The name and the type of each column; of one that is no member, `text`.
+    fileprivate func columnTypes(width: Int) -> [(name: String, type: PostgresOID)] {
+        var columns = [(name: String, type: PostgresOID)](repeating: ("", .text), count: width)
+        for member in members { columns[member.column] = (member.key.name, member.kind.oid) }
+        return columns
+    }
+}
