@@ -1,6 +1,7 @@
 /// The registry: every action, declared once (the declarations are in ActionCatalogRecords, ActionCatalogIndexes,
 /// ActionCatalogAccess, ActionCatalogAccounts, ActionCatalogAccountLife, ActionCatalogCodes, ActionCatalogProviders,
-/// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations and ActionCatalogKeys).
+/// ActionCatalogSessions, ActionCatalogFactors, ActionCatalogMembership, ActionCatalogRelations, ActionCatalogKeys
+/// and ActionCatalogChanges).
 package enum ActionCatalog {
     /// In the order of the manual.
     package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
@@ -80,6 +81,8 @@ package enum ActionCatalog {
         case .keyList: keyList
         case .keyRotate: keyRotate
         case .keyRevoke: keyRevoke
+        case .changesFetch: changesFetch
+        case .changesCompare: changesCompare
         }
     }
 

@@ -72,6 +72,8 @@ package enum ActionName: String, Hashable, Sendable, CaseIterable {
     case keyList = "key:list"
     case keyRotate = "key:rotate"
     case keyRevoke = "key:revoke"
+    case changesFetch = "changes:fetch"
+    case changesCompare = "changes:compare"
 }
 
 extension ActionName {

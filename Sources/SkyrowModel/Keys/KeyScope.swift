@@ -171,7 +171,7 @@ extension ActionName {
     package var scopeUse: ScopeUse {
         switch self {
         case .authLogOut: .none
-        case .recordFetch, .recordQuery, .recordAggregate: .records(.reading)
+        case .recordFetch, .recordQuery, .recordAggregate, .changesFetch, .changesCompare: .records(.reading)
         case .recordSave, .recordUpdate, .recordDelete, .recordTransfer: .records(.writing)
         case .authSignUp, .authLogIn, .authLogInFactor, .authVerifyRequest, .authVerifyConfirm, .authResetRequest,
             .authResetConfirm, .authProviderLogIn, .ssoCustomTokenLogIn:

@@ -59,6 +59,10 @@ package enum ActionResult: Sendable {
     case createRoles(CreateRolesRequest)
     /// `schema:default_access`, `auth:default_access:set`
     case defaultAccess(DefaultAccessRequest)
+    /// `changes:fetch`
+    case changes(ChangesResult)
+    /// `changes:compare`
+    case compared(ComparedRecords)
     /// Any other JSON: `rpc.discover`
     case json(JSONText)
 }
@@ -94,7 +98,7 @@ extension JSONWriter {
                 .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .roles, .rolesByUser, .membership,
                 .schema,
                 .index, .indexes,
-                .classAccess, .createRoles, .defaultAccess, .keys, .json:
+                .classAccess, .createRoles, .defaultAccess, .keys, .changes, .compared, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -172,6 +176,8 @@ extension JSONWriter {
         case .classAccess(let type, let access): classAccess(access, of: type)
         case .createRoles(let request): createRoles(request)
         case .defaultAccess(let request): defaultAccess(request)
+        case .changes(let result): changes(result)
+        case .compared(let result): compared(result)
         case .json(let text): json(text)
         }
     }
